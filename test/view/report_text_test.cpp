@@ -152,6 +152,39 @@ TEST(ReportText, CutsSitesAndSaysWhatIsLeftOut) {
   EXPECT_TRUE(has(screen(sample_report(), 1), "  and 2 more, GPU 0 256 MiB, pinned 64.0 MiB\n"));
 }
 
+// Seen on a terminal: bars and the sums of what stands above were kept, and rows were left out.
+TEST(ReportText, WithoutRoomLosesWhatItRepeatsAndThenItsBars) {
+  Page page = kPage;
+  const auto text = [&](Brevity brevity) {
+    page.is_brief = true;
+    page.brevity = brevity;
+    return report_text(sample_report(), "r.json", sample_names(), page, kReportSites);
+  };
+
+  EXPECT_TRUE(has(text(Brevity::none), "  Total: "));
+  EXPECT_FALSE(has(text(Brevity::no_repeats), "  Total: "));
+  EXPECT_TRUE(has(text(Brevity::no_repeats), "[#"));
+  EXPECT_FALSE(has(text(Brevity::no_bars), "[#"));
+  EXPECT_TRUE(has(text(Brevity::no_bars), "  reserved peak 1.00 GiB, now 1.00 GiB; allocated"));
+}
+
+// Seen of a report with four kinds: 32 MiB of pinned memory were shown, 100 MiB of the GPU's not.
+TEST(ReportText, ASmallMemoryDoesNotHideALargerRow) {
+  const std::string text = screen(sample_report(), 2);
+
+  EXPECT_TRUE(has(text, "    256 MiB  33.3 %      3  libnet.so+0x40")) << text;
+  EXPECT_TRUE(has(text, "  and 1 more, pinned 64.0 MiB\n")) << text;
+}
+
+TEST(ReportText, OfAMergedReportCallsAreNoShareOfOneTime) {
+  Report report = sample_report();
+  report.processes.resize(2);
+
+  EXPECT_TRUE(
+      has(screen(report), "  Total: 1,004 allocations, 0 temporary (0 %); 3.00 us in them\n"))
+      << screen(report);
+}
+
 TEST(ReportText, ShowsOutOfMemoryAndWarnings) {
   Report report = sample_report();
   report.devices[0].statistics.num_ooms = 1;

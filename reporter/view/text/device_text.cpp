@@ -138,7 +138,21 @@ std::string pools_text(const UsedDevice& device, const KindFacts& kind) {
   return kept == 0 ? "" : "; its pools keep " + amount_text(kept) + " that was freed";
 }
 
+bool has_bars(const Page& page) { return page.brevity < Brevity::no_bars; }
+
+// "stream_ordered peak 64.0 MiB, now 0 B; managed peak 40.0 MiB, now 0 B".
+std::string other_kinds_without_bars(const UsedDevice& device, const Page& page) {
+  std::string text;
+  for (const KindFacts& kind : device.others) {
+    text += (text.empty() ? "" : "; ") + kind_text(kind.kind) +
+            (device.adds_peaks ? " sum of peaks " : " peak ") + amount_text(kind.peak_bytes) +
+            ", now " + amount_text(kind.current_bytes);
+  }
+  return text.empty() ? "" : paragraph(text, page);
+}
+
 std::string other_kinds(const UsedDevice& device, const Page& page) {
+  if (!has_bars(page)) return other_kinds_without_bars(device, page);
   std::string result;
   for (const KindFacts& kind : device.others) {
     result +=
@@ -162,6 +176,21 @@ std::string trouble_text(const DeviceStatistics& stats) {
          times(stats.num_alloc_retries);
 }
 
+// "reserved peak 448 MiB, now 348 MiB; allocated ..; requested ..; 87.5 % of 512 MiB at most".
+std::string levels_without_bars(const UsedDevice& used, const Page& page) {
+  const DeviceStatistics& stats = used.report->statistics;
+  const std::string word = used.adds_peaks ? " sum of peaks " : " peak ";
+  const auto level = [&](const char* name, const Stat& stat) {
+    return name + word + bytes_text(stat.peak) + ", now " + bytes_text(stat.current) + "; ";
+  };
+  std::string text = level("reserved", stats.reserved_bytes.all) +
+                     level("allocated", stats.allocated_bytes.all) +
+                     level("requested", stats.requested_bytes.all);
+  text.resize(text.size() - 2);
+  if (const std::uint64_t whole = capacity(used); whole != 0) text += "; of " + amount_text(whole);
+  return paragraph(text, page);
+}
+
 std::string plain_memory(const UsedDevice& used, bool has_cache, const Page& page) {
   const DeviceReport& device = *used.report;
   const std::size_t cells = name_cells_of(used);
@@ -169,9 +198,10 @@ std::string plain_memory(const UsedDevice& used, bool has_cache, const Page& pag
   const auto level = [&](const char* name, const Stat& stat) {
     return paragraph(level_text(used, name, cells, positive(stat.peak), stat.current, page), page);
   };
-  std::string result = level("reserved", stats.reserved_bytes.all);
-  result += level("allocated", stats.allocated_bytes.all);
-  result += level("requested", stats.requested_bytes.all);
+  std::string result = has_bars(page) ? level("reserved", stats.reserved_bytes.all) +
+                                            level("allocated", stats.allocated_bytes.all) +
+                                            level("requested", stats.requested_bytes.all)
+                                      : levels_without_bars(used, page);
   if (!page.is_brief) {
     result += paragraph(savings_text(device, has_cache), page) + saved_time_text(device, page);
   }

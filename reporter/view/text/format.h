@@ -21,6 +21,9 @@ enum class Stacks : std::uint8_t { in_rows, in_full, as_tree };
 // Where text goes: how wide it may be and what may be drawn there.
 using TypedOptions = std::vector<std::pair<std::string, std::string>>;  // {"--kind", "pinned"}
 
+// What a screen without room for all loses, besides rows; each with those before it.
+enum class Brevity : std::uint8_t { none, no_repeats, no_bars, least };
+
 struct Page {
   std::size_t width = 100;  // columns
   bool unicode = false;     // beyond ASCII
@@ -31,6 +34,7 @@ struct Page {
   TypedOptions filters = {};  // of what is shown; next_command() repeats them
   std::size_t lines = 0;      // that a screen has, for verbs that keep to one; 0: there is none
   bool is_brief = false;  // a screen has no room for all: no lines of source, the least of a part
+  Brevity brevity = Brevity::none;  // what else it has no room for
 };
 
 enum class Colour : std::uint8_t { bold, dim, red, yellow };

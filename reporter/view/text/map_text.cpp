@@ -80,6 +80,11 @@ std::string holes_text(const MapPlace& place) {
   return place.returnable_bytes == 0 ? text : text + ", counting what can go back";
 }
 
+// Nothing is free in its segments: the title and the verdict say all.
+bool is_full(const MapPlace& place) {
+  return place.free_bytes == 0 && place.allocated_bytes == place.total_bytes;
+}
+
 std::string figures(const MapPlace& place, const MapMoment& moment, const Page& page) {
   using enum Table::Align;
   Table table({{"BYTES", right}, {"SHARE", right}, {"OF WHAT IS RESERVED", left}});
@@ -95,11 +100,10 @@ std::string figures(const MapPlace& place, const MapMoment& moment, const Page& 
   add(idle, place.idle_segments == 0
                 ? "free pages, which can go back"
                 : "idle: " + counted(place.idle_segments, "segment") + " without a live block");
-  std::string result = table.empty() ? "" : table.text(page);
-  if (place.free_bytes != 0) {
-    result += paragraph(holes_text(place), page);
-  }
-  if (!place.is_direct()) {
+  const bool is_told = page.brevity >= Brevity::no_bars && is_full(place);
+  std::string result = table.empty() || is_told ? "" : table.text(page);
+  if (place.free_bytes != 0) result += paragraph(holes_text(place), page);
+  if (!place.is_direct() && !(page.brevity >= Brevity::no_repeats && is_full(place))) {
     result += paragraph("served without a new segment: " + requests_text(place), page);
   }
   if (moment.are_inferred && !place.is_direct()) {
@@ -381,6 +385,8 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
     result += paragraph(verdict(report, place, moment), page);
     result += figures(place, moment, page) + refused_then_text(report, place, moment, page);
     result += pinners_table(report, place, moment, name, page, most);
+    const bool is_first = &place == &places.front();
+    if (page.brevity == Brevity::least && is_full(place) && !is_first) continue;
     result += drawings(report, place, moment, name, page, most);
   }
   if (!result.empty()) return result + nothing_live(places, moment, page);

@@ -71,19 +71,21 @@ std::vector<Share> by_memory(std::vector<Share> shares) {
   return shares;
 }
 
-// The first share of each memory, of the one that held most first; then the others as they were.
-std::vector<Share> each_memory_first(const std::vector<Share>& shares) {
-  std::vector<Share> first;
-  std::vector<Share> others;
+// The largest first; the first share of each memory counts as the whole of it, so that none is
+// hidden behind smaller ones.
+std::vector<Share> largest_first(const std::vector<Share>& shares) {
+  std::vector<std::pair<std::uint64_t, Share>> weighed;
   for (const Share& share : shares) {
-    const bool is_known = std::any_of(first.begin(), first.end(), [&](const Share& one) {
-      return one.kind == share.kind && one.device == share.device;
+    const bool is_known = std::any_of(weighed.begin(), weighed.end(), [&](const auto& one) {
+      return one.second.kind == share.kind && one.second.device == share.device;
     });
-    (is_known ? others : first).push_back(share);
+    weighed.emplace_back(is_known ? share.bytes : share.whole, share);
   }
-  first = by_memory(std::move(first));
-  first.insert(first.end(), others.begin(), others.end());
-  return first;
+  std::stable_sort(weighed.begin(), weighed.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Share> ordered;
+  for (const auto& [weight, share] : weighed) ordered.push_back(share);
+  return ordered;
 }
 
 std::string with_note(const std::string& heading, const Report& report) {
@@ -91,16 +93,19 @@ std::string with_note(const std::string& heading, const Report& report) {
   return estimates.empty() ? heading : heading + " (" + estimates + ")";
 }
 
-// "and 7 more, 24.0 MiB"; of several memories each by itself, since their peaks do not add up.
+// "and 7 more, 24.0 MiB"; of several memories each by its name.
 std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const Page& page) {
   if (shown >= shares.size()) return "";
   std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> rest;
-  for (std::size_t i = shown; i < shares.size(); ++i) {
-    rest[{shares[i].kind, shares[i].device}] += shares[i].bytes;
+  bool is_of_one = true;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    is_of_one =
+        is_of_one && shares[i].kind == shares[0].kind && shares[i].device == shares[0].device;
+    if (i >= shown) rest[{shares[i].kind, shares[i].device}] += shares[i].bytes;
   }
   std::string text = "and " + count_text(shares.size() - shown) + " more";
   for (const auto& [memory, bytes] : rest) {
-    const std::string name = rest.size() == 1 ? "" : memory_name(memory.first, memory.second) + " ";
+    const std::string name = is_of_one ? "" : memory_name(memory.first, memory.second) + " ";
     text += ", " + name + bytes_text(static_cast<std::int64_t>(bytes));
   }
   return paragraph(text, page);
@@ -144,7 +149,7 @@ std::string peak_trees(const std::vector<Share>& ordered, const Report& report,
 std::string peak_sites(const std::vector<Share>& all, std::size_t most, const Report& report,
                        const NameFrame& name, const Page& page) {
   if (all.empty()) return "";
-  const std::vector<Share> shares = each_memory_first(all);
+  const std::vector<Share> shares = largest_first(all);
   const std::size_t shown = rows_shown(shares.size(), most);
   const std::vector<Share> ordered =
       by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});

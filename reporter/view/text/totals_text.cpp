@@ -54,6 +54,7 @@ Sums sums_of(const Report& report) {
 std::string time_of(const Report& report, std::uint64_t ns) {
   const ProcessFacts& process = report.process;
   std::string text = duration_text(ns) + " in them";
+  if (report.processes.size() > 1) return text;  // many clocks are no share of one
   if (process.start_time_ns == 0 || process.report_time_ns <= process.start_time_ns) return text;
   const std::uint64_t run_ns = process.report_time_ns - process.start_time_ns;
   return text + ", " + percent_text(ns, run_ns) + " of the run's " + duration_text(run_ns);
@@ -88,6 +89,7 @@ std::string temporary_text(const Sums& sums) {
 }  // namespace
 
 std::string totals_text(const Report& report, const Page& page) {
+  if (page.brevity != Brevity::none) return "";  // it adds up what stands above
   std::uint64_t allocations = 0;
   for (const KindFacts& kind : report.kinds) {
     if (holds_memory(kind.kind)) allocations += kind.allocations;

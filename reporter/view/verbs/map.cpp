@@ -234,7 +234,10 @@ int show_map(Arguments& given) {
     if (given.is_trace) {
       given.next = "timeline";
       std::optional<Report> traced = open_trace(path, given, moment);
-      if (traced && !of_trace.empty()) say(of_trace);
+      if (traced && !of_trace.empty()) {
+        say(of_trace);
+        given.said_columns = columns(of_trace);
+      }
       if (traced) add_figures_of_refusal(*report, *traced, moment);
       return traced;
     }
