@@ -219,7 +219,7 @@ Report two_kinds_of_a_device() {
 }
 
 TEST(Timeline, OfADeviceWithSeveralKindsBeginsWithAllOfThemTogether) {
-  const std::string text = text_of(two_kinds_of_a_device());
+  const std::string text = text_of(two_kinds_of_a_device(), {.width = 80});
 
   EXPECT_TRUE(
       text.starts_with("6.00 ms, requested bytes\n"
@@ -233,7 +233,50 @@ TEST(Timeline, OfAllKindsTogetherIsNotAboveWhatIsKnownOfTheirPeak) {
   report.joint_bounds = {{.device = 1, .lower = 1, .upper = 2},
                          {.device = 0, .lower = 760 * kMiB, .upper = 800 * kMiB}};
 
-  EXPECT_TRUE(has(text_of(report), "all kinds: at most 800 MiB, 444 MiB at the end"));
+  EXPECT_TRUE(
+      has(text_of(report, {.width = 80}), "all kinds: at most 800 MiB, 444 MiB at the end"));
+}
+
+TEST(Timeline, CurvesOfOneDeviceAreOnOneScale) {
+  const std::string text = text_of(two_kinds_of_a_device(), {.width = 80});
+
+  EXPECT_TRUE(has(text, "GPU 0: at most 760 MiB, 380 MiB at the end (log scale)")) << text;
+  EXPECT_FALSE(has(text, "linear scale)")) << text;
+}
+
+// Seen of a run with one kind of any size: its curve stood there twice, and others had no room.
+TEST(Timeline, ACurveThatIsNearlyAnotherGoesLastAndHiddenOnesAreNamed) {
+  Report report = two_kinds_of_a_device();
+  report.timeline.series[1].highest.assign(12, kMiB);
+  report.timeline.series[1].last.assign(12, kMiB);
+
+  const std::string text = text_of(report, {.width = 80}, {.most = 2});
+
+  EXPECT_TRUE(has(text, "\nGPU 0 managed: at most 1.00 MiB")) << text;
+  EXPECT_TRUE(has(text, "  and 1 more curve: -n 0 draws GPU 0\n")) << text;
+}
+
+TEST(Timeline, FoldsTitlesThatAreLong) {
+  const Page page{.width = 60};
+  EXPECT_TRUE(
+      has(text_of(two_kinds_of_a_device(), page), "MiB,\n  444 MiB at the end (log scale)\n"));
+  EXPECT_TRUE(has(text_of(two_curves(), page, {}, {.from_ns = 1'234'567, .to_ns = 4 * kMs}),
+                  "shown from 1.23 ms to 4.00 ms\n"));
+}
+
+// Seen of a run with ranges: names stood below their bars, above the next ones.
+TEST(Timeline, ANameOfARangeStandsBesideItsBar) {
+  RunTimeline timeline = run_timeline(two_curves(), {});
+  const std::string long_name(50, 'n');
+  timeline.ranges = {{.name = "load", .spans = {{0, kMs / 10}}},
+                     {.name = "eval", .spans = {{5 * kMs, 6 * kMs}}},
+                     {.name = long_name, .spans = {{0, 6 * kMs}}}};
+
+  const std::string text = timeline_text(timeline, {}, {.width = 60});
+
+  EXPECT_TRUE(has(text, "            = load\n")) << text;
+  EXPECT_TRUE(has(text, " eval ========\n")) << text;
+  EXPECT_TRUE(has(text, ("  " + long_name + "\n            ====").c_str())) << text;
 }
 
 TEST(Timeline, TakesNoMoreLinesThanATerminalHas) {

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <span>
 #include <tuple>
 
 #include "allocator/ground/place.h"
@@ -27,6 +29,10 @@ constexpr Shown kFewer[] = {{}, {.marks = 3, .ranges = 3}, {.marks = 2, .ranges 
 
 std::string line(const std::string& text, const Page& page) {
   return fitted("  " + text, page) + "\n";
+}
+
+std::size_t lines_in(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
 // "GPU 0", "GPU 0, all kinds", "pinned"; of a curve or a mark.
@@ -53,16 +59,48 @@ class Window {
                        [&](std::uint64_t value) { return value == values.front(); });
   }
 
-  [[nodiscard]] std::string curve(const RunCurve& curve, std::size_t rows) {
+  // Curves of one device are compared with each other: all on one scale, log where one needs it.
+  void take_scales(std::span<const RunCurve> curves, std::size_t rows) {
+    rows_ = rows;
+    for (const RunCurve& curve : curves) {
+      if (takes_device_memory(curve.kind) && has_log_axis(curve)) log_devices_.insert(curve.device);
+    }
+  }
+
+  [[nodiscard]] bool is_log(const RunCurve& curve) const {
+    const bool is_shared = takes_device_memory(curve.kind) && look_.scale == Scale::automatic;
+    return is_shared ? log_devices_.contains(curve.device) : has_log_axis(curve);
+  }
+
+  [[nodiscard]] std::string title(const RunCurve& curve) const {
     const std::vector<std::uint64_t> values = values_of(curve);
-    const BytesAxis axis = axis_for(values, rows, look_.scale);
     const std::uint64_t highest = *std::max_element(values.begin(), values.end());
-    const std::string title = whose_memory(curve) + ": at most " + amount_text(highest) + ", " +
-                              amount_text(curve.last_at(timeline_.to_ns)) + " " + end() + " (" +
-                              (axis.is_log ? "log" : "linear") + " scale)";
+    std::string text = sentence(whose_memory(curve) + ": at most " + amount_text(highest) + ", " +
+                                    amount_text(curve.last_at(timeline_.to_ns)) + " " + end() +
+                                    " (" + (is_log(curve) ? "log" : "linear") + " scale)",
+                                page_);
+    text.pop_back();
+    return coloured(text, Colour::bold, page_) + "\n";
+  }
+
+  [[nodiscard]] std::string curve(const RunCurve& curve) {
+    const std::vector<std::uint64_t> values = values_of(curve);
+    const BytesAxis axis =
+        axis_for(values, rows_of(curve), is_log(curve) ? Scale::log : Scale::linear);
     is_log_ = is_log_ || axis.is_log;
-    return coloured(fitted(title, page_), Colour::bold, page_) + "\n" +
-           area_text(values, axis, page_);
+    return title(curve) + area_text(values, axis, page_);
+  }
+
+  // Whether it is nearly all of what the device's kinds held together, all the time.
+  [[nodiscard]] bool is_nearly(const RunCurve& curve, const RunCurve& all) const {
+    constexpr std::uint64_t kOneOf = 10;
+    if (!all.is_of_all_kinds || curve.is_of_all_kinds || curve.device != all.device) return false;
+    const std::vector<std::uint64_t> values = values_of(curve), sums = values_of(all);
+    const std::uint64_t near = *std::max_element(sums.begin(), sums.end()) / kOneOf;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (sums[i] > values[i] + near) return false;
+    }
+    return takes_device_memory(curve.kind);
   }
 
   // What each process held when it ended does not count afterwards.
@@ -129,8 +167,7 @@ class Window {
         for (std::size_t at = column(from); at <= column(to); ++at) row[at] = '=';
       }
       row.erase(row.find_last_not_of(' ') + 1);
-      result +=
-          std::string(kAxisColumns, ' ') + row + "\n" + line(printable(range.name, page_), page_);
+      result += named_bar(printable(range.name, page_), row);
     }
     if (result.empty()) return "";
     const std::size_t more = timeline_.ranges.size() - std::min(most, timeline_.ranges.size());
@@ -139,6 +176,23 @@ class Window {
   }
 
  private:
+  [[nodiscard]] bool has_log_axis(const RunCurve& curve) const {
+    return axis_for(values_of(curve), rows_of(curve), look_.scale).is_log;
+  }
+  [[nodiscard]] std::size_t rows_of(const RunCurve& curve) const {
+    return is_flat(curve) ? kLeastRows : rows_;
+  }
+  // "==== load" or "load ====", else the name first: below it would be read as the next one's.
+  [[nodiscard]] std::string named_bar(const std::string& name, std::string row) const {
+    const std::string margin(kAxisColumns, ' ');
+    const std::size_t wide = columns(name), before = row.find_first_not_of(' ');
+    if (row.size() + 1 + wide <= columns_) return margin + row + " " + name + "\n";
+    if (before > wide) {
+      row.replace(before - wide - 1, wide, name);
+      return margin + row + "\n";
+    }
+    return line(name, page_) + margin + row + "\n";
+  }
   // By time; where there are too many, peaks yield to what is no peak, small ones to large ones,
   // and all of them to the ends of processes.
   [[nodiscard]] std::vector<RunMark> told_marks(std::size_t most) const {
@@ -224,7 +278,9 @@ class Window {
   const Page& page_;
   std::size_t columns_ = 0;
   double length_ = 1;
-  bool is_log_ = false;  // one of the curves
+  bool is_log_ = false;           // one of the curves
+  std::size_t rows_ = kMostRows;  // of a curve that is not flat
+  std::set<std::uint16_t> log_devices_;
 };
 
 std::string title_of(const RunTimeline& timeline) {
@@ -254,21 +310,38 @@ std::string resolution_text(const RunTimeline& timeline, const Page& page) {
 std::string curves_text(const RunTimeline& timeline, Window& window, std::size_t shown,
                         std::size_t lines) {
   std::size_t flat = 0;
-  for (std::size_t i = 0; i < shown; ++i) flat += window.is_flat(timeline.curves[i]) ? 1 : 0;
-  const std::size_t taken = shown + flat * kLeastRows;  // titles, and what is flat
+  std::size_t taken = 0;  // by titles, and by what is flat
+  for (std::size_t i = 0; i < shown; ++i) {
+    flat += window.is_flat(timeline.curves[i]) ? 1 : 0;
+    taken += lines_in(window.title(timeline.curves[i]));
+  }
+  taken += flat * kLeastRows;
   const std::size_t room = lines - std::min(lines, taken);
   const std::size_t rows =
       std::clamp(room / std::max<std::size_t>(shown - flat, 1), kLeastRows, kMostRows);
+  const auto curves = std::span(timeline.curves).first(shown);
+  window.take_scales(curves, rows);
   std::string result;
-  for (std::size_t i = 0; i < shown; ++i) {
-    const RunCurve& curve = timeline.curves[i];
-    result += window.curve(curve, window.is_flat(curve) ? kLeastRows : rows);
-  }
+  for (const RunCurve& curve : curves) result += window.curve(curve);
   return result;
 }
 
-std::size_t lines_in(const std::string& text) {
-  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+// "and 2 more curves: -n 0 draws GPU 0 managed, pinned".
+std::string hidden_text(std::span<const RunCurve> hidden, const Page& page) {
+  std::string names;
+  for (const RunCurve& curve : hidden) names += (names.empty() ? "" : ", ") + whose_memory(curve);
+  return paragraph("and " + counted(hidden.size(), "more curve") + ": -n 0 draws " + names, page);
+}
+
+// Where not all are drawn, a curve that is nearly another one goes last.
+RunTimeline in_order(const RunTimeline& timeline, const TimelineLook& look, const Page& page) {
+  RunTimeline ordered = timeline;
+  const Window window(timeline, look, page);
+  std::stable_partition(ordered.curves.begin(), ordered.curves.end(), [&](const RunCurve& curve) {
+    return std::none_of(timeline.curves.begin(), timeline.curves.end(),
+                        [&](const RunCurve& all) { return window.is_nearly(curve, all); });
+  });
+  return ordered;
 }
 
 // Of the first `curves` curves, with what is below them, in the lines there are; if not, as few as
@@ -281,7 +354,7 @@ std::string plots_text(const RunTimeline& timeline, const TimelineLook& look, st
       window.time_axis() + window.marks(shown.marks) + window.named() + window.ranges(shown.ranges);
   std::string last;
   if (curves < timeline.curves.size()) {
-    last = line("and " + counted(timeline.curves.size() - curves, "more curve") + ": -n 0", page);
+    last = hidden_text(std::span(timeline.curves).subspan(curves), page);
   }
   last += resolution_text(timeline, page);
   const std::size_t taken = kOtherLines + lines_in(below) + lines_in(last);
@@ -309,13 +382,18 @@ std::string fitting_plots(const RunTimeline& timeline, const TimelineLook& look,
 
 std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look, const Page& page) {
   const std::size_t curves = rows_shown(timeline.curves.size(), look.most);
-  const std::string title = coloured(fitted(title_of(timeline), page), Colour::bold, page) + "\n";
+  std::string title = sentence(title_of(timeline), page);
+  title = coloured(title.substr(0, title.size() - 1), Colour::bold, page) + "\n";
   if (curves == 0) {
     return title + (page.filters.empty() ? "  Nothing was allocated.\n"
                                          : "  " + std::string(kNothingPasses) + "allocated.\n");
   }
-  return title + (look.must_fit ? fitting_plots(timeline, look, curves, page)
-                                : plots_text(timeline, look, curves, {}, page));
+  TimelineLook rest = look;
+  rest.lines -= std::min(rest.lines, lines_in(title) - 1);
+  const bool has_all = curves == timeline.curves.size() && !look.must_fit;
+  const RunTimeline drawn = has_all ? timeline : in_order(timeline, rest, page);
+  return title + (look.must_fit ? fitting_plots(drawn, rest, curves, page)
+                                : plots_text(drawn, rest, curves, {}, page));
 }
 
 }  // namespace vramscope
