@@ -230,6 +230,20 @@ TEST(Diff, RowsOfACommonFunctionAreToldApartWhereThereIsLittleRoom) {
   EXPECT_NE(text.find("  allocate_something:19 < evaluate:41\n"), text.npos) << text;
 }
 
+TEST(Diff, InFullShowsEachFrameOnALine) {
+  Build before = build(100);
+  Build after = build(100);
+  after.site({after.frame("allocate_something", 19), after.frame("attention", 34)}, 400 * kMiB);
+
+  const std::string text = diff_text(compare(before, after), {.before = "a", .after = "b"},
+                                     Page{.width = 80, .stacks = Stacks::in_full});
+
+  const std::size_t first = text.find("\n      allocate_something (");
+  ASSERT_NE(first, text.npos) << text;
+  EXPECT_EQ(text.find("\n      attention (", first + 1), text.find('\n', first + 1)) << text;
+  EXPECT_EQ(text.find("WHERE"), text.npos) << text;
+}
+
 TEST(Diff, AThresholdIsCrossedByOneRowOrByAll) {
   Build before = build(100);
   Build after = build(100);

@@ -105,6 +105,18 @@ std::size_t rows_with(const std::string& text, const std::string& part) {
   return rows;
 }
 
+TEST(Axis, OfSizesSpeaksOfSizes) {
+  Report report = used_by_threads();
+  for (AxisEntry& row : report.axes) {
+    row.axis = Axis::size_class;
+    row.value = "1048576";
+  }
+
+  const std::string text = axis_text(report, Axis::size_class, {}, {.width = 300}, {0, ""});
+
+  EXPECT_NE(text.find(" Rows of one size stand together"), text.npos) << text;
+}
+
 TEST(Axis, HasARowForEachValueAndMemoryThoseOfOneValueTogether) {
   const std::string text = axis_text(used_by_threads(), Axis::thread, {}, {.width = 80}, {0, ""});
 

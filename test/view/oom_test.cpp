@@ -302,6 +302,10 @@ TEST(Oom, TellsOfTheLimitFirstWhereThatRefused) {
   EXPECT_TRUE(has(text, "THE LIMIT OF 1.00 GiB THEN\n   200 MiB  19.5 %  free under the limit\n"))
       << text;
   EXPECT_TRUE(has(text, "the GPU itself has 15.0 GiB free, which the limit withholds\n"));
+  const Page narrow{.width = 60};
+  EXPECT_TRUE(
+      has(oom_text(report, leaks_for_oom(report, sample_names()), sample_names(), narrow, 10),
+          "the GPU itself has 15.0 GiB free,\n    which the limit withholds\n"));
   EXPECT_FALSE(has(text, "says the driver"));
   EXPECT_TRUE(has(oom_line(report, sample_names()), ", 200 MiB free under the limit"));
 }

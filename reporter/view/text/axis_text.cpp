@@ -164,7 +164,9 @@ std::string axis_text(const Report& report, Axis axis, const NameFrame& name, co
                        ". AT PEAK: when that memory held most" + (are_added ? " in each" : "") +
                        ", " + own_peak_title(report) + ": when the row itself did.";
   if (has_kinds_of_one_value(entries)) {
-    remark += " Rows of one " + std::string(kAxisNames[static_cast<std::size_t>(axis)]) +
+    const bool is_size = axis == Axis::size_class;
+    remark += " Rows of one " +
+              std::string(is_size ? "size" : kAxisNames[static_cast<std::size_t>(axis)]) +
               " stand together, by its largest.";
   }
   if (axis == Axis::range) {

@@ -3,6 +3,7 @@
 #include "reporter/view/text/diff_text.h"
 
 #include <algorithm>
+#include <sstream>
 #include <vector>
 
 #include "reporter/report/memory_name.h"
@@ -58,6 +59,29 @@ Table table_of(const Differences& found, std::size_t shown, DiffBy by, const Pag
   for (std::size_t i = 0; i < shown; ++i) table.add(cells_of(found.rows[i]));
   table.fill_last(page, [&](std::size_t room) { return where_texts(found, shown, by, room); });
   return table;
+}
+
+// Each row with all frames of its stack below it, a line each.
+std::string rows_in_full(const Differences& found, std::size_t shown, const Page& page) {
+  Table table(
+      {{"CHANGE", right}, {"BEFORE", right}, {"AFTER", right}, {"WHAT", left}, {"MEMORY", left}});
+  for (std::size_t i = 0; i < shown; ++i) table.add(cells_of(found.rows[i]));
+  std::istringstream lines(table.text(page));
+  std::string text, line;
+  for (std::size_t i = 0; std::getline(lines, line); ++i) {
+    text += line + "\n";
+    if (i == 0) continue;  // the titles
+    const std::vector<std::string>& frames = found.rows[i - 1].frames();
+    for (const std::string& frame : frames) text += "      " + printable(frame, page) + "\n";
+    if (frames.empty()) text += "      unknown\n";
+  }
+  return text;
+}
+
+std::string rows_text(const Differences& found, std::size_t shown, DiffBy by, const Page& page) {
+  if (page.stacks == Stacks::in_full && by == DiffBy::site) return rows_in_full(found, shown, page);
+  const Table table = table_of(found, shown, by, page);
+  return table.text(page) + table.left_out(page);
 }
 
 // ", +13.1 %".
@@ -201,8 +225,7 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
     return text + "\nNo " + of_what + " changed.\n" + renamed_text(found, page) +
            limit_text(found, of, page) + next;
   const std::size_t shown = rows_shown(found.rows.size(), of.most);
-  const Table table = table_of(found, shown, of.by, page);
-  text += "\n" + table.text(page) + table.left_out(page);
+  text += "\n" + rows_text(found, shown, of.by, page);
   if (shown < found.rows.size()) {
     text += "  and " + counted(found.rows.size() - shown, "more row") + "\n";
   }

@@ -100,8 +100,10 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
         "rounding: the driver gives whole pages of 2 MiB, which small allocations share");
   }
   if (limit != 0) {
-    return (table.empty() ? "" : table.text(page)) + "  the GPU itself has " +
-           amount_text(event.free_bytes) + " free, which the limit withholds\n";
+    return (table.empty() ? "" : table.text(page)) +
+           paragraph("the GPU itself has " + amount_text(event.free_bytes) +
+                         " free, which the limit withholds",
+                     page);
   }
   add(event.context_bytes, "contexts of this process");
   add(event.module_bytes, "code of this process");

@@ -14,6 +14,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kNameWidth = 48;
+constexpr std::size_t kMark = 3;  // columns of "|- "
 
 struct Amount {
   std::uint64_t bytes = 0;
@@ -63,8 +64,9 @@ class Tree {
 
   // Rows of the table: each function below the one that calls it, further in only where several are
   // called. The whole is that of the shares.
-  void draw(Table& table, std::uint64_t whole, const Page& page) const {
-    Drawing drawing{.table = table, .whole = whole, .page = page};
+  // Labels take `room` columns where their names can be cut so far.
+  void draw(Table& table, std::uint64_t whole, const Page& page, std::size_t room) const {
+    Drawing drawing{.table = table, .whole = whole, .page = page, .room = room};
     draw_below(drawing, 0, "");
   }
 
@@ -73,6 +75,7 @@ class Tree {
     Table& table;
     std::uint64_t whole;
     const Page& page;
+    std::size_t room;
   };
   struct Branch {
     Amount amount;
@@ -94,12 +97,24 @@ class Tree {
     return node;
   }
 
-  [[nodiscard]] std::string label(const Node& node) const {
+  // "make (a.cpp:1) by cudaMalloc from line 9": before the name becomes short the call goes, and
+  // then where it was called; the place stays.
+  [[nodiscard]] static std::string label(const Node& node, const std::string& lines,
+                                         std::size_t room) {
+    constexpr std::size_t kEnough = 24;  // of a name
+    constexpr std::size_t kLeast = 12;
     const std::string name = function_name(node.caller, kNameWidth);
     const std::string place = node.has_one_place ? node.caller.place : file_of(node.caller.place);
-    std::string text = place.empty() ? name : name + " (" + place + ")";
+    const std::string in_file = place.empty() ? "" : " (" + place + ")";
     const std::string call = ends_here(node) ? node.ends.begin()->first.second : "";
-    return call.empty() ? text : text + " by " + call;
+    const std::string by = call.empty() ? "" : " by " + call;
+    for (const auto& [behind, least] : {std::pair(by + lines, kEnough), std::pair(lines, kLeast)}) {
+      const std::size_t taken = columns(in_file + behind);
+      if (room < taken + std::min(columns(name), least)) continue;
+      return function_name(node.caller, std::min(kNameWidth, room - taken)) + in_file + behind;
+    }
+    const std::size_t left = room - std::min(room, columns(in_file));
+    return function_name(node.caller, std::clamp(left, kLeast, kNameWidth)) + in_file;
   }
 
   // Where a function with calls at several lines makes this one: " from line 99".
@@ -121,10 +136,10 @@ class Tree {
     return place.empty() && by.empty() ? "unknown" : place + by;
   }
 
-  [[nodiscard]] std::vector<Branch> branches(const Node& node) const {
+  [[nodiscard]] std::vector<Branch> branches(const Node& node, std::size_t room) const {
     std::vector<Branch> result;
     for (const auto& [key, below] : node.below) {
-      const std::string text = label(nodes_[below]) + call_lines(node, nodes_[below]);
+      const std::string text = label(nodes_[below], call_lines(node, nodes_[below]), room);
       result.push_back({nodes_[below].amount, below, text});
     }
     if (!ends_here(node)) {
@@ -139,8 +154,10 @@ class Tree {
   }
 
   void draw_below(const Drawing& drawing, std::size_t node, const std::string& margin) const {
-    const std::vector<Branch> all = branches(nodes_[node]);
-    const bool forks = all.size() > 1;
+    const bool forks = nodes_[node].below.size() + nodes_[node].ends.size() > 1;
+    const std::size_t before = columns(margin) + (forks ? kMark : 0);
+    const std::size_t room = drawing.room > before ? drawing.room - before : 0;
+    const std::vector<Branch> all = branches(nodes_[node], room);
     const bool unicode = drawing.page.unicode;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool last = i + 1 == all.size();
@@ -172,7 +189,9 @@ std::string tree_text(const Report& report, const NameFrame& name, const std::ve
     tree.add(call_site(report, report.sites[shares[i].site], name, kAllFrames), shares[i]);
   }
   if (shown == 0) return "";
-  tree.draw(table, shares.front().whole, page);
+  Table uncut = table;
+  tree.draw(uncut, shares.front().whole, page, Table::kUncut);
+  tree.draw(table, shares.front().whole, page, uncut.room(page));
   std::uint64_t rest = 0;
   for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
   const std::string more = shown == shares.size()

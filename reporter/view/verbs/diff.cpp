@@ -62,13 +62,14 @@ std::optional<std::uint64_t> limit_of(const std::string& threshold, std::uint64_
 }
 
 int publish_diff(const Listing& listing, const Differences& found, const DiffOf& of,
-                 const Filter& filter) {
+                 const Filter& filter, Stacks stacks) {
   if (listing.csv) {
     return publish_csv(
         listing, [&](CsvText& csv) { add_rows(csv, found.rows, diff_columns(), listing.most); });
   }
   Page page = page_of(listing);
   page.filters = typed_options(filter);
+  page.stacks = stacks;
   return publish(listing, listing.json ? diff_json(found, of)
                                        : filter_head(filter, page) + diff_text(found, of, page));
 }
@@ -125,7 +126,7 @@ int show_diff(Arguments& given) {
   }
   of.limit = limit_of(given.threshold, found.before_bytes);
   arrange(found.rows, diff_columns(), given.listing.rows());
-  const int status = publish_diff(given.listing, found, of, given.filter);
+  const int status = publish_diff(given.listing, found, of, given.filter, given.stacks.shown);
   if (status != kFine) return status;
   return of.limit && crosses(found, *of.limit) ? kThreshold : kFine;
 }
@@ -154,6 +155,7 @@ Verb add_diff(CommandLine& line) {
   add_listing_options(command, arguments->listing);
   add_filters(command, arguments->filter, {});
   add_view_options(command, arguments->stacks);
+  add_full_option(command, arguments->stacks);
   command.footer(
       "Places are matched by functions, files and lines, else by functions alone where a file was\n"
       "renamed, so that two builds can be compared.\n"
