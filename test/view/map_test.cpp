@@ -336,6 +336,20 @@ std::string text_when_refused(const Report& report, std::uint64_t bytes, std::ui
   return map_text(report, memory_map(report), moment, sample_names(), {.width = 200}, 5);
 }
 
+// Seen on a terminal: rows alone were left out, and four kinds took more lines than it has.
+TEST(Map, WithoutRoomLosesFiguresOfMemoryThatHasNoHole) {
+  const Report report = holding({segment({used(20 * kMiB)})});
+  const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
+  const auto text = [&](Brevity brevity) {
+    return map_text(report, memory_map(report), moment, sample_names(), {.brevity = brevity}, 5);
+  };
+
+  EXPECT_TRUE(has(text(Brevity::none), "OF WHAT IS RESERVED")) << text(Brevity::none);
+  EXPECT_TRUE(has(text(Brevity::none), "served without a new segment"));
+  EXPECT_FALSE(has(text(Brevity::no_repeats), "served without a new segment"));
+  EXPECT_FALSE(has(text(Brevity::no_bars), "OF WHAT IS RESERVED"));
+}
+
 TEST(Map, SaysWhatWasRefusedWhenMemoryRanOut) {
   const std::string text = text_when_refused(fragmented(), 150 * kMiB, 1);
   EXPECT_TRUE(has(text,
