@@ -24,7 +24,6 @@ bool OomLog::note(Refusal refusal) noexcept {
   const bool is_wanted =
       refusal.number <= kFirst || (is_due && detailed_ns_.compare_exchange_strong(before, now));
   if (refusal.number <= kFirst) detailed_ns_.store(now, std::memory_order_relaxed);
-  if (refusal.number == 1) first_ns_.store(now, std::memory_order_relaxed);
   const SystemLock lock(mutex_);
   if (refusal.number > last_.number) last_ = refusal;
   if (!is_wanted) return false;
@@ -72,10 +71,6 @@ bool OomLog::deserves_report(std::uint64_t now_ns) noexcept {
   ++reports_;
   reported_ns_ = now_ns;
   return true;
-}
-
-std::uint64_t OomLog::first_ns() const noexcept {
-  return first_ns_.load(std::memory_order_relaxed);
 }
 
 OomReport OomLog::report(const ReportParts& parts) const {

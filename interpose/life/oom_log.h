@@ -40,16 +40,12 @@ class OomLog {
   // Threads: the helper.
   [[nodiscard]] bool deserves_report(std::uint64_t now_ns) noexcept;
 
-  // When the first one was asked for (CLOCK_MONOTONIC); 0: there is none.
-  [[nodiscard]] std::uint64_t first_ns() const noexcept;
-
   // May throw bad_alloc and LockLost. Threads: the helper.
   [[nodiscard]] OomReport report(const ReportParts& parts) const;
 
  private:
   std::atomic<std::uint64_t> count_{0};
   std::atomic<std::uint64_t> detailed_ns_{0};  // when the last details were wanted
-  std::atomic<std::uint64_t> first_ns_{0};
   mutable SystemMutex mutex_;
   std::vector<Refusal> waiting_ VRAMSCOPE_GUARDED_BY(mutex_);
   Refusal last_ VRAMSCOPE_GUARDED_BY(mutex_);

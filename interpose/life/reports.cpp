@@ -256,7 +256,7 @@ ReportParts Reports::collect(const char* trigger) {
   call_time_ns = now_ns();
   oom_.begin_report();
   collect_memory(parts);
-  if (parts.memory.start_ns == 0) parts.memory.start_ns = oom_.first_ns();  // nothing was had yet
+  if (parts.memory.start_ns == 0) parts.memory.start_ns = profiler_.started_ns();  // left out
   collect_names(parts);
   // The loader's lock, which the search takes, may be one that the ending thread holds, or the one
   // that waits for this report.

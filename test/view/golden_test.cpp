@@ -124,7 +124,7 @@ std::string check_of_golden(const Page& page) {
   return check_text({checks_of(report, "vram/train.4711.json", {.peak = 512 * kMiB, .leak = 0},
                                none, {.name = golden_names()}),
                      checks_against(later_report(), golden_report(), "vram/train.4711.json", 2,
-                                    none, golden_names())},
+                                    none, {.name = golden_names()})},
                     page, 3, /*typed=*/false);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocator/ground/place.h"
+#include "reporter/view/text/held_bounds.h"
 
 namespace vramscope {
 
@@ -39,10 +40,6 @@ struct DeviceSum {
 
 // The most of device memory that a process held at one time, all kinds and devices together, is
 // not below `lower` and not above `upper`. They are equal where it used one kind on one device.
-struct PeakBounds {
-  std::uint64_t lower = 0;
-  std::uint64_t upper = 0;
-};
 [[nodiscard]] PeakBounds peak_bounds(const MergedProcess& process);
 // The same of one device, by the process's ordinal.
 [[nodiscard]] PeakBounds peak_bounds(const MergedProcess& process, std::uint16_t device);

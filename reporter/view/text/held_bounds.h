@@ -8,11 +8,16 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/view/text/device_sum.h"
-
 namespace vramscope {
 
 struct KindFacts;
+struct MergedProcess;
+
+// A peak is not below `lower` and not above `upper`.
+struct PeakBounds {
+  std::uint64_t lower = 0;
+  std::uint64_t upper = 0;
+};
 
 // A process held so many bytes from then on. Steps are by time. Times are nanoseconds since 1970,
 // or all of them since the boot.

@@ -24,8 +24,7 @@ constexpr std::size_t kFramesOfPin = 3;  // below a segment; the table above has
 
 std::string age_text(std::int64_t born_ns, const MapMoment& moment) {
   if (born_ns < 0) return "";
-  const auto born = static_cast<std::uint64_t>(born_ns);
-  return duration_text(moment.at_ns - std::min(born, moment.at_ns));
+  return duration_text(moment.at_ns - std::min(static_cast<std::uint64_t>(born_ns), moment.at_ns));
 }
 
 std::string title_of(const MapPlace& place, const MapMoment& moment) {
