@@ -157,7 +157,7 @@ void visit_fields(Self& kind, F&& f) {
 
 template <IsOne<JointPeak> Self, class F>
 void visit_fields(Self& joint, F&& f) {
-  f.required("device", Ordinal{joint.facts.device});
+  f("device", Ordinal{joint.facts.device});
   f("current_bytes", joint.facts.current_bytes);
   f("peak_bytes", joint.facts.peak_bytes);
   f("peak_ns", joint.facts.peak_ns);

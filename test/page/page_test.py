@@ -124,10 +124,9 @@ def sums(report):
     return [*numbers, sum(site["temporary_count"] for site in report["sites"] if site["parts"])]
 
 
-def replayed(events, window):
-    """What GPU 0 held and was asked for from one instant to another: bytes and blocks when it held
-    most, bytes at the end, bytes and number of allocations."""
-    start = min(int(event["start_ns"]) for event in events)
+def replayed(events, start, window):
+    """What GPU 0 held and was asked for from one instant after time 0, `start`, to another: bytes and blocks when
+    it held most, bytes at the end, bytes and number of allocations."""
     blocks, most, allocated = {}, None, [0, 0]
     held = lambda: (sum(blocks.values()), len(blocks))  # noqa: E731
     for event in sorted(events, key=lambda event: int(event["order"])):
@@ -369,7 +368,8 @@ class Page(unittest.TestCase):
         part = data["windows"]["part_ns"]
         first, last = (round(edge * 1e6) for edge in seen["edges"])
         window = first // part * part, -(-last // part) * part
-        self.assertEqual(replayed(Page.pages.events(), window), seen["part"]["sums"][:5])
+        start = json.loads(Page.pages.tool("trace", "--json", Page.pages.path("run.trace")))["start_ns"]
+        self.assertEqual(replayed(Page.pages.events(), start, window), seen["part"]["sums"][:5])
         whole = data["memory"][0]["totals"]
         self.assertEqual([whole[i] for i in (0, 1, 2, 4, 5)], seen["whole"]["sums"][:5])
         self.assertNotEqual(seen["part"]["sums"], seen["whole"]["sums"])

@@ -409,7 +409,7 @@ class Merge(unittest.TestCase):
         for rank, mib in enumerate(left):
             report = copy.deepcopy(self.sample)
             report["process"].update(pid=100 + rank, rank=rank)
-            report.update(trigger="exit", sample_bytes=0)
+            report.update(trigger="exit", sample_bytes=0, joint_peaks=[])
             report["host"].update(segments=[], registrations=[])
             report["devices"] = [{"index": 0, "memory_stats": {}, "segments": []}]
             pattern = report["sites"][0]

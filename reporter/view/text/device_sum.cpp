@@ -51,6 +51,7 @@ PeakBounds bounds_of(const Parts& parts) {
 // What the process itself tells of all its kinds of memory there, if it had several.
 void add_memory(Parts& parts, const MergedProcess& process, std::uint16_t device) {
   ++parts.memories;
+  if (!has_several_kinds(process, device)) return;
   for (const JointPeak& joint : process.joint_peaks) {
     if (joint.facts.device != device) continue;
     parts.joint_peak = joint.facts.peak_bytes;

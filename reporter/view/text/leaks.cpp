@@ -82,10 +82,11 @@ std::size_t intervals_in_use(const Report& report) {
     const auto used = std::find_if(series.highest.begin(), series.highest.end(),
                                    [](std::uint64_t bytes) { return bytes != 0; });
     const auto before = static_cast<std::uint64_t>(used - series.highest.begin());
-    first_ns = std::min(first_ns, series.bucket_ns * before);
+    if (used != series.highest.end()) first_ns = std::min(first_ns, series.bucket_ns * before);
     begun_ns = std::max(begun_ns, series.bucket_ns * (series.highest.size() - 1));
   }
-  return (begun_ns - std::min(first_ns, begun_ns)) / timeline.past_interval_ns;
+  if (first_ns > begun_ns) first_ns = 0;
+  return (begun_ns - first_ns) / timeline.past_interval_ns;
 }
 
 // Whether more is there than at earlier times; of short runs nothing earlier is known.

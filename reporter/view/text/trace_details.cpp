@@ -202,7 +202,7 @@ class Details : public TraceMemory::Changes {
 
   // As far as the timelines of the process's report go, whose buckets are whole.
   [[nodiscard]] TimelineSnapshot changes() const {
-    const std::uint64_t at = after(first_ns_.value_or(0), changed_ns_);
+    const std::uint64_t at = after(parts_.memory.start_ns, changed_ns_);
     unsigned bits = TimelineSnapshot::kFirstWidthBits;
     while (at >> bits >= TimelineSnapshot::kMostBuckets) ++bits;
     TimelineSnapshot snapshot;
@@ -214,12 +214,10 @@ class Details : public TraceMemory::Changes {
   // By tenths of the time in which memory came and went.
   void add_ages_to(std::vector<Site>& sites, const std::vector<std::int64_t>& site_of_tag) {
     Snapshot& memory = parts_.memory;
-    const std::uint64_t begun_ns = memory.start_ns;
-    memory.start_ns = first_ns_.value_or(memory.start_ns);
+    memory.first_ns = first_ns_.value_or(0);
     const TimelineSnapshot& last = memory.timelines.emplace_back(changes());
     memory.taken_ns = memory.start_ns + last.bucket_ns * last.highest.size();
     add_ages(parts_, site_of_tag, sites);
-    memory.start_ns = begun_ns;
   }
 
   void add_counts(const TraceTotals& totals) {

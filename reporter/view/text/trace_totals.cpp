@@ -83,7 +83,8 @@ void TraceTotals::count(const TraceEvent& one) {
 
 // Whether it passes or not.
 void TraceTotals::look_at(const Event& event) {
-  if (begin_ns == 0) begin_ns = filter_.begin_of(event.start_ns);
+  if (!has_begun_) begin_ns = filter_.begin_of(event.start_ns);
+  has_begun_ = true;
   begin_ns = std::min(begin_ns, event.start_ns);
   end_ns = std::max(end_ns, event.start_ns + event.total_ns);
   const bool is_of_device = has_device(event.place.kind) && event.effect != Effect::none;

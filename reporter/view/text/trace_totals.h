@@ -104,6 +104,7 @@ class TraceTotals : private TraceMemory::Changes {
   TraceMemory::Changes* watcher_ = nullptr;
   std::vector<bool> left_out_;                // by slot
   std::optional<std::uint16_t> last_device_;  // that was looked at
+  bool has_begun_ = false;                    // begin_ns is known
   bool is_before_ = false;                    // the event that is being added: the filter's time
 };
 
