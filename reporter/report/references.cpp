@@ -75,9 +75,11 @@ void check_site(std::int64_t site, std::size_t sites, const std::string& field) 
   if (site >= 0) check_index(static_cast<std::uint64_t>(site), sites, field + ".site", "sites");
 }
 
-void check_events(const std::vector<OomEvent>& events, std::size_t sites) {
+// Of a report, or of a process that was merged into it: `within` names it.
+void check_events(const std::vector<OomEvent>& events, const std::string& within,
+                  std::size_t sites) {
   for (std::size_t i = 0; i < events.size(); ++i) {
-    const std::string field = element("oom.events", i);
+    const std::string field = within + element("oom.events", i);
     check_site(events[i].site, sites, field);
     for (const OomShare& share : events[i].shares) check_site(share.site, sites, field + ".shares");
     for (const OomPin& pin : events[i].pins) check_site(pin.site, sites, field + ".pins");
@@ -90,6 +92,26 @@ void check_frames(const std::vector<Row>& rows, const char* list, std::size_t fr
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const std::uint32_t frame : rows[i].frames) {
       check_index(frame, frames, element(list, i) + ".frames", "frames");
+    }
+  }
+}
+
+void check_peak_site(std::int64_t site, const std::string& field, std::size_t sites) {
+  if (site < 0) return;
+  check_index(static_cast<std::uint64_t>(site), sites, field + ".peak_site", "sites");
+}
+
+// Likewise.
+template <class Facts>
+void check_peaks(const Facts& facts, const std::string& within, std::size_t sites) {
+  for (std::size_t i = 0; i < facts.kinds.size(); ++i) {
+    check_peak_site(facts.kinds[i].peak_site, within + element("kinds", i), sites);
+  }
+  for (std::size_t i = 0; i < facts.joint_peaks.size(); ++i) {
+    const std::string field = within + element("joint_peaks", i);
+    check_peak_site(facts.joint_peaks[i].facts.peak_site, field, sites);
+    for (const OomShare& share : facts.joint_peaks[i].shares) {
+      check_site(share.site, sites, field + ".live");
     }
   }
 }
@@ -108,23 +130,15 @@ void check_references(const Report& report) {
   }
   check_segments(report.host.segments, "host.segments", report.sites.size());
   check_segments(report.host.registrations, "host.registrations", report.sites.size());
-  for (std::size_t i = 0; i < report.kinds.size(); ++i) {
-    const std::int64_t site = report.kinds[i].peak_site;
-    if (site < 0) continue;
-    check_index(static_cast<std::uint64_t>(site), report.sites.size(),
-                element("kinds", i) + ".peak_site", "sites");
-  }
-  for (std::size_t i = 0; i < report.joint_peaks.size(); ++i) {
-    const std::string field = element("joint_peaks", i);
-    check_site(report.joint_peaks[i].facts.peak_site, report.sites.size(), field + ".peak_site");
-    for (const OomShare& share : report.joint_peaks[i].shares) {
-      check_site(share.site, report.sites.size(), field + ".live");
-    }
-  }
-  check_events(report.oom.events, report.sites.size());
+  check_peaks(report, "", report.sites.size());
+  check_events(report.oom.events, "", report.sites.size());
   for (std::size_t i = 0; i < report.processes.size(); ++i) {
-    for (const LiveShare& share : report.processes[i].live) {
-      check_site(share.site, report.sites.size(), element("processes", i) + ".live");
+    const MergedProcess& process = report.processes[i];
+    const std::string field = element("processes", i);
+    check_peaks(process, field + ".", report.sites.size());
+    check_events(process.oom.events, field + ".", report.sites.size());
+    for (const LiveShare& share : process.live) {
+      check_site(share.site, report.sites.size(), field + ".live");
     }
   }
   for (std::size_t i = 0; i < report.codes.size(); ++i) {

@@ -77,7 +77,7 @@ class ListingsTest(harness.Case):
 
     def empty(self):
         report = copy.deepcopy(self.sample)
-        for part in ("sites", "threads", "frames", "kinds", "ledger", "devices", "axes", "functions"):
+        for part in ("sites", "threads", "frames", "kinds", "joint_peaks", "ledger", "devices", "axes", "functions"):
             report[part] = []
         report["host"]["segments"] = report["host"]["registrations"] = []
         report["oom"] = {"count": 0, "events": []}

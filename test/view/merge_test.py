@@ -485,6 +485,22 @@ class Merge(unittest.TestCase):
         self.assertEqual(2, result.returncode)
         self.assertIn("processes[0].live.site: expected an index below 1, the number of sites, found 7", result.stderr)
 
+    def test_peaks_and_refusals_of_a_process_at_a_site_that_is_not_there_are_refused(self):
+        """By `merge`, too, which numbers sites anew: it read beyond the report's."""
+        event = {"number": 1, "kind": "device", "site": 10**8}
+        for path, broken in (("kinds[0].peak_site", {"kinds": [{"kind": "device", "peak_site": 10**8}]}),
+                             ("joint_peaks[0].peak_site", {"joint_peaks": [{"device": 0, "peak_site": 10**8}]}),
+                             ("joint_peaks[0].live.site", {"joint_peaks": [{"live": [{"kind": "device", "site": 10**8}]}]}),
+                             ("oom.events[0].site", {"oom": {"count": 1, "events": [event]}})):  # fmt: skip
+            merged = self.merge(*self.leaking(1, 2))
+            report = json.loads(merged.read_text())
+            report["processes"][1].update(broken)
+            merged.write_text(json.dumps(report, separators=(",", ":")))
+            for words in (["report"], ["merge", "-o", self.folder / "again.json"]):
+                result = self.call(*words, merged)
+                self.assertEqual(2, result.returncode, (path, words))
+                self.assertIn(f"processes[1].{path}: expected an index below 1, the number of sites, found 100000000", result.stderr)
+
     def test_suppressed_leaks_are_none_of_a_process(self):
         rules = self.folder / "known.supp"
         rules.write_text("leak:train\n")
