@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <functional>
 #include <map>
 
 #include "reporter/report/memory_name.h"
@@ -384,8 +383,8 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
     result += paragraph(verdict(report, place, moment), page);
     result += figures(place, moment, page) + refused_then_text(report, place, moment, page);
     result += pinners_table(report, place, moment, name, page, most);
-    const bool is_first = &place == &places.front();
-    if (page.brevity == Brevity::least && is_full(place) && !is_first) continue;
+    const bool is_later = &place != &places.front();
+    if (is_later && page.brevity == Brevity::least && is_full(place)) continue;
     result += drawings(report, place, moment, name, page, most);
   }
   if (!result.empty()) return result + nothing_live(places, moment, page);
