@@ -138,8 +138,7 @@ void Ledger::detail_allocation(Account& account, Tag tag, std::uint64_t bytes) n
   note(account, account.current_bytes() - bytes);
   note_history(tag, live_bytes(tag) - bytes);
   if (account.joint == nullptr) return;
-  const Holding& holding = tag == 0 ? account.unknown : tags_[tag];
-  const Amount before = holding.total - holding.gone - Amount{bytes, 1};
+  const Amount before = live_of(account, tag) - Amount{bytes, 1};
   joint_peaks_.came(*account.joint, kind_of_account(index_in(accounts_, account)), tag, before,
                     bytes);
 }
@@ -151,8 +150,7 @@ void Ledger::detail_completion(Account& account, Tag tag, std::uint64_t bytes) n
   note(account, account.current_bytes() + bytes);
   note_history(tag, live_bytes(tag) + bytes);
   if (account.joint == nullptr) return;
-  const Holding& holding = tag == 0 ? account.unknown : tags_[tag];
-  const Amount before = holding.total - holding.gone + Amount{bytes, 1};
+  const Amount before = live_of(account, tag) + Amount{bytes, 1};
   joint_peaks_.went(*account.joint, kind_of_account(index_in(accounts_, account)), tag, before,
                     bytes);
 }

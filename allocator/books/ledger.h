@@ -168,6 +168,11 @@ class Ledger {
   [[nodiscard]] std::uint64_t live_bytes(Tag tag) const {
     return tags_[tag].total[0] - tags_[tag].gone[0];
   }
+  // What the tag has live of the account: tag 0 may have some of several.
+  [[nodiscard]] Amount live_of(const Account& account, Tag tag) const {
+    const Holding& holding = tag == 0 ? account.unknown : tags_[tag];
+    return holding.total - holding.gone;
+  }
   [[nodiscard]] Holding& touch(Account& account, Tag tag);
   [[gnu::noinline]] void set_peak_aside(Holding& holding, Account& account, Tag tag);
   // Before the first allocation of a kind on a device: was there another kind of its memory?

@@ -149,9 +149,14 @@ class Ledger::Mending {
   // memory was what it is now.
   void mend_joint(KindTotals& joint) {
     joint.current_bytes = 0;
+    std::uint64_t highest = 0;
+    std::size_t highest_account = 0;
     for (const KindTotals& kind : snapshot_.kinds) {
-      const bool counts = kind.device == joint.device && takes_device_memory(kind.kind);
-      if (counts) joint.current_bytes += kind.current_bytes;
+      if (kind.device != joint.device || !takes_device_memory(kind.kind)) continue;
+      joint.current_bytes += kind.current_bytes;
+      if (kind.peak_bytes < highest) continue;
+      highest = kind.peak_bytes;
+      highest_account = index_of({.kind = kind.kind, .device = kind.device});
     }
     const auto sum = [&] {
       joint.peak_bytes = 0;
@@ -159,13 +164,7 @@ class Ledger::Mending {
                      [&](const TagTotals& tag, auto) { joint.peak_bytes += tag.joint_bytes; });
     };
     sum();
-    std::size_t raised = sums_.size();
-    for (const KindTotals& kind : snapshot_.kinds) {
-      const bool counts = kind.device == joint.device && takes_device_memory(kind.kind);
-      if (counts && kind.peak_bytes > joint.peak_bytes) {
-        raised = index_of({.kind = kind.kind, .device = kind.device});
-      }
-    }
+    const std::size_t raised = highest > joint.peak_bytes ? highest_account : sums_.size();
     if (raised == sums_.size() && joint.peak_bytes >= joint.current_bytes) return;
     each_of_device(joint.device, [&](TagTotals& tag, std::size_t account) {
       const std::uint64_t bytes = account == raised ? tag.peak_bytes : tag.live_bytes;

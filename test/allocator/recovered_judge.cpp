@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -39,6 +40,20 @@ const LiveHeader* LiveImage::refresh() {
     mapped_[i] = bytes;
   }
   return reinterpret_cast<const LiveHeader*>(base_);
+}
+
+bool LiveImage::has_changed() {
+  if (refresh() == nullptr) return true;
+  bool differs = false;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < kLiveParts; ++i) {
+    const auto* const part = reinterpret_cast<const char*>(base_ + i * kLivePartBytes);
+    if (seen_.size() < at + mapped_[i]) differs = true;
+    if (!differs) differs = std::memcmp(&seen_[at], part, mapped_[i]) != 0;
+    if (differs) seen_.replace(at, std::string::npos, part, mapped_[i]);
+    at += mapped_[i];
+  }
+  return differs;
 }
 
 namespace {

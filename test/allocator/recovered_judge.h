@@ -45,11 +45,14 @@ class LiveImage {
 
   // As it is now. Null: nothing has begun.
   [[nodiscard]] const LiveHeader* refresh();
+  // Whether any byte is another than when this was asked last; true at first.
+  [[nodiscard]] bool has_changed();
 
  private:
   int file_;
   std::uint64_t base_ = 0;
   std::array<std::uint64_t, kLiveParts> mapped_{};
+  std::string seen_;  // what has_changed last saw
 };
 
 // Every field, a line each.

@@ -67,12 +67,14 @@ class DyingProcess {
 
  private:
   [[nodiscard]] std::string step_call(pid_t child, LiveImage& image, int& status);
+  [[nodiscard]] bool log_has_changed();
 
   Limits limits_;
   std::string path_ = "/dev/shm/vramscope-recovery-test-XXXXXX";
   int file_;
   ProgramLog* log_;
   std::uint64_t instructions_ = 0;
+  std::string seen_log_;  // what log_has_changed last saw
 };
 
 struct RecoveryMode {

@@ -50,7 +50,7 @@ TEST_P(Recovery, MissesAtMostTheCallUnderWayAfterAKill) {
 }
 
 TEST_P(Recovery, MissesAtMostTheCallUnderWayAfterAnyInstruction) {
-  ASSERT_EQ(process.step(99, 3, 37), "");
+  ASSERT_EQ(process.step(99, 6, 37), "");
   if (process.instructions() == 0) GTEST_SKIP() << "SKIPPED: there is no ptrace here";
 }
 
