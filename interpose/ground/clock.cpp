@@ -106,4 +106,21 @@ std::uint64_t kernel_now_ns() noexcept {
   return now;
 }
 
+// A thread may be interrupted between two readings; of several tries the shortest counts.
+std::uint64_t wall_time_at(std::uint64_t instant_ns) noexcept {
+  constexpr int kTries = 5;
+  constexpr std::uint64_t kShortNs = 1'000;
+  std::uint64_t date_ns = 0;
+  std::uint64_t shortest_ns = ~std::uint64_t{0};
+  for (int i = 0; i < kTries && shortest_ns > kShortNs; ++i) {
+    const std::uint64_t before = now_ns();
+    const std::uint64_t wall_ns = wall_time_ns();
+    const std::uint64_t took_ns = elapsed_ns(before);
+    if (took_ns >= shortest_ns) continue;
+    shortest_ns = took_ns;
+    date_ns = wall_ns - (before + took_ns / 2 - instant_ns);
+  }
+  return date_ns;
+}
+
 }  // namespace vramscope

@@ -62,6 +62,9 @@ inline std::uint64_t now_ns() noexcept {
          static_cast<std::uint64_t>(Wide{ticks} * counter_clock.ns_per_tick >> 32);
 }
 
+// The date of an instant that now_ns() gave: as near as the two clocks can be read together.
+[[nodiscard]] std::uint64_t wall_time_at(std::uint64_t instant_ns) noexcept;
+
 // Since now_ns() gave `start`. The change of clocks between the two may cost some ns: never below
 // 0.
 inline std::uint64_t elapsed_ns(std::uint64_t start) noexcept {

@@ -96,12 +96,14 @@ void LiveFile::publish(Profiler& profiler, ProcessFacts process,
   try {
     warn(profiler);
     if (!memory_.is_live()) return;
+    const std::uint64_t begun_ns = now_ns();
+    process.report_time_ns = wall_time_at(begun_ns);
     LiveStart start{.process = std::move(process),
                     .sample_bytes = profiler.sample_bytes(),
                     .function_names = {},
                     .trace_path = trace_path,
                     .next_report = {},
-                    .clock_ns = now_ns(),
+                    .clock_ns = begun_ns,
                     .is_locked = is_locked_};
     start.next_report = path_of(startup().options.output, start.process, 1);
     for (const FunctionRow& function : kFunctions) {

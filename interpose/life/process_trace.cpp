@@ -28,7 +28,7 @@ TraceProcess trace_process(const ProcessFacts& process, std::uint64_t started_ns
           .executable = process.executable,
           .mode = process.mode,
           .tool_version = VRAMSCOPE_VERSION,
-          .wall_ns = wall_time_ns() - (now_ns() - started_ns),
+          .wall_ns = wall_time_at(started_ns),
           .clock_ns = started_ns};
 }
 

@@ -276,9 +276,9 @@ ReportParts Reports::collect(const char* trigger) {
     parts.recorder.warnings.push_back("the trace is not complete: " + parts.trace.problem);
   }
   parts.process = process();
-  const std::uint64_t now = now_ns();
-  const std::uint64_t age_ns = now - (parts.memory.taken_ns == 0 ? now : parts.memory.taken_ns);
-  parts.process.report_time_ns -= age_ns;  // names, devices and the trace took their time since
+  if (parts.memory.taken_ns != 0) {  // names, devices and the trace took their time since
+    parts.process.report_time_ns = wall_time_at(parts.memory.taken_ns);
+  }
   parts.function_names.reserve(kFunctionCount);
   for (const FunctionRow& function : kFunctions) parts.function_names.emplace_back(function.symbol);
   return parts;

@@ -76,6 +76,13 @@ class Triggers(harness.Case):
             for path in pathlib.Path(self.folder).iterdir():
                 path.unlink()
 
+    def test_time_0_has_one_date_in_all_reports_of_a_process(self):
+        """So each is dated by its memory, not by what it took to write names and files down."""
+        process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_INTERVAL="0.02")
+        harness.wait_for_reports(self.folder, 4)
+        dates = [report["timeline"]["start_ns"] for report in self.end(process)]
+        self.assertLess(max(dates) - min(dates), 200_000, dates)
+
     def test_growth_has_its_report(self):
         process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_REPORT_ON_GROWTH="18MiB")
         for grown in (1, 2, 3):  # by 21, 23 and 25 MB

@@ -59,6 +59,16 @@ TEST(Clock, NeverRunsBackwardsOnOneThread) {
   EXPECT_EQ(steps_back, 0u);
 }
 
+TEST(Clock, DatesAnInstantHoweverLongAgoItWas) {
+  constexpr std::uint64_t kAgoNs = 3'000'000'000;
+  const std::uint64_t before = wall_time_ns();
+  const std::uint64_t date = wall_time_at(now_ns() - kAgoNs);
+  const std::uint64_t after = wall_time_ns();
+
+  EXPECT_GE(date + kAgoNs + kFarNs / 100, before);
+  EXPECT_LE(date + kAgoNs, after + kFarNs / 100);
+}
+
 TEST(Clock, GivesNoNegativeTimes) { EXPECT_EQ(elapsed_ns(~std::uint64_t{0}), 0u); }
 
 }  // namespace
