@@ -14,6 +14,7 @@
 #include <climits>
 #include <cstdlib>
 #include <new>
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -75,6 +76,49 @@ std::string build_id_of(Dwfl_Module* module) {
   return text;
 }
 
+// Where the function was declared: what stands around that is its class.
+Dwarf_Die declaration_of(Dwarf_Die* function) {
+  Dwarf_Die found = *function;
+  Dwarf_Attribute attribute;
+  for (const unsigned name : {DW_AT_abstract_origin, DW_AT_specification}) {
+    Dwarf_Die next;
+    if (dwarf_attr(&found, name, &attribute) == nullptr) continue;
+    if (dwarf_formref_die(&attribute, &next) != nullptr) found = next;
+  }
+  return found;
+}
+
+// Looking for what stands around a function takes the time of reading its unit: C has nothing
+// there.
+bool is_of_c(Dwarf_Die* function) {
+  Dwarf_Die unit;
+  if (dwarf_diecu(function, &unit, nullptr, nullptr) == nullptr) return true;
+  const int language = dwarf_srclang(&unit);
+  return language == DW_LANG_C || language == DW_LANG_C89 || language == DW_LANG_C99 ||
+         language == DW_LANG_C11;
+}
+
+// "space::Class::", of functions that the linker does not know by a name of their own: templates
+// over types without linkage.
+std::string scope_text(Dwarf_Die* function) {
+  if (is_of_c(function)) return {};
+  Dwarf_Die declared = declaration_of(function);
+  Dwarf_Die* found = nullptr;
+  const int count = dwarf_getscopes_die(&declared, &found);
+  if (count <= 0) return {};
+  const std::unique_ptr<Dwarf_Die, Free> scopes(found);
+  std::string text;
+  for (Dwarf_Die& scope : std::span(found, static_cast<std::size_t>(count)).subspan(1)) {
+    const int tag = dwarf_tag(&scope);
+    const bool is_class =
+        tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+    if (!is_class && tag != DW_TAG_namespace) break;
+    const std::string name = text_or_empty(dwarf_diename(&scope));
+    text.insert(0, (name.empty() ? "(anonymous)" : name) + "::");
+  }
+  return text;
+}
+
 // The name that the linker knows, else the plain one.
 std::string name_of(Dwarf_Die* function) {
   Dwarf_Attribute attribute;
@@ -82,7 +126,8 @@ std::string name_of(Dwarf_Die* function) {
     if (dwarf_attr_integrate(function, name, &attribute) == nullptr) continue;
     if (const char* text = dwarf_formstring(&attribute)) return demangle(text);
   }
-  return text_or_empty(dwarf_diename(function));
+  const std::string name = text_or_empty(dwarf_diename(function));
+  return name.empty() ? name : scope_text(function) + name;
 }
 
 std::int32_t number_in(Dwarf_Die* die, unsigned name) {

@@ -31,10 +31,12 @@ void* return_address = nullptr;
 // The victim, loaded here, and a return address inside inner(), which is inlined into outer().
 class Victim : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { call("call_outer"); }
+
+  void call(const char* function) {
     void* const library = dlopen(VICTIM, RTLD_NOW);
     ASSERT_NE(library, nullptr) << dlerror();
-    reinterpret_cast<int (*)(int (*)())>(dlsym(library, "call_outer"))(keep_return_address);
+    reinterpret_cast<int (*)(int (*)())>(dlsym(library, function))(keep_return_address);
     ModuleTable table;
     table.refresh();
     const auto address = reinterpret_cast<std::uintptr_t>(return_address);
@@ -67,6 +69,17 @@ TEST_F(Victim, HasInlinedFunctionsWithTheirLines) {
   EXPECT_FALSE(frame.functions[1].is_inlined);
   EXPECT_EQ(frame.functions[1].line, kOuterLine);
   EXPECT_TRUE(frame.functions[1].file.ends_with("symbols_victim.cpp")) << frame.functions[1].file;
+}
+
+TEST_F(Victim, KeepsTheClassOfTemplatesThatTheLinkerHasNoNameFor) {
+  call("call_member");
+  Symbols symbols;
+
+  const ResolvedFrame& frame = symbols.resolve(module_, offset_);
+
+  ASSERT_EQ(frame.state, SymbolState::resolved);
+  const std::string& name = frame.functions.back().function;
+  EXPECT_TRUE(name.starts_with("victim::Holder<char>::run<call_member")) << name;
 }
 
 TEST_F(Victim, HasANameWithoutDebugInformation) {

@@ -17,3 +17,20 @@ template <class T>
 extern "C" [[gnu::visibility("default")]] int call_outer(int (*callback)()) {
   return victim::outer(callback) - 1;
 }
+
+namespace victim {
+
+template <class T>
+struct Holder {
+  template <class Function>
+  [[gnu::noinline]] static int run(Function function) {
+    return function() + static_cast<int>(sizeof(T));
+  }
+};
+
+}  // namespace victim
+
+// The type of the argument has no linkage, so the linker knows no name of the function's own.
+extern "C" [[gnu::visibility("default")]] int call_member(int (*callback)()) {
+  return victim::Holder<char>::run([callback] { return callback(); }) - 1;
+}

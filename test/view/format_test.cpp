@@ -40,6 +40,8 @@ TEST(Format, AListingShowsItsFirstRowsOrAll) {
 
 TEST(Format, BytesHaveThreeDigitsAndABinaryUnit) {
   EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(-1024), "-1.00 KiB");
+  EXPECT_EQ(amount_text(~std::uint64_t{1023}), "16.0 EiB");
   EXPECT_EQ(bytes_text(1023), "1023 B");
   EXPECT_EQ(bytes_text(1024), "1.00 KiB");
   EXPECT_EQ(bytes_text(1536), "1.50 KiB");

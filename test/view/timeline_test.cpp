@@ -133,6 +133,10 @@ TEST(Timeline, ShowsAWindowWithItsOwnHeightAndMarks) {
 
   ASSERT_EQ(window.curves.size(), 1U);
   ASSERT_EQ(window.marks.size(), 1U);  // the peak was before
+  const RunCurve& curve = window.curves[0];
+  EXPECT_EQ(curve.first_ns, choice.from_ns);
+  EXPECT_LE(curve.first_ns + curve.highest.size() * curve.bucket_ns, choice.to_ns);
+  EXPECT_EQ(curve.last.size(), curve.highest.size());
   EXPECT_TRUE(has(text, "shown from 2.00 ms to 4.00 ms")) << text;
   EXPECT_TRUE(has(text, "GPU 0: at most 760 MiB, 380 MiB at the end")) << text;
   EXPECT_TRUE(has(text, "! 3.00 ms: 300 MiB of GPU 0 refused")) << text;

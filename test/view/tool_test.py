@@ -744,6 +744,42 @@ class Listings(ToolTest):
         self.assertEqual(site["bytes"] - site["median_bytes"], 200 << 20)
         self.assertTrue(site["frames"])
 
+    def test_ranks_on_gpus_of_their_own_are_compared_as_if_on_one(self):
+        def on_gpu_1(value):
+            if isinstance(value, list):
+                return [on_gpu_1(one) for one in value]
+            if not isinstance(value, dict):
+                return value
+            return {key: 1 if key in ("device", "index") and one == 0 else on_gpu_1(one) for key, one in value.items()}
+
+        for rank, more in enumerate((0, 0, 200)):
+            with open(self.sample(f"{rank}.json", pid=100 + rank, rank=rank), encoding="utf-8") as file:
+                report = json.load(file)
+            report["kinds"][0]["peak_bytes"] += more << 20
+            report["sites"][0]["parts"][0]["peak_bytes"] += more << 20
+            with open(self.path(f"{rank}.json"), "w", encoding="utf-8") as file:
+                json.dump(on_gpu_1(report) if rank == 2 else report, file)
+        [above] = json.loads(self.call("report", "--json", self.folder).stdout)["differences"]
+        self.assertEqual([(1, 200 << 20)], [(site["device"], site["bytes"] - site["median_bytes"]) for site in above["sites"]])
+
+    def test_check_does_not_pass_what_it_could_not_read(self):
+        folder = self.ranks("ranks", 1, 1)
+        limits = ["check", "--max-peak", "100GiB"]
+        self.assertEqual(0, self.call(*limits, folder).returncode)
+        with open(self.path("ranks/1.json"), encoding="utf-8") as file:
+            start = file.read(3000)
+        with open(self.path("ranks/1.json"), "w", encoding="utf-8") as file:
+            file.write(start)
+        shown = self.call(*limits, folder)
+        self.assertEqual(2, shown.returncode)
+        self.assertTrue(shown.stdout.startswith("not all judged, 1 report could not be read; the rest passed: "), shown.stdout)
+        self.assertFalse(json.loads(self.call(*limits, "--json", folder).stdout)["passed"])
+
+    def test_check_does_not_pass_a_call_stack_that_is_not_there(self):
+        sample = self.sample()
+        self.assert_refused(["check", "--max-leak", "0", "--site", "no_such_function", sample], 2,
+                            "no call stack passes --site no_such_function")  # fmt: skip
+
     def test_each_outlying_rank_has_a_line_before_any_has_two(self):
         """Seen of eight ranks: three lines were of one rank, and the second of those that differed had none."""
         for rank, peak in enumerate((100, 100, 100, 100, 180, 300)):
@@ -865,7 +901,7 @@ class Listings(ToolTest):
 
     def test_help_lists_the_filters_that_can_be_answered_and_says_of_what(self):
         file = self.sample()
-        values = {"--device": "0", "--kind": "device", "--owner": "program", "--site": "x", "--min-bytes": "1",
+        values = {"--device": "0", "--kind": "device", "--owner": "program", "--site": ".", "--min-bytes": "1",
                   "--thread": "x", "--stream": "x", "--range": "x", "--from": "1ns", "--to": "1s"}  # fmt: skip
         more = {"check": ["--max-peak", "100GiB"], "diff": [file], "export": ["--format", "folded"], "html": ["-o", "-"]}
         for verb in ("report", "sites", "peak", "leaks", "owners", "oom", "map", "timeline", "stats", "check", "diff", "export"):

@@ -88,8 +88,10 @@ void add_devices(const Exported& exported, Metrics& metrics) {
   using Stat = std::uint64_t;
   metrics.family("device_memory_bytes", "gauge", "bytes", "What the device has.");
   add([](const DeviceReport& device) { return device.facts.total_bytes; });
-  metrics.family("device_memory_free_bytes", "gauge", "bytes", "Free when it was last asked.");
-  add([](const DeviceReport& device) { return device.facts.free_bytes; });
+  if (exported.report().processes.empty()) {  // each of several asked at another time
+    metrics.family("device_memory_free_bytes", "gauge", "bytes", "Free when it was last asked.");
+    add([](const DeviceReport& device) { return device.facts.free_bytes; });
+  }
   metrics.family("reserved_bytes", "gauge", "bytes", "What segments hold.");
   add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.current); });
   metrics.family("reserved_peak_bytes", "gauge", "bytes", "The most that segments held.");

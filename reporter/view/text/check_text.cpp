@@ -91,7 +91,7 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
 
 // Of each thing that was judged the row with the highest value; where any fails of those that do.
 std::vector<const Check*> highest_of(const std::vector<Checked>& all) {
-  const bool passed = all_passed(all);
+  const bool passed = no_check_failed(all);
   std::vector<const Check*> highest;
   for (const Checked& one : all) {
     for (const Check& check : one.checks) {
@@ -132,6 +132,10 @@ std::size_t failed_in(const std::vector<Checked>& all) {
   return failed.size();
 }
 
+bool has_unread(const std::vector<Checked>& all) {
+  return std::any_of(all.begin(), all.end(), [](const Checked& one) { return one.is_unread; });
+}
+
 // "passed: peak of GPU 0 183 MiB of 10.0 GiB, never freed 0 B of 32.0 KiB (requested bytes)"; of
 // several "passed in each of 8 processes, at most: peak of GPU 0 183 MiB of 10.0 GiB in rank 3
 // (4711), ...", or "failed in 2 of 8 processes; the highest: ...", of what failed alone.
@@ -142,12 +146,18 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
       processes > 1 ||
       std::any_of(all.begin(), all.end(), [](const Checked& one) { return one.processes > 1; });
   const std::size_t failed = failed_in(all);
-  std::string text = all_passed(all) ? "passed" : "failed";
+  const bool passed = no_check_failed(all);
+  const auto unread = static_cast<std::uint64_t>(
+      std::count_if(all.begin(), all.end(), [](const Checked& one) { return one.is_unread; }));
+  std::string text = passed ? "passed" : "failed";
+  if (unread != 0) {
+    text = "not all judged, " + counted(unread, "report") + " could not be read; the rest " + text;
+  }
   if (processes > 1) {
     const std::string number = count_text(static_cast<std::int64_t>(processes));
-    text += all_passed(all) ? " in each of " + number + " processes, at most"
-            : failed == 0   ? " for all " + number + " processes together; the highest"
-                            : " in " + count_text(static_cast<std::int64_t>(failed)) + " of " +
+    text += passed        ? " in each of " + number + " processes, at most"
+            : failed == 0 ? " for all " + number + " processes together; the highest"
+                          : " in " + count_text(static_cast<std::int64_t>(failed)) + " of " +
                                 number + " processes; the highest";
   }
   const std::vector<const Check*> rows = highest_of(all);
@@ -301,8 +311,8 @@ std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
 
 std::string check_text(const std::vector<Checked>& all, const Page& page, std::size_t most,
                        bool typed) {
-  if (all_passed(all)) return remarks_text(all, page) + verdict_text(all, page);
-  std::string text = processes_in(all) > 1 ? verdict_text(all, page) + "\n" : "";
+  if (no_check_failed(all)) return remarks_text(all, page) + verdict_text(all, page);
+  std::string text = processes_in(all) > 1 || has_unread(all) ? verdict_text(all, page) + "\n" : "";
   std::string next;
   constexpr std::size_t kInFull = 2;  // of more failures the largest site says enough
   if (!typed && failed_in(all) > kInFull) most = std::min<std::size_t>(most, 1);
@@ -310,7 +320,7 @@ std::string check_text(const std::vector<Checked>& all, const Page& page, std::s
     text += failed_heading(row, page) + row.text + "\n";
     if (!next.empty()) continue;
     const auto worst = std::find_if(all.begin(), all.end(), [&](const Checked& one) {
-      return one.file == row.files.front() && !all_passed({one});
+      return one.file == row.files.front() && !no_check_failed({one});
     });
     next = worst->next;
   }

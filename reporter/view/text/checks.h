@@ -75,6 +75,7 @@ struct Checked {
   std::vector<DeadProcess> deaths = {};
   std::string together = {};     // what the processes of a merged report held, in words
   std::uint64_t suppressed = 0;  // bytes that were never freed, and do not count
+  bool is_unread = false;        // nothing but `file` is known
 };
 
 // Limits are for each process: of a report that was merged, its processes one by one, where it
@@ -96,5 +97,7 @@ struct Checked {
 [[nodiscard]] CheckedProcess all_processes(const Report& report);
 
 [[nodiscard]] bool all_passed(const std::vector<Checked>& all);
+// The same, whatever could not be read.
+[[nodiscard]] bool no_check_failed(const std::vector<Checked>& all);
 
 }  // namespace vramscope

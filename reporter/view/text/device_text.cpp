@@ -269,8 +269,8 @@ std::string device_in_full(const Report& whole, const UsedDevice& device, std::s
   return result;
 }
 
-std::string devices_in_brief(const std::vector<UsedDevice>& devices, std::string_view note,
-                             const Page& page) {
+std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>& devices,
+                             std::string_view note, const Page& page) {
   using enum Table::Align;
   const bool adds = devices.front().adds_peaks;
   std::vector<Table::Column> columns{{"GPU", right},
@@ -289,6 +289,12 @@ std::string devices_in_brief(const std::vector<UsedDevice>& devices, std::string
       others += paragraph("GPU " + std::to_string(device.index) + "  " +
                               level_text(device, kind_text(kind.kind), cells, kind.peak_bytes,
                                          static_cast<std::int64_t>(kind.current_bytes), page),
+                          page);
+    }
+    for (const JointBounds& joint : whole.joint_bounds) {
+      if (joint.device != device.index) continue;
+      others += paragraph("GPU " + std::to_string(device.index) + ", all kinds together: peak " +
+                              bounds_text({joint.lower, joint.upper}) + " requested",
                           page);
     }
     if (device.report == nullptr || !device.report->used) continue;
@@ -330,7 +336,7 @@ std::string devices_text(const Report& report, const Page& page) {
   if (used.empty()) return report.chosen ? "" : "\n  No device memory was allocated.\n";
   const bool is_choice = report.chosen && report.chosen->by_rows;
   const std::string_view note = is_choice ? ", all of it, whatever passes" : "";
-  if (used.size() > kDevicesInFull) return devices_in_brief(used, note, page);
+  if (used.size() > kDevicesInFull) return devices_in_brief(report, used, note, page);
   std::string result;
   for (const UsedDevice& device : used) result += device_in_full(report, device, note, page);
   return result;

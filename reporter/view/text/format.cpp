@@ -58,16 +58,20 @@ std::string coloured(std::string_view text, Colour colour, const Page& page) {
 }
 
 std::string bytes_text(std::int64_t bytes) {
+  const auto magnitude = static_cast<std::uint64_t>(bytes);
+  return bytes < 0 ? "-" + amount_text(0 - magnitude) : amount_text(magnitude);
+}
+
+std::string amount_text(std::uint64_t bytes) {
   constexpr std::array<const char*, 7> kUnits = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  const std::string sign = bytes < 0 ? "-" : "";
-  double value = bytes < 0 ? -static_cast<double>(bytes) : static_cast<double>(bytes);
-  if (value < 1024) return sign + print("%.0f B", value);
+  auto value = static_cast<double>(bytes);
+  if (value < 1024) return print("%.0f B", value);
   std::size_t unit = 0;
   while (unit + 1 < kUnits.size() && value >= 1023.5) {  // 1023.5 would print as 1024
     value /= 1024;
     ++unit;
   }
-  return sign + three_digits(value) + " " + kUnits[unit];
+  return three_digits(value) + " " + kUnits[unit];
 }
 
 std::string duration_text(std::uint64_t ns) {

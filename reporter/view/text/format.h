@@ -44,9 +44,7 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
 
 // "0 B", "512 B", "1.50 KiB", "80.0 GiB": three digits, binary units.
 [[nodiscard]] std::string bytes_text(std::int64_t bytes);
-[[nodiscard]] inline std::string amount_text(std::uint64_t bytes) {
-  return bytes_text(static_cast<std::int64_t>(bytes));
-}
+[[nodiscard]] std::string amount_text(std::uint64_t bytes);
 
 // "850 ns", "1.25 us", "3.40 ms", "12.0 s", "2 min 05 s", "3 h 02 min".
 [[nodiscard]] std::string duration_text(std::uint64_t ns);

@@ -94,10 +94,12 @@ struct MapPlace {
 // fragmentation. 0 when nothing is free.
 [[nodiscard]] std::uint64_t external_fragmentation(const MapPlace& place);
 
-// Whether what is stranded in `reserved` bytes of segments is worth the word: a tenth of them.
+// Whether what is stranded in `reserved` bytes of segments is worth the word: a tenth of them, and
+// more than the driver's own rounding of two allocations.
 [[nodiscard]] constexpr bool is_fragmented(std::uint64_t stranded, std::uint64_t reserved) {
   constexpr std::uint64_t kTenth = 10;
-  return stranded != 0 && stranded >= reserved / kTenth;
+  constexpr std::uint64_t kLeast = std::uint64_t{4} << 20;
+  return stranded >= kLeast && stranded >= reserved / kTenth;
 }
 
 }  // namespace vramscope

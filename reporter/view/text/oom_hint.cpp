@@ -167,8 +167,7 @@ std::string hint_of_size(const Report& report, const OomEvent& event) {
   }
   const bool is_known = event.has_details && event.total_bytes != 0;
   if (!is_known || is_host(event.kind) || event.bytes <= event.total_bytes) return "";
-  return "it asks for more than the whole GPU has (" + amount_text(event.total_bytes) + ")" +
-         lacking_clause(event);
+  return "it asks for more than the whole GPU has (" + amount_text(event.total_bytes) + ")";
 }
 
 std::string hint_of_limit(const Report& report, const OomEvent& event) {

@@ -83,7 +83,8 @@ struct Outlier {
 };
 
 // More than a tenth from the median is, from 1 MiB or 10 allocations on. Of the peak all above it,
-// the highest first, and the least; of other figures the highest and the least.
+// the highest first, then all below it, the least first; of other figures the highest and the
+// least.
 std::vector<Outlier> outliers(const Reports& reports, const Figure& figure, const Spread& spread) {
   const std::uint64_t least_difference = figure.is_bytes ? std::uint64_t{1} << 20 : 10;
   const auto differs = [&](std::uint64_t low, std::uint64_t high) {
@@ -97,7 +98,15 @@ std::vector<Outlier> outliers(const Reports& reports, const Figure& figure, cons
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const Outlier& a, const Outlier& b) { return a.number > b.number; });
-  if (differs(spread.least, spread.median)) found.push_back({spread.least_in, spread.least, false});
+  std::vector<Outlier> below;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (figure.of != highest_of && i != spread.least_in) continue;
+    const std::uint64_t number = figure.of(reports[i]);
+    if (differs(number, spread.median)) below.push_back({i, number, false});
+  }
+  std::stable_sort(below.begin(), below.end(),
+                   [](const Outlier& a, const Outlier& b) { return a.number < b.number; });
+  found.insert(found.end(), below.begin(), below.end());
   return found;
 }
 
@@ -108,6 +117,30 @@ std::string bound_word(const Figure& figure, const ReportOfProcess& one) {
   return bounds.lower == bounds.upper ? "" : "at most ";
 }
 
+std::vector<std::uint16_t> devices_used(const Report& report) {
+  std::set<std::uint16_t> devices;
+  for (const KindFacts& kind : report.kinds) {
+    if (takes_device_memory(kind.kind) && kind.peak_bytes != 0) devices.insert(kind.device);
+  }
+  return {devices.begin(), devices.end()};
+}
+
+// Ranks do the same on devices of their own: the first device of one is compared with the first of
+// the other, if both used as many.
+void number_devices_as(const Report& model, Report& report) {
+  const std::vector<std::uint16_t> from = devices_used(report);
+  const std::vector<std::uint16_t> to = devices_used(model);
+  if (from.size() != to.size()) return;
+  const auto renumber = [&](std::uint16_t& device) {
+    const auto found = std::find(from.begin(), from.end(), device);
+    if (found != from.end()) device = to[static_cast<std::size_t>(found - from.begin())];
+  };
+  for (KindFacts& kind : report.kinds) renumber(kind.device);
+  for (Site& site : report.sites) {
+    for (SitePart& part : site.parts) renumber(part.device);
+  }
+}
+
 // What the outlier held more, or less, at its peak than the process of the median at its own, the
 // largest difference first. Nothing where the reports of both cannot be had.
 std::vector<Difference> sites_behind(const Reports& reports, const Spread& spread,
@@ -115,9 +148,10 @@ std::vector<Difference> sites_behind(const Reports& reports, const Spread& sprea
   const ReportOfProcess& one = reports[outlier.which];
   const ReportOfProcess& median = reports[spread.median_in];
   if (!naming.read_again) return {};
-  const std::optional<Report> before = read_own(median, naming);
+  std::optional<Report> before = read_own(median, naming);
   const std::optional<Report> after = read_own(one, naming);
   if (!before || !after) return {};
+  number_devices_as(*after, *before);
   std::vector<Difference> rows =
       differences(*before, *after, DiffBy::site, DiffAt::peak, naming.name).rows;
   std::erase_if(rows, [&](const Difference& row) {

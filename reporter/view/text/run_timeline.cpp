@@ -149,6 +149,29 @@ std::uint64_t RunCurve::last_at(std::uint64_t instant) const {
   return last[std::min<std::uint64_t>((instant - first_ns) / bucket_ns, last.size() - 1)];
 }
 
+namespace {
+
+// Leaves the buckets that the time has a part in; one at least.
+void cut(RunCurve& curve, std::uint64_t from_ns, std::uint64_t to_ns) {
+  const std::size_t buckets = curve.highest.size();
+  if (buckets == 0 || curve.bucket_ns == 0) return;
+  const auto after_first = [&](std::uint64_t at) { return at - std::min(at, curve.first_ns); };
+  const std::size_t first =
+      std::min<std::size_t>(after_first(from_ns) / curve.bucket_ns, buckets - 1);
+  const std::size_t end = std::clamp<std::size_t>(
+      (after_first(to_ns) + curve.bucket_ns - 1) / curve.bucket_ns, first + 1, buckets);
+  const auto keep = [&](std::vector<std::uint64_t>& values) {
+    values.resize(std::min(end, values.size()));
+    values.erase(values.begin(),
+                 values.begin() + static_cast<std::ptrdiff_t>(std::min(first, values.size())));
+  };
+  keep(curve.highest);
+  keep(curve.last);
+  curve.first_ns += first * curve.bucket_ns;
+}
+
+}  // namespace
+
 void choose(RunTimeline& timeline, const TimelineChoice& choice) {
   timeline.from_ns = choice.from_ns.value_or(0);
   timeline.to_ns = std::max(choice.to_ns.value_or(timeline.length_ns), timeline.from_ns + 1);
@@ -157,6 +180,9 @@ void choose(RunTimeline& timeline, const TimelineChoice& choice) {
                      curve.is_of_all_kinds);
   };
   std::erase_if(timeline.curves, [](const RunCurve& curve) { return !holds_memory(curve.kind); });
+  if (choice.from_ns || choice.to_ns) {
+    for (RunCurve& curve : timeline.curves) cut(curve, timeline.from_ns, timeline.to_ns);
+  }
   std::stable_sort(timeline.curves.begin(), timeline.curves.end(),
                    [&](const RunCurve& a, const RunCurve& b) { return order_of(a) > order_of(b); });
   std::erase_if(timeline.marks, [&](const RunMark& mark) {

@@ -19,6 +19,7 @@ namespace {
 struct Found {
   std::uint64_t events = 0;  // 0: there is no such instant
   std::string text;
+  std::uint64_t begun_ns = 0;  // of a peak: when the call that made it began, as peaks are dated
 };
 
 // Looks for the instants that cannot be told while a trace is being read for the first time.
@@ -49,15 +50,16 @@ class Finder {
   }
 
   [[nodiscard]] Found find(const TraceInstant& instant) const {
-    if (instant.what == TraceInstant::What::oom) return {failed_, failure_text()};
-    if (instant.what != TraceInstant::What::peak) return {events_, "at the end"};
+    if (instant.what == TraceInstant::What::oom) return {failed_, failure_text(), 0};
+    if (instant.what != TraceInstant::What::peak) return {events_, "at the end", 0};
     Found found;
     std::uint64_t highest = 0;
     for (const auto& [where, peak] : peaks_) {
       const std::uint64_t bytes = totals.kinds.at(where).held.peak_bytes;
       if (!holds_memory(where.first) || bytes <= highest) continue;
       highest = bytes;
-      found = {peak.second, "at the peak of " + memory_name(where.first, where.second)};
+      found = {peak.second, "at the peak of " + memory_name(where.first, where.second),
+               totals.kinds.at(where).peak_ns};
     }
     return found;
   }
@@ -74,7 +76,7 @@ class Finder {
             ? "when an allocation failed"
             : "when the last of " + std::to_string(refused_.number) + " allocations failed";
     const std::uint64_t asked = refused_.bytes;
-    if (asked != 0) text += " (" + bytes_text(static_cast<std::int64_t>(asked)) + ")";
+    if (asked != 0) text += " (" + amount_text(asked) + ")";
     return text;
   }
 
@@ -154,7 +156,9 @@ TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filte
   if (segments.by_pytorch()) map.report.process.options = {{"policy", "pytorch"}};
   segments.put_into(map.report, reader.names(), first_ns);
   map.moment = {.text = is_time ? "then" : found.text,
-                .at_ns = is_time ? instant.at_ns : now,
+                .at_ns = is_time               ? instant.at_ns
+                         : found.begun_ns != 0 ? after(first_ns, found.begun_ns)
+                                               : now,
                 .is_of_trace = true,
                 .are_inferred = segments.are_inferred()};
   if (instant.what == oom) {

@@ -71,19 +71,30 @@ bool check_each(const Arguments& given, const std::vector<std::string>& paths,
     return report;
   };
   const RunsNaming naming{.read_again = read_again, .name = names_from_symbols()};
+  bool is_any_read = false;
   for (std::string path : paths) {
     std::optional<Report> report = open_report(path);
-    unread = unread || !report;
-    if (!report) continue;
+    if (!report) {
+      unread = true;
+      all.push_back({.file = path, .next = {}, .checks = {}, .is_unread = true});
+      continue;
+    }
+    is_any_read = true;
     const Filtering::Result result = filtering.apply(*report, path);
     if (result == Filtering::Result::refused) return false;
     if (result == Filtering::Result::lacks) continue;
+    if (!given.filter.site.empty() && report->sites.empty()) continue;
     choose_frames(*report, {});
     all.push_back(checks_of(*report, path, limits, suppressions, naming));
     all.back().next = with_suppressions(all.back().next, given);
   }
-  if (all.empty() && !unread) filtering.say_lacking();
-  return !all.empty();
+  const bool is_any_judged =
+      std::any_of(all.begin(), all.end(), [](const Checked& one) { return !one.is_unread; });
+  if (!is_any_judged && is_any_read) {
+    filtering.say_lacking();
+    if (!given.filter.site.empty()) say("no call stack passes --site " + given.filter.site);
+  }
+  return is_any_judged;
 }
 
 // All together against all together.
