@@ -91,6 +91,22 @@ TEST(Leaks, WhatGrewBeforeALongEndGrows) {
   EXPECT_EQ(class_of(report), LeakClass::left) << "it was all there after the first of three";
 }
 
+TEST(Leaks, WhatWasFilledInTheFirstHalfDoesNotGrow) {
+  const std::vector<std::uint64_t> by_age = {1, 1, 1, 1, 0, 0, 0, 0, 0, 0};
+  constexpr std::uint64_t kAll = 4 * kMiB;
+  EXPECT_EQ(class_of(report_of(4, 4, by_age, {kMiB, 3 * kMiB, kAll, kAll, kAll, kAll})),
+            LeakClass::left);
+  EXPECT_EQ(class_of(report_of(4, 4, by_age, {kMiB, kMiB, 3 * kMiB, 3 * kMiB, kAll, kAll})),
+            LeakClass::grows);
+}
+
+TEST(Leaks, WhatIsFreedAndAllocatedAnewLargerEachTimeGrows) {
+  const std::vector<std::uint64_t> by_age = {0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  EXPECT_EQ(class_of(report_of(1, 9, by_age, {kMiB / 4, kMiB / 2, kMiB / 2, kMiB * 3 / 4})),
+            LeakClass::grows);
+  EXPECT_EQ(class_of(report_of(1, 9, by_age, {kMiB, kMiB, kMiB, kMiB})), LeakClass::late);
+}
+
 TEST(Leaks, WhatCameOnceAtTheBeginningMayBeKept) {
   EXPECT_EQ(class_of(report_of(1, 1, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0})), LeakClass::kept);
   EXPECT_EQ(class_of(report_of(4, 4, {9, 0, 0, 0, 0, 0, 0, 0, 0, 0})), LeakClass::kept);

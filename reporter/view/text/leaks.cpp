@@ -89,15 +89,19 @@ std::size_t intervals_in_use(const Report& report) {
   return (begun_ns - first_ns) / timeline.past_interval_ns;
 }
 
-// Whether more is there than at earlier times; of short runs nothing earlier is known.
-bool has_grown(const Site& site, std::size_t intervals) {
-  if (site.live_past.empty() || intervals == 0) return true;
-  if (intervals >= site.live_past.size()) return growth_of(site).rises > 1;
+// How often more was there than at earlier times; of short runs nothing earlier is known. What
+// stopped to grow in the first half of the time was filled, not leaked: never.
+std::optional<std::uint64_t> rises_of(const Site& site, std::size_t intervals) {
+  if (site.live_past.empty() || intervals == 0) return std::nullopt;
+  constexpr std::size_t kEnoughForHalves = 6;
   Site used;
   used.totals.live_bytes = site.totals.live_bytes;
-  used.live_past.assign(site.live_past.begin(),
-                        site.live_past.begin() + static_cast<std::ptrdiff_t>(intervals));
-  return growth_of(used).rises > 1;
+  used.live_past = site.live_past;
+  used.live_past.resize(std::min(intervals, site.live_past.size()));
+  const std::size_t count = used.live_past.size();
+  const bool is_filled =
+      count >= kEnoughForHalves && used.live_past[count / 2 - 1] == used.totals.live_bytes;
+  return is_filled ? 0 : growth_of(used).rises;
 }
 
 // What a report tells of who allocated at a place, of a merged one of which processes.
@@ -129,7 +133,10 @@ LeakClass class_of(const LeakedPlace& place, const Leak& leak) {
   if (leak.by_initialiser) return LeakClass::kept;
   const bool is_spread =
       leak.tenths >= kTenthsOfGrowth && most_of_one_process(place, leak) >= kCountOfGrowth;
-  if (is_spread && has_grown(site, place.intervals)) return LeakClass::grows;
+  const std::optional<std::uint64_t> rises = rises_of(site, place.intervals);
+  if (is_spread && rises.value_or(2) > 1) return LeakClass::grows;
+  // Freed and allocated anew, larger each time.
+  if (freed_count(site) != 0 && rises.value_or(0) >= kTenthsOfGrowth) return LeakClass::grows;
   const bool is_first = is_all_in(site.live_by_age, 0);
   if (is_first && may_be_all_that_was_allocated(place)) return LeakClass::kept;
   return is_all_in(site.live_by_age, kTenths - 1) ? LeakClass::late : LeakClass::left;

@@ -211,7 +211,7 @@ std::string difference_text(const Reports& reports, const Figure& figure, const 
   if (shown < found.size()) {
     const std::size_t more = found.size() - shown;
     text += paragraph(count_text(static_cast<std::int64_t>(more)) +
-                          (more == 1 ? " more" : " more each") + " more than a tenth away from it",
+                          (more == 1 ? " more is" : " more are") + " more than a tenth away from it",
                       page);
   }
   return text;
