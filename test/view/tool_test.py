@@ -762,6 +762,19 @@ class Listings(ToolTest):
         [above] = json.loads(self.call("report", "--json", self.folder).stdout)["differences"]
         self.assertEqual([(1, 200 << 20)], [(site["device"], site["bytes"] - site["median_bytes"]) for site in above["sites"]])
 
+    def test_of_a_kind_of_host_memory_processes_have_their_figures(self):
+        folder = self.ranks("ranks", 1, 1)
+        with open(self.path("ranks/1.json"), encoding="utf-8") as file:
+            report = json.load(file)
+        [pinned] = [kind for kind in report["kinds"] if kind["kind"] == "pinned"]
+        before = pinned["peak_bytes"]
+        pinned["peak_bytes"] = 3 * before
+        with open(self.path("ranks/1.json"), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        rows = json.loads(self.call("report", "--json", "--kind", "pinned", folder).stdout)["processes"]
+        self.assertEqual([(1, 3 * before), (0, before)], [(row["rank"], row["peak_bytes"]) for row in rows])
+        self.assertIn("PEAK and NOW are of host memory", self.call("report", "--kind", "pinned", folder).stdout)
+
     def test_check_does_not_pass_what_it_could_not_read(self):
         folder = self.ranks("ranks", 1, 1)
         limits = ["check", "--max-peak", "100GiB"]

@@ -18,11 +18,14 @@
 namespace vramscope {
 namespace {
 
+bool is_of_host_memory(const KindFacts& kind) {
+  return holds_memory(kind.kind) && !takes_device_memory(kind.kind);
+}
+
 using enum Table::Align;
 using Reports = std::vector<ReportOfProcess>;
 
 std::uint64_t highest_of(const ReportOfProcess& one) { return peak_bounds(one).upper; }
-std::uint64_t held_by(const ReportOfProcess& one) { return current_of(one.process); }
 std::uint64_t allocations_by(const ReportOfProcess& one) { return allocations_of(one.process); }
 
 std::uint64_t reserved_by(const ReportOfProcess& one) {
@@ -155,7 +158,8 @@ std::vector<Difference> sites_behind(const Reports& reports, const Spread& sprea
   std::vector<Difference> rows =
       differences(*before, *after, DiffBy::site, DiffAt::peak, naming.name).rows;
   std::erase_if(rows, [&](const Difference& row) {
-    return !takes_device_memory(row.kind) || (row.change() > 0) != outlier.is_above;
+    return takes_device_memory(row.kind) == one.is_of_host ||
+           (row.change() > 0) != outlier.is_above;
   });
   constexpr std::size_t kRows = 3;
   if (rows.size() > kRows) rows.resize(kRows);
@@ -210,9 +214,10 @@ std::string difference_text(const Reports& reports, const Figure& figure, const 
   }
   if (shown < found.size()) {
     const std::size_t more = found.size() - shown;
-    text += paragraph(count_text(static_cast<std::int64_t>(more)) +
-                          (more == 1 ? " more is" : " more are") + " more than a tenth away from it",
-                      page);
+    text +=
+        paragraph(count_text(static_cast<std::int64_t>(more)) +
+                      (more == 1 ? " more is" : " more are") + " more than a tenth away from it",
+                  page);
   }
   return text;
 }
@@ -225,17 +230,51 @@ bool one_program(const Reports& reports) {
 
 }  // namespace
 
+void choose_memory(Reports& reports) {
+  const auto has = [&](auto is_wanted) {
+    return std::any_of(reports.begin(), reports.end(), [&](const ReportOfProcess& one) {
+      return std::any_of(
+          one.process.kinds.begin(), one.process.kinds.end(),
+          [&](const KindFacts& kind) { return kind.peak_bytes != 0 && is_wanted(kind); });
+    });
+  };
+  const bool is_of_host = has(is_of_host_memory) && !has([](const KindFacts& kind) {
+                            return takes_device_memory(kind.kind);
+                          });
+  for (ReportOfProcess& one : reports) one.is_of_host = is_of_host;
+}
+
+std::uint64_t held_by(const ReportOfProcess& one) {
+  if (!one.is_of_host) return current_of(one.process);
+  std::uint64_t sum = 0;
+  for (const KindFacts& kind : one.process.kinds) {
+    if (is_of_host_memory(kind)) sum += kind.current_bytes;
+  }
+  return sum;
+}
+
 PeakBounds peak_bounds(const ReportOfProcess& one) {
+  if (one.is_of_host) {
+    PeakBounds bounds;
+    for (const KindFacts& kind : one.process.kinds) {
+      if (!is_of_host_memory(kind)) continue;
+      bounds.lower = std::max(bounds.lower, kind.peak_bytes);
+      bounds.upper += kind.peak_bytes;
+    }
+    return bounds;
+  }
   if (one.traced_peak) return {.lower = *one.traced_peak, .upper = *one.traced_peak};
   return peak_bounds(one.process);
 }
 
 std::string host_memory_text(const Reports& reports, const Page& page) {
+  if (!reports.empty() && reports.front().is_of_host) {
+    return paragraph("PEAK and NOW are of host memory: no other passes or was allocated", page);
+  }
   std::map<Kind, std::uint64_t> highest;
   for (const ReportOfProcess& one : reports) {
     for (const KindFacts& kind : one.process.kinds) {
-      const bool is_beside = holds_memory(kind.kind) && !takes_device_memory(kind.kind);
-      if (is_beside && kind.peak_bytes != 0)
+      if (is_of_host_memory(kind) && kind.peak_bytes != 0)
         highest[kind.kind] = std::max(highest[kind.kind], kind.peak_bytes);
     }
   }

@@ -24,7 +24,13 @@ struct ReportOfProcess {
   bool is_merged = false;  // the file is of several processes
   // The most of device memory that it held at one time, where its trace tells.
   std::optional<std::uint64_t> traced_peak = {};
+  bool is_of_host = false;  // what it held of host memory counts, not of devices
 };
+
+// Where none of them has memory of a device, because of a filter or by itself, host memory counts.
+void choose_memory(std::vector<ReportOfProcess>& reports);
+// What it holds in the end.
+[[nodiscard]] std::uint64_t held_by(const ReportOfProcess& one);
 
 // As of the process alone, but exact where its trace tells.
 [[nodiscard]] PeakBounds peak_bounds(const ReportOfProcess& one);

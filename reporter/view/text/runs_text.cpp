@@ -134,7 +134,7 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
     if (has_programs) row.push_back(printable(program_of(one.process), page));
     if (has_hosts) row.push_back(printable(one.process.hostname, page));
     row.insert(row.end(),
-               {printable(end_text(one), page), peak_text(peak), amount_text(current_of(one)),
+               {printable(end_text(one), page), peak_text(peak), amount_text(held_by(reports[i])),
                 count_text(static_cast<std::int64_t>(allocations_of(one)))});
     if (has_names) row.push_back(printable(name_of(reports[i]).substr(folder.size()), page));
     table.add(std::move(row));
@@ -330,6 +330,7 @@ LeftAside keep_each_once(Reports& reports) {
 }
 
 Runs runs_of(Reports reports, const LeftAside& left_aside) {
+  choose_memory(reports);
   make_peaks_exact(reports);
   arrange_processes(reports, {});
   Runs runs{.reports = std::move(reports), .left_aside = left_aside, .sums = {}};
@@ -356,6 +357,7 @@ std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& pa
 
 void add_runs_json(JsonText& json, Reports reports, const LeftAside& left_aside,
                    const RunsNaming& naming, const RowChoice& choice) {
+  choose_memory(reports);
   make_peaks_exact(reports);
   arrange_processes(reports, choice);
   json.object().field("left_aside", left_aside.earlier).field("repeated", left_aside.repeated);
@@ -387,6 +389,7 @@ Columns<ReportOfProcess> process_columns() {
 }
 
 void add_runs_csv(CsvText& csv, std::vector<ReportOfProcess> reports, const RowChoice& choice) {
+  choose_memory(reports);
   make_peaks_exact(reports);
   arrange_processes(reports, choice);
   add_rows(csv, reports, process_columns(), choice.most);
