@@ -229,6 +229,20 @@ class Widths(ToolTest):
                 self.assertLessEqual(len(shown), 39, report)
                 self.assertEqual(8, len([line for line in shown if re.match(r" +\d+ +47\d\d +\w", line)]), shown)
 
+    def test_rows_of_processes_outlast_what_is_told_of_their_differences(self):
+        """Four of eight were left where seven differed, above two lines for each of four."""
+        self.ranks(8)
+        for rank in range(8):
+            with open(self.path(f"ranks/r{rank}.json"), encoding="utf-8") as file:
+                report = json.load(file)
+            report["kinds"][0]["peak_bytes"] *= rank + 1
+            report["sites"][0]["parts"][0]["peak_bytes"] += report["kinds"][0]["peak_bytes"]
+            with open(self.path(f"ranks/r{rank}.json"), "w", encoding="utf-8") as file:
+                json.dump(report, file)
+        shown = self.on_terminal(80, "report", "ranks", rows=40)
+        self.assertEqual(8, len([line for line in shown if re.match(r" +\d+ +47\d\d +\w", line)]), shown)
+        self.assertEqual(2, len([line for line in shown if re.search(r" (above|below) the$| (above|below) the median", line)]), shown)
+
     def test_peaks_of_a_merged_report_of_four_kinds_fit_the_terminal(self):
         path = self.many_sites()
         paths = []

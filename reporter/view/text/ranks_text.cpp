@@ -198,9 +198,10 @@ std::string outlier_text(const Reports& reports, const Figure& figure, const Spr
 std::string difference_text(const Reports& reports, const Figure& figure, const Spread& spread,
                             std::set<std::size_t>& told, const RunsNaming& naming,
                             const Page& page) {
-  constexpr std::size_t kTold = 4;  // of the peak
+  // Of the peak. Rows of the table are worth more than those that come after the highest.
+  const std::size_t most_told = page.is_brief ? 2 : 4;
   const std::vector<Outlier> found = outliers(reports, figure, spread);
-  const std::size_t shown = std::min(kTold, found.size());
+  const std::size_t shown = std::min(most_told, found.size());
   std::string text;
   for (std::size_t i = 0; i < shown; ++i) {
     const Outlier& one = found[i];
@@ -208,7 +209,7 @@ std::string difference_text(const Reports& reports, const Figure& figure, const 
     text += outlier_text(reports, figure, spread, one, page);
     if (figure.of != highest_of) continue;
     std::vector<Difference> rows = sites_behind(reports, spread, one, naming);
-    const std::size_t most = page.is_brief || shown > 2 ? 1 : rows.size();
+    const std::size_t most = page.is_brief || found.size() > 2 ? 1 : rows.size();
     if (rows.size() > most) rows.resize(most);
     for (const Difference& row : rows) text += site_text(row, page);
   }
