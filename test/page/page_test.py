@@ -493,7 +493,7 @@ class Page(unittest.TestCase):
         for rank in range(3):
             self.assertIn(f"rank {rank} ({100 + rank})", seen["text"])
         self.assertIn("What makes a peak differ from the median", seen["text"])
-        self.assertIn("where the peaks of 3 processes are added", seen["text"])
+        self.assertRegex(seen["text"], r"held at most \S+ MiB where the peaks of 3 processes are added")
         self.assertNotIn("at its peak,", seen["text"])
         self.assertIn(10 * MIB, seen["processes"])
         self.assertIn("died (recovered)", seen["text"])

@@ -26,13 +26,34 @@ const DeviceFacts* device_of(const Report& report, const KindFacts& kind) {
   return nullptr;
 }
 
+std::string added_text(const Report& report, const KindFacts& kind) {
+  const auto count =
+      std::count_if(report.processes.begin(), report.processes.end(), [&](const auto& process) {
+        return std::any_of(process.kinds.begin(), process.kinds.end(), [&](const KindFacts& its) {
+          return its.kind == kind.kind && its.device == kind.device && its.peak_bytes != 0;
+        });
+      });
+  return " where the peaks of " + std::to_string(count) + " processes are added";
+}
+
+// "All kinds of memory of GPU 0 together held 185 MiB at their peak, 38.2 ms after the first call."
+std::string joint_sentence(const Report& report, const KindFacts& kind) {
+  for (const JointPeak& joint : report.joint_peaks) {
+    if (joint.facts.device != kind.device || !takes_device_memory(kind.kind)) continue;
+    return " All kinds of memory of GPU " + std::to_string(kind.device) + " together held " +
+           amount_text(joint.facts.peak_bytes) + " at their peak, " +
+           duration_text(joint.facts.peak_ns) + " after the first call.";
+  }
+  return "";
+}
+
 // "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call.", or "GPU 0
-// held 183 MiB where the peaks of 2 processes are added, ...".
+// held at most 183 MiB where the peaks of 2 processes are added, ...".
 std::string peak_sentence(const Report& report, const KindFacts& kind) {
-  std::string text = memory_name(kind.kind, kind.device) + " held " + amount_text(kind.peak_bytes);
-  text += adds_peaks(report) ? " where the peaks of " + std::to_string(report.processes.size()) +
-                                   " processes are added"
-                             : " at its peak";
+  std::string text = memory_name(kind.kind, kind.device) +
+                     (adds_peaks(report) ? " held at most " : " held ") +
+                     amount_text(kind.peak_bytes) +
+                     (adds_peaks(report) ? added_text(report, kind) : " at its peak");
   text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
   const DeviceFacts* const device = device_of(report, kind);
   if (device != nullptr && takes_device_memory(kind.kind) && device->total_bytes != 0) {
@@ -40,7 +61,8 @@ std::string peak_sentence(const Report& report, const KindFacts& kind) {
             amount_text(device->total_bytes);
   }
   if (adds_peaks(report)) return text + ".";  // each process had its own instant
-  return text + ", " + duration_text(kind.peak_ns) + " after the first call.";
+  return text + ", " + duration_text(kind.peak_ns) + " after the first call." +
+         joint_sentence(report, kind);
 }
 
 std::string whose_sentence(const Report& report, const KindFacts& highest, const NameFrame& name) {
