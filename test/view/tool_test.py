@@ -90,14 +90,14 @@ class Arguments(ToolTest):
         self.assert_refused(["report"], 2, "FILE is required")
         self.assert_refused(["report", "--bad", "x"], 2, "--bad; see")
         self.assert_refused(["report", "--jsno", "x"], 2, "--jsno; nearest is --json; see")
-        self.assert_refused(["stats", "-n", "-4", "x"], 2, "'-4' is not a whole number of 0 or more")
+        self.assert_refused(["stats", "-n", "-4", "x"], 2, "'-4' is not a whole number from 0 to 999999999")
         self.assert_refused(["--bogus"], 2, "'--bogus'")
         self.assert_refused(["peak", "--from", "2s", "--to", "1s", "x"], 2, "1s is not after --from 2s")
         self.assert_refused(["peak", "--min-bytes", "2MB", "x"], 2, "; 2MB is written 2MiB")
         twice = ["peak", "--kind", "managed", "--kind", "async", "x"]
         self.assert_refused(twice, 2, "--kind takes one value, and was given 2 times; see vramscope peak --help")
         self.assert_refused(["trace", "--sort", "-start_ns", "x"], 2, "'start_ns' is a column of trace --csv, which lists")
-        self.assert_refused(["snapshot", "me"], 2, "'me' is not a whole number of 0 or more")
+        self.assert_refused(["snapshot", "me"], 2, "'me' is not a whole number from 0 to 999999999")
         self.assert_refused(["snapshot", "--signal", "KILL", "1"], 2, "'KILL' is not a signal")
 
     def test_bad_usage_of_run_is_its_own_failure(self):

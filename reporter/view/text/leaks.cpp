@@ -135,8 +135,10 @@ LeakClass class_of(const LeakedPlace& place, const Leak& leak) {
       leak.tenths >= kTenthsOfGrowth && most_of_one_process(place, leak) >= kCountOfGrowth;
   const std::optional<std::uint64_t> rises = rises_of(site, place.intervals);
   if (is_spread && rises.value_or(2) > 1) return LeakClass::grows;
-  // Freed and allocated anew, larger each time.
-  if (freed_count(site) != 0 && rises.value_or(0) >= kTenthsOfGrowth) return LeakClass::grows;
+  // One buffer, freed and allocated anew, larger each time.
+  const bool is_one_buffer =
+      leak.share.count == 1 && place.holders.empty() && freed_count(site) != 0;
+  if (is_one_buffer && rises.value_or(0) >= kTenthsOfGrowth) return LeakClass::grows;
   const bool is_first = is_all_in(site.live_by_age, 0);
   if (is_first && may_be_all_that_was_allocated(place)) return LeakClass::kept;
   return is_all_in(site.live_by_age, kTenths - 1) ? LeakClass::late : LeakClass::left;

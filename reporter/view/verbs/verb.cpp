@@ -147,7 +147,7 @@ std::string not_a_count(const std::string& given) {
   constexpr std::size_t kMostDigits = 9;  // of any count that makes sense
   const bool good = !given.empty() && given.size() <= kMostDigits &&
                     given.find_first_not_of("0123456789") == std::string::npos;
-  return good ? "" : "'" + given + "' is not a whole number of 0 or more";
+  return good ? "" : "'" + given + "' is not a whole number from 0 to 999999999";
 }
 
 void say(std::string_view line) {
