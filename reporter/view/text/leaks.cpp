@@ -137,7 +137,7 @@ LeakClass class_of(const LeakedPlace& place, const Leak& leak) {
   if (is_spread && rises.value_or(2) > 1) return LeakClass::grows;
   // One buffer, freed and allocated anew, larger each time.
   const bool is_one_buffer =
-      leak.share.count == 1 && place.holders.empty() && freed_count(site) != 0;
+      leak.share.count == 1 && place.holders.empty() && freed_count(site) >= kCountOfGrowth;
   if (is_one_buffer && rises.value_or(0) >= kTenthsOfGrowth) return LeakClass::grows;
   const bool is_first = is_all_in(site.live_by_age, 0);
   if (is_first && may_be_all_that_was_allocated(place)) return LeakClass::kept;
