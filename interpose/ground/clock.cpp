@@ -24,25 +24,31 @@ constexpr std::uint64_t kWindowNs = 20'000'000;
 
 struct Moment {
   std::uint64_t ticks = 0;
-  std::uint64_t ns = 0;
+  std::uint64_t ns = 0;  // by another clock
 };
 Moment first;
 constinit std::atomic_flag started;
 constinit std::atomic<bool> measuring{false};  // `first` is set, and nobody has the rate yet
 
-// The best of a few readings: one may be interrupted between the two clocks.
-Moment read_both_clocks() noexcept {
+// The best of a few readings: one may be interrupted between the two clocks. `ticks` counts those
+// of the first.
+template <class First, class Second>
+Moment read_together(First first_clock, Second second_clock) noexcept {
   Moment best;
   std::uint64_t shortest = ~std::uint64_t{0};
   for (int i = 0; i < 5; ++i) {
-    const std::uint64_t before = read_counter();
-    const std::uint64_t ns = read_clock_ns(CLOCK_MONOTONIC);
-    const std::uint64_t took = read_counter() - before;
+    const std::uint64_t before = first_clock();
+    const std::uint64_t ns = second_clock();
+    const std::uint64_t took = first_clock() - before;
     if (took >= shortest) continue;
     shortest = took;
     best = {before + took / 2, ns};
   }
   return best;
+}
+
+Moment read_both_clocks() noexcept {
+  return read_together(read_counter, [] { return read_clock_ns(CLOCK_MONOTONIC); });
 }
 
 #ifdef __aarch64__
@@ -106,21 +112,9 @@ std::uint64_t kernel_now_ns() noexcept {
   return now;
 }
 
-// A thread may be interrupted between two readings; of several tries the shortest counts.
 std::uint64_t wall_time_at(std::uint64_t instant_ns) noexcept {
-  constexpr int kTries = 5;
-  constexpr std::uint64_t kShortNs = 1'000;
-  std::uint64_t date_ns = 0;
-  std::uint64_t shortest_ns = ~std::uint64_t{0};
-  for (int i = 0; i < kTries && shortest_ns > kShortNs; ++i) {
-    const std::uint64_t before = now_ns();
-    const std::uint64_t wall_ns = wall_time_ns();
-    const std::uint64_t took_ns = elapsed_ns(before);
-    if (took_ns >= shortest_ns) continue;
-    shortest_ns = took_ns;
-    date_ns = wall_ns - (before + took_ns / 2 - instant_ns);
-  }
-  return date_ns;
+  const Moment now = read_together(now_ns, wall_time_ns);
+  return now.ns - (now.ticks - instant_ns);
 }
 
 }  // namespace vramscope

@@ -8,6 +8,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/leaks.h"
 #include "reporter/view/text/oom_text.h"
@@ -28,11 +29,8 @@ const DeviceFacts* device_of(const Report& report, const KindFacts& kind) {
 
 std::string added_text(const Report& report, const KindFacts& kind) {
   const auto count =
-      std::count_if(report.processes.begin(), report.processes.end(), [&](const auto& process) {
-        return std::any_of(process.kinds.begin(), process.kinds.end(), [&](const KindFacts& its) {
-          return its.kind == kind.kind && its.device == kind.device && its.peak_bytes != 0;
-        });
-      });
+      std::count_if(report.processes.begin(), report.processes.end(),
+                    [&](const auto& process) { return has_kind(process, kind.kind, kind.device); });
   return " where the peaks of " + std::to_string(count) + " processes are added";
 }
 

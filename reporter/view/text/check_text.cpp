@@ -132,10 +132,6 @@ std::size_t failed_in(const std::vector<Checked>& all) {
   return failed.size();
 }
 
-bool has_unread(const std::vector<Checked>& all) {
-  return std::any_of(all.begin(), all.end(), [](const Checked& one) { return one.is_unread; });
-}
-
 // "passed: peak of GPU 0 183 MiB of 10.0 GiB, never freed 0 B of 32.0 KiB (requested bytes)"; of
 // several "passed in each of 8 processes, at most: peak of GPU 0 183 MiB of 10.0 GiB in rank 3
 // (4711), ...", or "failed in 2 of 8 processes; the highest: ...", of what failed alone.
@@ -147,10 +143,8 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
       std::any_of(all.begin(), all.end(), [](const Checked& one) { return one.processes > 1; });
   const std::size_t failed = failed_in(all);
   const bool passed = no_check_failed(all);
-  const auto unread = static_cast<std::uint64_t>(
-      std::count_if(all.begin(), all.end(), [](const Checked& one) { return one.is_unread; }));
   std::string text = passed ? "passed" : "failed";
-  if (unread != 0) {
+  if (const std::size_t unread = unread_in(all); unread != 0) {
     text = "not all judged, " + counted(unread, "report") + " could not be read; the rest " + text;
   }
   if (processes > 1) {
@@ -312,7 +306,8 @@ std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
 std::string check_text(const std::vector<Checked>& all, const Page& page, std::size_t most,
                        bool typed) {
   if (no_check_failed(all)) return remarks_text(all, page) + verdict_text(all, page);
-  std::string text = processes_in(all) > 1 || has_unread(all) ? verdict_text(all, page) + "\n" : "";
+  std::string text =
+      processes_in(all) > 1 || unread_in(all) != 0 ? verdict_text(all, page) + "\n" : "";
   std::string next;
   constexpr std::size_t kInFull = 2;  // of more failures the largest site says enough
   if (!typed && failed_in(all) > kInFull) most = std::min<std::size_t>(most, 1);

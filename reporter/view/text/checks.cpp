@@ -369,8 +369,12 @@ Checked checks_of(const Report& report, const std::string& file, const CheckLimi
 }
 
 bool all_passed(const std::vector<Checked>& all) {
-  return no_check_failed(all) &&
-         std::none_of(all.begin(), all.end(), [](const Checked& one) { return one.is_unread; });
+  return no_check_failed(all) && unread_in(all) == 0;
+}
+
+std::size_t unread_in(const std::vector<Checked>& all) {
+  return static_cast<std::size_t>(
+      std::count_if(all.begin(), all.end(), [](const Checked& one) { return one.is_unread; }));
 }
 
 bool no_check_failed(const std::vector<Checked>& all) {

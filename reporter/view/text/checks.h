@@ -97,7 +97,8 @@ struct Checked {
 [[nodiscard]] CheckedProcess all_processes(const Report& report);
 
 [[nodiscard]] bool all_passed(const std::vector<Checked>& all);
-// The same, whatever could not be read.
+[[nodiscard]] std::size_t unread_in(const std::vector<Checked>& all);
+// As all_passed(), whatever could not be read.
 [[nodiscard]] bool no_check_failed(const std::vector<Checked>& all);
 
 }  // namespace vramscope

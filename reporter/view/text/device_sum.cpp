@@ -131,11 +131,17 @@ PeakBounds peak_bounds(const std::vector<MergedProcess>& processes, Kind kind,
     return held.kind == kind && held.device == device && held.peak_bytes != 0;
   };
   for (const MergedProcess& process : processes) {
-    if (std::any_of(process.kinds.begin(), process.kinds.end(), is_it)) add(parts, process, is_it);
+    if (has_kind(process, kind, device)) add(parts, process, is_it);
   }
   return bounds_of(parts);
 }
 std::uint64_t peak_of(const MergedProcess& process) { return peak_bounds(process).upper; }
+
+bool has_kind(const MergedProcess& process, Kind kind, std::uint16_t device) {
+  return std::any_of(process.kinds.begin(), process.kinds.end(), [&](const KindFacts& held) {
+    return held.kind == kind && held.device == device && held.peak_bytes != 0;
+  });
+}
 
 bool has_several_kinds(const MergedProcess& process, std::uint16_t device) {
   return std::count_if(process.kinds.begin(), process.kinds.end(), [&](const KindFacts& kind) {

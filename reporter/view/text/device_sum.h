@@ -48,6 +48,8 @@ struct DeviceSum {
                                      std::uint16_t device);
 [[nodiscard]] std::uint64_t peak_of(const MergedProcess& process);  // the upper one
 
+// Whether it had any of one kind of memory, on the process's ordinal.
+[[nodiscard]] bool has_kind(const MergedProcess& process, Kind kind, std::uint16_t device);
 // Whose peaks need not have come together: rows of each kind's own peak may add up to more.
 [[nodiscard]] bool has_several_kinds(const MergedProcess& process, std::uint16_t device);
 // "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.

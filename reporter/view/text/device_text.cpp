@@ -240,12 +240,14 @@ std::string pages_text(const PageTimes& pages, const Page& page) {
   return paragraph(result, page);
 }
 
-// "all kinds together: peak 185 MiB requested"; "" of one kind.
-std::string together_text(const Report& report, std::uint16_t device, const Page& page) {
+// "all kinds together: peak 185 MiB requested", after what says whose; "" of one kind.
+std::string together_text(const Report& report, std::uint16_t device, const std::string& whose,
+                          const Page& page) {
   for (const JointBounds& joint : report.joint_bounds) {
     if (joint.device != device) continue;
-    return paragraph(
-        "all kinds together: peak " + bounds_text({joint.lower, joint.upper}) + " requested", page);
+    return paragraph(whose + "all kinds together: peak " + bounds_text({joint.lower, joint.upper}) +
+                         " requested",
+                     page);
   }
   return "";
 }
@@ -264,7 +266,7 @@ std::string device_in_full(const Report& whole, const UsedDevice& device, std::s
     result += plain_memory(device, has_cache, page);
     result += pages_text(report->facts.pages, page);
   }
-  result += other_kinds(device, page) + together_text(whole, device.index, page);
+  result += other_kinds(device, page) + together_text(whole, device.index, "", page);
   if (report != nullptr) result += limit_text(device, page);
   return result;
 }
@@ -291,12 +293,8 @@ std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>&
                                          static_cast<std::int64_t>(kind.current_bytes), page),
                           page);
     }
-    for (const JointBounds& joint : whole.joint_bounds) {
-      if (joint.device != device.index) continue;
-      others += paragraph("GPU " + std::to_string(device.index) + ", all kinds together: peak " +
-                              bounds_text({joint.lower, joint.upper}) + " requested",
-                          page);
-    }
+    others +=
+        together_text(whole, device.index, "GPU " + std::to_string(device.index) + ", ", page);
     if (device.report == nullptr || !device.report->used) continue;
     const DeviceStatistics& stats = device.report->statistics;
     const Savings saved = savings(device.report->timing);

@@ -179,7 +179,7 @@ class Traces {
 void make_peaks_exact(std::vector<ReportOfProcess>& reports) {
   for (ReportOfProcess& one : reports) {
     const PeakBounds bounds = peak_bounds(one);
-    if (bounds.lower == bounds.upper) continue;
+    if (bounds.lower == bounds.upper || one.is_of_host) continue;
     if (const std::optional<Traced> found = traced(one)) one.traced_peak = found->peak;
   }
 }

@@ -114,11 +114,7 @@ AddedPeaks added_peaks(const Report& report, const KindFacts& kind) {
   AddedPeaks added{.together = sum_of_kind(report, kind.kind, kind.device)};
   std::set<DeviceIdentity> devices;
   for (const MergedProcess& process : report.processes) {
-    const bool has_it =
-        std::any_of(process.kinds.begin(), process.kinds.end(), [&](const KindFacts& held) {
-          return held.kind == kind.kind && held.device == kind.device && held.peak_bytes != 0;
-        });
-    if (!has_it) continue;
+    if (!has_kind(process, kind.kind, kind.device)) continue;
     ++added.processes;
     for (const ProcessDevice& device : process.devices) {
       if (device.index == kind.device) devices.insert(identity_of(process, device));

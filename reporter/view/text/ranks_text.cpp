@@ -93,22 +93,23 @@ std::vector<Outlier> outliers(const Reports& reports, const Figure& figure, cons
   const auto differs = [&](std::uint64_t low, std::uint64_t high) {
     return high > low && high - low >= least_difference && high - low > spread.median / 10;
   };
-  std::vector<Outlier> found;
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    if (figure.of != highest_of && i != spread.most_in) continue;
-    const std::uint64_t number = figure.of(reports[i]);
-    if (differs(spread.median, number)) found.push_back({i, number, true});
-  }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Outlier& a, const Outlier& b) { return a.number > b.number; });
-  std::vector<Outlier> below;
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    if (figure.of != highest_of && i != spread.least_in) continue;
-    const std::uint64_t number = figure.of(reports[i]);
-    if (differs(number, spread.median)) below.push_back({i, number, false});
-  }
-  std::stable_sort(below.begin(), below.end(),
-                   [](const Outlier& a, const Outlier& b) { return a.number < b.number; });
+  // On one side of the median, the farthest first.
+  const auto beyond = [&](bool is_above) {
+    std::vector<Outlier> side;
+    for (std::size_t i = 0; i < reports.size(); ++i) {
+      if (figure.of != highest_of && i != (is_above ? spread.most_in : spread.least_in)) continue;
+      const std::uint64_t number = figure.of(reports[i]);
+      const bool is_beyond =
+          is_above ? differs(spread.median, number) : differs(number, spread.median);
+      if (is_beyond) side.push_back({i, number, is_above});
+    }
+    std::stable_sort(side.begin(), side.end(), [&](const Outlier& a, const Outlier& b) {
+      return is_above ? a.number > b.number : a.number < b.number;
+    });
+    return side;
+  };
+  std::vector<Outlier> found = beyond(/*is_above=*/true);
+  const std::vector<Outlier> below = beyond(/*is_above=*/false);
   found.insert(found.end(), below.begin(), below.end());
   return found;
 }

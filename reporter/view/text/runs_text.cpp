@@ -30,6 +30,12 @@ void arrange_processes(Reports& reports, const RowChoice& choice) {
   arrange(reports, process_columns(), choice);
 }
 
+void prepare(Reports& reports, const RowChoice& choice) {
+  choose_memory(reports);
+  make_peaks_exact(reports);
+  arrange_processes(reports, choice);
+}
+
 std::string peak_text(const PeakBounds& peak) {
   return (peak.lower == peak.upper ? "" : "<= ") + amount_text(peak.upper);
 }
@@ -330,9 +336,7 @@ LeftAside keep_each_once(Reports& reports) {
 }
 
 Runs runs_of(Reports reports, const LeftAside& left_aside) {
-  choose_memory(reports);
-  make_peaks_exact(reports);
-  arrange_processes(reports, {});
+  prepare(reports, {});
   Runs runs{.reports = std::move(reports), .left_aside = left_aside, .sums = {}};
   if (runs.reports.size() > 1) runs.sums = sums_of(runs.reports);
   return runs;
@@ -357,9 +361,7 @@ std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& pa
 
 void add_runs_json(JsonText& json, Reports reports, const LeftAside& left_aside,
                    const RunsNaming& naming, const RowChoice& choice) {
-  choose_memory(reports);
-  make_peaks_exact(reports);
-  arrange_processes(reports, choice);
+  prepare(reports, choice);
   json.object().field("left_aside", left_aside.earlier).field("repeated", left_aside.repeated);
   json.key("processes").array();
   add_objects(json, reports, process_columns(), choice.most);
@@ -389,9 +391,7 @@ Columns<ReportOfProcess> process_columns() {
 }
 
 void add_runs_csv(CsvText& csv, std::vector<ReportOfProcess> reports, const RowChoice& choice) {
-  choose_memory(reports);
-  make_peaks_exact(reports);
-  arrange_processes(reports, choice);
+  prepare(reports, choice);
   add_rows(csv, reports, process_columns(), choice.most);
 }
 

@@ -58,10 +58,10 @@ std::string with_suppressions(std::string next, const Arguments& given) {
   return next.insert(kLeaks.size(), options);
 }
 
-// False: no report could be read. `unread`: some could not, which was said.
+// False: no report could be judged. What could not be read was said.
 bool check_each(const Arguments& given, const std::vector<std::string>& paths,
                 const CheckLimits& limits, const Suppressions& suppressions,
-                std::vector<Checked>& all, bool& unread) {
+                std::vector<Checked>& all) {
   Filtering filtering(given.filter, kUse);
   const auto read_again = [&](const std::string& file) {
     std::string path = file;
@@ -71,15 +71,12 @@ bool check_each(const Arguments& given, const std::vector<std::string>& paths,
     return report;
   };
   const RunsNaming naming{.read_again = read_again, .name = names_from_symbols()};
-  bool is_any_read = false;
   for (std::string path : paths) {
     std::optional<Report> report = open_report(path);
     if (!report) {
-      unread = true;
       all.push_back({.file = path, .next = {}, .checks = {}, .is_unread = true});
       continue;
     }
-    is_any_read = true;
     const Filtering::Result result = filtering.apply(*report, path);
     if (result == Filtering::Result::refused) return false;
     if (result == Filtering::Result::lacks) continue;
@@ -88,9 +85,9 @@ bool check_each(const Arguments& given, const std::vector<std::string>& paths,
     all.push_back(checks_of(*report, path, limits, suppressions, naming));
     all.back().next = with_suppressions(all.back().next, given);
   }
-  const bool is_any_judged =
-      std::any_of(all.begin(), all.end(), [](const Checked& one) { return !one.is_unread; });
-  if (!is_any_judged && is_any_read) {
+  const std::size_t unread = unread_in(all);
+  const bool is_any_judged = all.size() > unread;
+  if (!is_any_judged && paths.size() > unread) {
     filtering.say_lacking();
     if (!given.filter.site.empty()) say("no call stack passes --site " + given.filter.site);
   }
@@ -171,14 +168,13 @@ int check(Arguments& given) {
   }
   paths.pop_back();
   std::vector<Checked> all;
-  bool unread = false;
-  if (any_limit && !check_each(given, paths, limits, *suppressions, all, unread)) return kBadInput;
+  if (any_limit && !check_each(given, paths, limits, *suppressions, all)) return kBadInput;
   if (!given.baseline.empty() && !check_baseline(given, paths, *suppressions, all)) {
     return kBadInput;
   }
   for (Checked& one : all) arrange(one.checks, check_columns(one.file), given.listing.rows());
   const int status = publish_checks(given.listing, all, given.filter);
-  if (unread) return kBadInput;
+  if (unread_in(all) != 0) return kBadInput;
   return status != kFine || all_passed(all) ? status : kThreshold;
 }
 
