@@ -45,6 +45,13 @@ std::string type_and_trait(std::string_view bracketed) {
          shorten(trait.substr(0, trait.size() - 1)) + ">";
 }
 
+// "<module>", "<lambda>": of Python, by whoever compiled it; of Rust, a type.
+bool is_one_word(std::string_view bracketed) {
+  return bracketed.size() > 2 && bracketed.ends_with('>') &&
+         std::all_of(bracketed.begin() + 1, bracketed.end() - 1,
+                     [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
 bool is_inside_code_point(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
 
 // "<int, std::al..tor<int> >" of template arguments in brackets: `most` bytes between these.
@@ -76,9 +83,14 @@ std::string name_of(std::string_view function, std::size_t most_arguments) {
       if (!function.substr(length).starts_with("::")) break;  // only qualifiers are left
     } else if (function.front() == '<') {
       length = bracketed_length(function);
-      const std::string rust =
-          text.empty() ? type_and_trait(function.substr(0, length)) : std::string();
-      text += rust.empty() ? arguments_text(function.substr(0, length), most_arguments) : rust;
+      const std::string_view bracketed = function.substr(0, length);
+      const std::string rust = text.empty() ? type_and_trait(bracketed) : std::string();
+      const bool begins_a_name = text.empty() || text.back() == '.';
+      if (begins_a_name && is_one_word(bracketed)) {
+        text += bracketed;
+      } else {
+        text += rust.empty() ? arguments_text(bracketed, most_arguments) : rust;
+      }
     } else if (function.front() == '{') {
       text += function.substr(0, length = bracketed_length(function));
     } else if (function.front() == ' ' && !in_operator) {
@@ -93,6 +105,10 @@ std::string name_of(std::string_view function, std::size_t most_arguments) {
 }
 
 }  // namespace
+
+std::string without_signature(std::string_view function) {
+  return name_of(function, function.size());
+}
 
 std::string shorten(std::string_view function) { return name_of(function, 0); }
 

@@ -48,8 +48,11 @@ class Symbols {
 inline constexpr std::size_t kLongestName = std::size_t{1} << 16;
 [[nodiscard]] std::string demangle(const std::string& name);
 
-// A C++ name without result type and parameters, and with template arguments cut to "<...>":
-// "std::vector<int, A>::push_back(int const&)" -> "std::vector<...>::push_back".
+// A C++ name without result type and parameters:
+// "void std::vector<int, A>::push_back(int const&)" -> "std::vector<int, A>::push_back".
+[[nodiscard]] std::string without_signature(std::string_view function);
+// The same with template arguments cut to "<...>": "std::vector<...>::push_back". Names of Python
+// such as "load.<lambda>" stay.
 [[nodiscard]] std::string shorten(std::string_view function);
 // The same in at most `most` bytes where that is possible, with as much of the template arguments
 // as finds room: "std::vector<int, std::al..tor<int> >::push_back".

@@ -27,6 +27,7 @@ TEST(Owners, KnowsFamiliesByTheirFiles) {
       {"/venv/jaxlib/xla_extension.so", "JAX"},
       {"/venv/cupy_backends/cuda/api/runtime.cpython-312.so", "CuPy"},
       {"/home/me/.triton/cache/ab/__triton_launcher.so", "Triton"},
+      {"/usr/lib/openmpi/mca_accelerator_cuda.so", "MPI"},
       {"/opt/filters/libblur.so.1", "libblur.so"}};
   for (const auto& [path, owner] : kCases) EXPECT_EQ(owner_of(path, false), owner) << path;
 }

@@ -214,6 +214,23 @@ TEST(Diff, ByFunctionAddsItsPlaces) {
   EXPECT_EQ(found.rows[0].change(), static_cast<std::int64_t>(kMiB));
 }
 
+TEST(Diff, InstancesOfATemplateAreFunctionsOfTheirOwn) {
+  Build before = build(100);
+  Build after = build(100);
+  before.site({before.frame("void fill<float>(int)", 9)}, 10 * kMiB);
+  before.site({before.frame("void fill<double>(int)", 9)}, 10 * kMiB);
+  after.site({after.frame("void fill<float>(int)", 9)}, 10 * kMiB);
+  after.site({after.frame("void fill<double>(int)", 9)}, 30 * kMiB);
+
+  const Differences functions = compare(before, after, DiffBy::function);
+  const Differences sites = compare(before, after);
+
+  ASSERT_EQ(functions.rows.size(), 1u);
+  EXPECT_EQ(functions.rows[0].name, "fill<double>");
+  ASSERT_EQ(sites.rows.size(), 1u);
+  EXPECT_EQ(sites.rows[0].frames(), std::vector<std::string>{"fill<double> (train.cpp:9)"});
+}
+
 // Every row is of a function that all call: what differs is who called that.
 TEST(Diff, RowsOfACommonFunctionAreToldApartWhereThereIsLittleRoom) {
   Build before = build(100);

@@ -10,7 +10,7 @@ namespace vramscope {
 namespace {
 
 Caller caller(const std::string& full, const std::string& path = "", const std::string& at = "") {
-  return {.function = shorten(full),
+  return {.function = without_signature(full),
           .place = path.substr(path.rfind('/') + 1),
           .full = full,
           .path = path,
@@ -54,6 +54,9 @@ TEST(StackText, ShortensTemplateArgumentsBeforeNames) {
   EXPECT_EQ(shorten(full, 80), "copy_all<thrust::tuple<int, float>, Device>::run");
   EXPECT_EQ(shorten(full, 40), "copy_all<thrust::tu..t>, Device>::run");
   EXPECT_EQ(shorten(full, 10), "copy_all<...>::run");
+  EXPECT_EQ(without_signature(full), "copy_all<thrust::tuple<int, float>, Device>::run");
+  EXPECT_EQ(shorten("load.<lambda>"), "load.<lambda>");
+  EXPECT_EQ(shorten("<module>"), "<module>");
   EXPECT_EQ(stack_text(stack({caller(full, "/s/a.cpp:1")}), 50),
             "copy_all<thrust::t..>, Device>::run (a.cpp:1)");
 }
@@ -202,6 +205,12 @@ TEST(StackText, TellsApartByTemplateArgumentsPathsAndAddresses) {
       pair(caller("put", "/s/a.cpp:1", "train+0x10"), caller("put", "/s/a.cpp:1", "train+0x20"));
   EXPECT_EQ(places[0], "put (a.cpp:1, train+0x10)");
   EXPECT_EQ(places[1], "put (a.cpp:1, train+0x20)");
+
+  // Where both do not fit it is the address that tells.
+  const auto narrow = told({stack({caller("put", "/s/a.cpp:1", "train+0x10")}),
+                            stack({caller("put", "/s/a.cpp:1", "train+0x20")})},
+                           20);
+  EXPECT_EQ(narrow[1], "put (train+0x20)");
 }
 
 TEST(StackText, LeavesStacksThatAreTheSame) {

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 
@@ -74,6 +75,28 @@ TEST(StackView, UsuallyShowsPythonWhereThereIsSome) {
   EXPECT_EQ(report.sites[1].parts[0].totals.live_bytes, 300U);
   EXPECT_EQ(report.sites[1].sizes, (std::vector<std::uint64_t>{2, 1}));
   EXPECT_EQ(stack(report, 2), "zeros (train.py:5) < step (train.py:13) < <module> (train.py:20)");
+}
+
+TEST(AlikeLeaks, AreOneWhereEveryFrameReadsTheSame) {
+  Report report = made_report();
+  const NameFrame name = [](const Report&, const FrameFact& frame) -> std::vector<SourceFrame> {
+    if (frame.module != kFramework) return {};
+    return {{.function = "grow", .file = "/src/grow.cpp", .line = 12}};  // at either offset
+  };
+  report.codes.clear();
+  for (FrameFact& frame : report.frames) frame.code = kNoCode;
+  report.sites[1].frames = {0, 7, 2, 3, 5, 6};
+  report.sites[2].totals.live_bytes = 0;
+
+  join_alike_leaks(report, name);
+
+  ASSERT_EQ(report.sites.size(), 3U);
+  EXPECT_EQ(stack(report, 0), "libtorch.so+0x2 < libc.so.6+0x5");  // the largest first
+  const auto joined = std::find_if(report.sites.begin(), report.sites.end(),
+                                   [](const Site& site) { return site.numbers.size() == 2; });
+  ASSERT_NE(joined, report.sites.end());
+  EXPECT_EQ(joined->numbers, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_EQ(joined->totals.live_bytes, 300U);
 }
 
 TEST(StackView, KnowsEachSiteByItsNewNumber) {

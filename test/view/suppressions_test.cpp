@@ -116,6 +116,23 @@ TEST(SuppressedSites, TheInnermostFrameDecidesWhichOne) {
   EXPECT_EQ(suppressed.of(report.sites[1]), 1U);
 }
 
+TEST(SuppressedSites, UsualOnesOfLibrariesHoldForTheirOwnMemoryAlone) {
+  Report report = sample_report();
+  report.modules[2].path = "/usr/lib/libcublas.so.13";
+  report.sites[0].frames = {0, 1, 3, 2};  // the program, called back by the library
+  Suppressions list;
+  list.add_usual();
+
+  SuppressedSites suppressed(report, list, sample_names());
+
+  EXPECT_FALSE(suppressed.of(report.sites[0]));
+  EXPECT_TRUE(suppressed.of(report.sites[1]));
+
+  Suppressions own;  // whoever writes a rule means every frame
+  EXPECT_EQ(own.add("leak:/libcublas.so", "my.supp"), "");
+  EXPECT_TRUE(SuppressedSites(report, own, sample_names()).of(report.sites[0]));
+}
+
 TEST(SuppressedSites, NoSuppressionHoldsForNoSite) {
   const Report report = sample_report();
   const Suppressions list;

@@ -39,6 +39,7 @@ constexpr Family kFamilies[] = {
     {"libmpi", "MPI"},
     {"libopen-pal", "MPI"},
     {"libmca_", "MPI"},
+    {"mca_", "MPI"},
     {"libucp", "UCX"},
     {"libuct", "UCX"},
     {"libucs", "UCX"},

@@ -50,7 +50,7 @@ const NamedStacks::Stack& NamedStacks::named(std::uint32_t frame) {
   for (const SourceFrame& name : exported_.name()(report, fact)) {
     stack.push_back(number_of({.function = name.function.empty() ? place_in(module, offset)
                                            : name.is_python      ? name.function
-                                                                 : shorten(name.function),
+                                                                 : without_signature(name.function),
                                .file = name.file,
                                .line = name.line,
                                .module = module,

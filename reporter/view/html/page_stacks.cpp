@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/html/page_stacks.h"
 
+#include "reporter/report/symbols.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
@@ -20,9 +21,12 @@ std::uint32_t PageStacks::number_of(const std::string& text) {
 }
 
 std::uint32_t PageStacks::frame_of(const Caller& caller, Sort sort) {
-  const Frame frame{number_of(caller.function), number_of(caller.full),
-                    number_of(caller.place),    number_of(caller.path),
-                    number_of(caller.module),   static_cast<std::uint32_t>(sort)};
+  const Frame frame{number_of(shorten(caller.function)),
+                    number_of(caller.full),
+                    number_of(caller.place),
+                    number_of(caller.path),
+                    number_of(caller.module),
+                    static_cast<std::uint32_t>(sort)};
   const auto next = static_cast<std::uint32_t>(frames_.size());
   const auto [found, is_new] = frame_numbers_.try_emplace(frame, next);
   if (is_new) frames_.push_back(frame);

@@ -23,7 +23,7 @@ namespace {
 std::vector<std::string> frames_of(const Report& report, std::size_t site, const NameFrame& name) {
   std::vector<std::string> frames;
   for (const Caller& caller : call_site(report, report.sites[site], name, kFramesInJson).callers) {
-    frames.push_back(text(caller));
+    frames.push_back(listed_text(caller, name));
   }
   return frames;
 }

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "reporter/view/text/digest.h"
-#include "reporter/view/text/filter.h"
 #include "reporter/view/text/row_match.h"
 #include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/site_owner.h"
 
 namespace vramscope {
 namespace {
@@ -53,7 +53,8 @@ std::uint32_t row_of_stack(NamesOfBoth& names, DiffBy by, const NumberedStack& s
 RowSides by_stack(const Report& report, DiffBy by, DiffAt at, const NameFrame& name,
                   NamesOfBoth& names) {
   constexpr std::size_t kMostFrames = 128;  // deeper stacks are not recorded
-  NumberedCallers callers(report, name, [&](const Caller& caller) { return names.number(caller); });
+  NumberedCallers callers(report, name,
+                          [&](const Caller& caller) { return names.number(caller, name); });
   std::vector<std::optional<std::uint32_t>> rows(report.sites.size());
   RowSides sides;
   for (const Share& share : shares_at(report, at)) {
@@ -132,6 +133,7 @@ void take(DiffSide& side, RowEntry& entry, DiffBy by, const NamesOfBoth& names) 
   if (by != DiffBy::site) return;
   for (const std::uint32_t caller : names.stacks[entry.first.what]) {
     side.frames.push_back(names.callers[caller].text);
+    side.listed.push_back(names.callers[caller].listed);
   }
 }
 

@@ -38,6 +38,9 @@ struct Difference {
   [[nodiscard]] const std::vector<std::string>& frames() const {
     return after.is_there ? after.frames : before.frames;
   }
+  [[nodiscard]] const std::vector<std::string>& listed() const {
+    return after.is_there ? after.listed : before.listed;
+  }
 };
 
 struct Differences {

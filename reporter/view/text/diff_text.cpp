@@ -71,7 +71,7 @@ std::string rows_in_full(const Differences& found, std::size_t shown, const Page
   for (std::size_t i = 0; std::getline(lines, line); ++i) {
     text += line + "\n";
     if (i == 0) continue;  // the titles
-    const std::vector<std::string>& frames = found.rows[i - 1].frames();
+    const std::vector<std::string>& frames = found.rows[i - 1].listed();
     for (const std::string& frame : frames) text += "      " + printable(frame, page) + "\n";
     if (frames.empty()) text += "      unknown\n";
   }
@@ -122,7 +122,7 @@ void side_json(JsonText& json, std::string_view key, const DiffSide& side, DiffB
   json.end();
   if (by == DiffBy::site) {
     json.key("frames").array();
-    for (const std::string& frame : side.frames) json.value(frame);
+    for (const std::string& frame : side.listed) json.value(frame);
     json.end();
   }
   json.end();
@@ -279,7 +279,7 @@ Columns<Difference> diff_columns() {
   };
   side("before", &Row::before);
   side("after", &Row::after);
-  columns.push_back({"frames", [](const Row& row) { return row.frames(); }});
+  columns.push_back({"frames", [](const Row& row) { return row.listed(); }});
   return columns;
 }
 

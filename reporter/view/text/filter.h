@@ -154,7 +154,4 @@ void filter_report(Report& report, const Filter& filter, const FilterUse& use,
 // The options for a shell: "--device 0 --kind pinned".
 [[nodiscard]] std::string filter_text(const Filter& filter);
 
-// Whose code asked at the site: the first object of its stack that does not only pass calls on.
-[[nodiscard]] std::string owner_of_site(const Report& report, const Site& site);
-
 }  // namespace vramscope

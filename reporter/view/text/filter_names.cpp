@@ -8,6 +8,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/filter.h"
 #include "reporter/view/text/format.h"
+#include "reporter/view/text/site_owner.h"
 #include "reporter/view/text/thread_names.h"
 
 namespace vramscope {

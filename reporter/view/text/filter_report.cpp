@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/record/stack/owners.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/filter.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/site_owner.h"
 
 namespace vramscope {
 namespace {
@@ -291,18 +291,6 @@ void filter_report(Report& report, const Filter& filter, const FilterUse& use,
     case Subject::counters:
       return;
   }
-}
-
-std::string owner_of_site(const Report& report, const Site& site) {
-  for (const std::uint32_t index : site.frames) {
-    if (index >= report.frames.size()) continue;
-    const std::uint32_t module = report.frames[index].module;
-    if (module >= report.modules.size()) continue;
-    const std::string& path = report.modules[module].path;
-    if (only_passes_on(path)) continue;
-    return owner_of(path, path == report.process.executable);
-  }
-  return std::string(kUnknownOwner);
 }
 
 }  // namespace vramscope

@@ -93,7 +93,7 @@ std::string place_in_module(const Report& report, const FrameFact& frame) {
 
 Caller caller_of(const Report& report, const FrameFact& frame, const SourceFrame& name) {
   const std::string line = name.line > 0 ? ":" + std::to_string(name.line) : "";
-  Caller caller{.function = name.is_python ? name.function : shorten(name.function),
+  Caller caller{.function = name.is_python ? name.function : without_signature(name.function),
                 .place = std::string(base_name(name.file)),
                 .line = name.text,
                 .full = name.function,
@@ -204,12 +204,12 @@ std::string walk(const Report& report, const Site& site, std::size_t most, const
 
 }  // namespace
 
-NameFrame names_from_symbols() {
+NameFrame names_from_symbols(Stacks shown) {
   auto symbols = std::make_shared<Symbols>(symbol_cache_folder());
   auto generated = std::make_shared<std::optional<PerfMap>>();
   auto lines = std::make_shared<SourceLines>();
-  return [symbols, generated, lines](const Report& report,
-                                     const FrameFact& frame) -> std::vector<SourceFrame> {
+  NameFrame result = [symbols, generated, lines](
+                         const Report& report, const FrameFact& frame) -> std::vector<SourceFrame> {
     if (frame.code != kNoCode) {
       SourceFrame named = python_name(report, frame);
       named.text = lines->line(report.sources[report.codes[frame.code].source], frame.line);
@@ -225,6 +225,8 @@ NameFrame names_from_symbols() {
     if (named.function.empty()) return {};
     return {named};
   };
+  result.in_full = shown == Stacks::in_full;
+  return result;
 }
 
 CallSite call_site(const Report& report, const Site& site, const NameFrame& name,
@@ -296,6 +298,13 @@ std::string text(const Caller& caller) {
   return caller.place.empty() ? caller.function : caller.function + " (" + caller.place + ")";
 }
 
+std::string listed_text(const Caller& caller, const NameFrame& name) {
+  if (!name.in_full) return text(caller);
+  const std::string& function = caller.full.empty() ? caller.function : caller.full;
+  if (!caller.path.empty()) return function + " (" + caller.path + ")";
+  return caller.module.empty() ? function : function + " (in " + caller.module + ")";
+}
+
 namespace {
 
 // "load_model.<listcomp>" of Python's "load_model.<locals>.<listcomp>".
@@ -307,17 +316,15 @@ std::string without_locals(std::string name) {
   return name;
 }
 
-// function: the caller's, as it is to be called.
-std::string cut_name(const Caller& caller, const std::string& function, std::size_t width) {
-  const bool is_cut = function.find("<...>") != std::string::npos;
-  if (!is_cut || caller.full.empty()) return shortened(function, width);
-  return shortened(shorten(caller.full, width), width);
+std::string cut_name(const std::string& function, std::size_t width) {
+  const bool is_long = columns(function) > width && function.find('<') != std::string::npos;
+  return shortened(is_long ? shorten(function, width) : function, width);
 }
 
 }  // namespace
 
 std::string function_name(const Caller& caller, std::size_t width) {
-  return cut_name(caller, without_locals(caller.function), width);
+  return cut_name(without_locals(caller.function), width);
 }
 
 std::string text(const CallSite& site) {
@@ -325,8 +332,8 @@ std::string text(const CallSite& site) {
   std::string result;
   for (const Caller& caller : site.callers) {
     if (!result.empty()) result += " < ";
-    result += text(
-        Caller{.function = cut_name(caller, caller.function, kMostOfAName), .place = caller.place});
+    result +=
+        text(Caller{.function = cut_name(caller.function, kMostOfAName), .place = caller.place});
   }
   return result;
 }

@@ -19,16 +19,19 @@ struct Site;
 
 // The functions active at a frame, innermost first: those inlined, then the one that was called.
 // Empty when the module has no symbols here.
-using NameFrame = std::function<std::vector<SourceFrame>(const Report& report, const FrameFact&)>;
+struct NameFrame : std::function<std::vector<SourceFrame>(const Report& report, const FrameFact&)> {
+  using function::function;
+  bool in_full = false;  // listings for machines tell types, whole paths and modules too
+};
 
 // From the modules' symbols on this machine; each is opened once.
-[[nodiscard]] NameFrame names_from_symbols();
+[[nodiscard]] NameFrame names_from_symbols(Stacks shown = Stacks::in_rows);
 
 struct Caller {
-  std::string function;     // "make_weights", or "train+0x1234" without symbols
+  std::string function;     // "make_weights<float>", or "train+0x1234" without symbols
   std::string place;        // "train.cpp:42", "" unknown
   std::string line = {};    // what is written there, "" unknown
-  std::string full = {};    // with types: "make_weights(int, float)"; "" as `function`
+  std::string full = {};    // with types: "void make_weights<float>(int)"; "" as `function`
   std::string path = {};    // "/src/train.cpp:42", "" unknown
   std::string module = {};  // "/app/train", "" of Python and of generated code
   std::string at = {};      // "train+0x1234", where in its module; "" of Python
@@ -80,8 +83,11 @@ struct CudaFrames {
 // What is written where the innermost caller was, "" unknown.
 [[nodiscard]] std::string source_line(const CallSite& site);
 
-// "make_weights (train.cpp:42)".
+// "make_weights<float> (train.cpp:42)".
 [[nodiscard]] std::string text(const Caller& caller);
+// The same as listings for machines tell it; in full "void make_weights<float>(int)
+// (/src/train.cpp:42)", and "clone (in /lib/libc.so.6)" where no file is known.
+[[nodiscard]] std::string listed_text(const Caller& caller, const NameFrame& name);
 
 // The name in at most `width` columns where that is possible, its template arguments and then
 // itself cut in the middle: "build<float, ..>"; Python's "<locals>" are left out.

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/filter.h"
+#include "reporter/view/text/site_owner.h"
 
 namespace vramscope {
 

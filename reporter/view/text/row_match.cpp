@@ -174,7 +174,7 @@ std::set<std::pair<std::string, std::string>> files_of(const RowPairs::value_typ
 
 }  // namespace
 
-std::uint32_t NamesOfBoth::number(const Caller& caller) {
+std::uint32_t NamesOfBoth::number(const Caller& caller, const NameFrame& name) {
   const std::uint32_t found = keys.of(caller.function + "\n" + caller.place);
   if (found == callers.size()) {
     const std::string file = without_line(caller.place);
@@ -182,7 +182,8 @@ std::uint32_t NamesOfBoth::number(const Caller& caller) {
                        .function = caller.function,
                        .file = file,
                        .loose = loose.of(caller.function + "\n" + file),
-                       .by_word = words.of(caller.function)});
+                       .by_word = words.of(shorten(caller.function)),
+                       .listed = listed_text(caller, name)});
   }
   return found;
 }

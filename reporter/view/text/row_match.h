@@ -24,6 +24,7 @@ struct DiffSide {
   std::uint64_t count = 0;
   std::vector<std::int64_t> sites = {};  // numbers in its file of those it is made of
   std::vector<std::string> frames = {};  // innermost first, of a place
+  std::vector<std::string> listed = {};  // the same as listings for machines tell them
 };
 
 // A file that rows name in both reports, by one name in each.
@@ -64,7 +65,8 @@ struct CallerName {
   std::string function;
   std::string file;       // "" unknown
   std::uint32_t loose;    // the same for callers that differ in their line alone
-  std::uint32_t by_word;  // number of its function
+  std::uint32_t by_word;  // number of its function, whatever its template arguments
+  std::string listed;     // as listings for machines tell it
 };
 
 // Of both reports, so that what has the same names in both has the same numbers.
@@ -77,7 +79,7 @@ struct NamesOfBoth {
   std::vector<CallerName> callers;                          // by number of their key
   NameNumbers<std::string> loose;                           // keys of callers without their lines
 
-  std::uint32_t number(const Caller& caller);
+  std::uint32_t number(const Caller& caller, const NameFrame& name);
 };
 
 // Which row, exactly.

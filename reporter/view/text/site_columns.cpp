@@ -32,7 +32,7 @@ CellValue SiteCells::called(std::int64_t site) { return where(site).entry; }
 
 CellValue SiteCells::frames(std::int64_t site) {
   CellStack stack;
-  for (const Caller& caller : where(site).callers) stack.push_back(text(caller));
+  for (const Caller& caller : where(site).callers) stack.push_back(listed_text(caller, name_));
   return stack;
 }
 

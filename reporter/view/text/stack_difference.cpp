@@ -36,9 +36,17 @@ std::string place_and_address(const Caller& caller) {
   return caller.place.empty() ? caller.at : caller.place + ", " + caller.at;
 }
 
+// The line goes where both do not fit.
+std::string with_address(const Caller& caller, std::size_t width) {
+  const std::string name = function_name(caller, kShortName);
+  const std::string text = in_place(name, place_and_address(caller));
+  return columns(text) <= width || caller.at.empty() ? text : in_place(name, caller.at);
+}
+
 // Frame `depth` of each stack in those words, "" where a stack has ended.
 std::vector<std::string> frames_in(Words words, const std::vector<CallSite>& stacks,
-                                   std::size_t depth, std::size_t width) {
+                                   std::size_t depth, std::size_t room) {
+  const std::size_t width = room_behind_head(room);
   std::vector<std::string> names;
   std::vector<const Caller*> callers;
   for (const CallSite& stack : stacks) {
@@ -69,7 +77,7 @@ std::vector<std::string> frames_in(Words words, const std::vector<CallSite>& sta
         texts.push_back(in_place(function_name(caller, kShortName), caller.path));
         break;
       case Words::address:
-        texts.push_back(in_place(function_name(caller, kShortName), place_and_address(caller)));
+        texts.push_back(with_address(caller, depth == 0 ? room : width));
         break;
     }
   }
@@ -78,12 +86,12 @@ std::vector<std::string> frames_in(Words words, const std::vector<CallSite>& sta
 
 }  // namespace
 
-FramesApart frames_apart(const std::vector<CallSite>& stacks, std::size_t width) {
+FramesApart frames_apart(const std::vector<CallSite>& stacks, std::size_t room) {
   std::size_t deepest = 0;
   for (const CallSite& stack : stacks) deepest = std::max(deepest, stack.callers.size());
   for (const Words words : kAllWords) {
     for (std::size_t depth = 0; depth < deepest; ++depth) {
-      std::vector<std::string> frames = frames_in(words, stacks, depth, width);
+      std::vector<std::string> frames = frames_in(words, stacks, depth, room);
       const auto differs = [&](const std::string& frame) { return frame != frames.front(); };
       if (std::any_of(frames.begin(), frames.end(), differs)) {
         return {depth, std::move(frames), words == Words::usual};

@@ -31,14 +31,20 @@ inline constexpr std::size_t kLeastName = 8;
   return frame_text(caller, std::min(name, kUsualName));
 }
 
+// What of a row is left for a frame that stands behind another.
+[[nodiscard]] constexpr std::size_t room_behind_head(std::size_t room) {
+  constexpr std::size_t kLeastHead = 16;
+  return room - std::min(room / 2, kLeastHead);
+}
+
 struct FramesApart {
   std::size_t depth = 0;
   std::vector<std::string> frames;  // there, of each stack; empty: they are the same
   bool in_usual_words = true;
 };
 
-// The first depth, in the words that say most at once, at which some of the stacks differ; `width`:
-// columns of a frame.
-[[nodiscard]] FramesApart frames_apart(const std::vector<CallSite>& stacks, std::size_t width);
+// The first depth, in the words that say most at once, at which some of the stacks differ; `room`:
+// columns of a row.
+[[nodiscard]] FramesApart frames_apart(const std::vector<CallSite>& stacks, std::size_t room);
 
 }  // namespace vramscope

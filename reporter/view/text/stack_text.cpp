@@ -11,8 +11,6 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kLeastHead = 16;  // of what stands before the frame that differs
-
 class Telling {
  public:
   Telling(std::size_t room, const std::function<CallSite(std::size_t)>& whole,
@@ -89,7 +87,7 @@ class Telling {
     if (depth == 0 || depth >= stack.callers.size()) return;
     const Caller& caller = stack.callers[depth];
     ChosenFrames chosen = chosen_[row];
-    chosen[depth] = {.text = frame_in(caller, room_ - std::min(room_ / 2, kLeastHead))};
+    chosen[depth] = {.text = frame_in(caller, room_behind_head(room_))};
     const std::string called_by = std::string(kCalledBy) + function_name(caller, kShortName);
     if (texts_[row].find(called_by) == std::string::npos) {
       std::string text = row_with(stack, chosen, room_, loses);
@@ -114,7 +112,7 @@ class Telling {
   bool tell_group(const std::vector<std::size_t>& group) {
     std::vector<CallSite> stacks;
     for (const std::size_t row : group) stacks.push_back(whole_(row));
-    const FramesApart difference = frames_apart(stacks, room_ - std::min(room_ / 2, kLeastHead));
+    const FramesApart difference = frames_apart(stacks, room_);
     if (difference.frames.empty()) return false;
     bool told = false;
     for (std::size_t i = 0; i < group.size(); ++i) {

@@ -8,8 +8,11 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "reporter/record/stack/owners.h"
@@ -130,13 +133,16 @@ bool comes_before(const Site& a, const Site& b) {
          std::tie(x.peak_bytes, x.live_bytes, x.total_bytes);
 }
 
-std::vector<std::size_t> join_equal_sites(Report& report, const Chooser& chooser) {
+// Those for which `telling` gives the same become one, the largest first. Gives the index that each
+// site has now.
+template <class TellingOf>
+std::vector<std::size_t> join_equal_sites(Report& report, const TellingOf& telling) {
   keep_site_numbers(report);
-  std::map<Chooser::Telling, std::size_t> first;
+  std::map<decltype(telling(Site())), std::size_t> first;
   std::vector<Site> joined;
   std::vector<std::size_t> joined_as;
   for (Site& site : report.sites) {
-    const auto [known, is_new] = first.try_emplace(chooser.telling(site), joined.size());
+    const auto [known, is_new] = first.try_emplace(telling(site), joined.size());
     joined_as.push_back(known->second);
     if (is_new) {
       joined.push_back(std::move(site));
@@ -171,13 +177,34 @@ std::vector<std::size_t> choose_frames(Report& report, const StackChoice& choice
   for (Site& site : report.sites) site.frames = chooser.chosen(site.frames);
   const bool joins =
       choice.by_line || choice.view == StackView::usual || choice.view == StackView::python_only;
-  if (joins) sites = join_equal_sites(report, chooser);
+  if (joins) {
+    sites = join_equal_sites(report, [&](const Site& site) { return chooser.telling(site); });
+  }
   if (choice.view == StackView::native_only) {
     for (std::uint32_t i = 0; i < report.frames.size(); ++i) {
       if (!chooser.is_imported_native(i)) report.frames[i].code = kNoCode;
     }
   }
   return sites;
+}
+
+void join_alike_leaks(Report& report, const NameFrame& name) {
+  std::unordered_map<std::string, std::uint32_t> numbers;
+  NumberedCallers callers(report, name, [&](const Caller& caller) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    return numbers.try_emplace(listed_text(caller, name), next).first->second;
+  });
+  using Number = std::pair<std::set<Kind>, std::vector<std::uint32_t>>;
+  using Telling = std::pair<Number, std::size_t>;
+  std::size_t freed = 0;  // these stay apart
+  const auto telling = [&](const Site& site) {
+    if (site.totals.live_bytes == 0 || site.frames.empty()) return Telling({}, ++freed);
+    Number number;
+    for (const SitePart& part : site.parts) number.first.insert(part.kind);
+    number.second = callers.of(site, kAllFrames);
+    return Telling(std::move(number), 0);
+  };
+  join_equal_sites(report, telling);
 }
 
 }  // namespace vramscope

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
 
 namespace vramscope {
 
@@ -29,5 +30,9 @@ struct StackChoice {
 // every stack. Sites whose stacks have become equal by that become one: not with native frames.
 // Gives the index that each site has now, by its index before. May throw bad_alloc.
 std::vector<std::size_t> choose_frames(Report& report, const StackChoice& choice);
+
+// Sites with memory that is live become one where each frame of theirs has the same name, file and
+// line: a compiler makes several calls of one line when it unrolls a loop. May throw bad_alloc.
+void join_alike_leaks(Report& report, const NameFrame& name);
 
 }  // namespace vramscope

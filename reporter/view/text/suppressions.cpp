@@ -7,6 +7,7 @@
 
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/site_owner.h"
 #include "reporter/view/text/usual_suppressions.h"
 
 namespace vramscope {
@@ -57,6 +58,9 @@ bool parts_follow(std::string_view pattern, std::string_view text, bool at_end) 
 }
 
 std::string anything(std::string_view) { return {}; }
+
+// Of the usual ones those that name a shared object.
+bool is_of_library(const Suppression& row) { return row.is_usual && row.pattern.starts_with('/'); }
 
 }  // namespace
 
@@ -136,10 +140,18 @@ std::optional<std::size_t> SuppressedSites::of_frame(std::uint32_t index) {
   return known.row = suppressions_.first_in(texts_of_frame(report_, report_.frames[index], name_));
 }
 
+// A library may call back into the program, whose memory is not the library's to keep.
+bool SuppressedSites::allocated_in(const Site& site, std::uint32_t frame) const {
+  return owner_of_frame(report_, frame) == owner_of_site(report_, site);
+}
+
 std::optional<std::size_t> SuppressedSites::of(const Site& site) {
   if (suppressions_.rows().empty()) return std::nullopt;
   for (const std::uint32_t frame : site.frames) {
-    if (const auto row = of_frame(frame)) return row;
+    const std::optional<std::size_t> row = of_frame(frame);
+    if (row && (!is_of_library(suppressions_.rows()[*row]) || allocated_in(site, frame))) {
+      return row;
+    }
   }
   return std::nullopt;
 }

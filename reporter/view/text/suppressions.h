@@ -53,7 +53,9 @@ class Suppressions {
                                                       const NameFrame& name);
 
 // Which suppression holds for sites: the one found in a function, a file or the module of its
-// innermost frame that has any. Each frame is looked up once. Threads: one.
+// innermost frame that has any. A usual one that names a library holds for what this library
+// allocated, not for what the program did in a call back. Each frame is looked up once. Threads:
+// one.
 class SuppressedSites {
  public:
   SuppressedSites(const Report& report, const Suppressions& suppressions, NameFrame name)
@@ -64,6 +66,8 @@ class SuppressedSites {
 
  private:
   [[nodiscard]] std::optional<std::size_t> of_frame(std::uint32_t frame);
+  // Whether the frame's shared object belongs to whoever the site's memory is.
+  [[nodiscard]] bool allocated_in(const Site& site, std::uint32_t frame) const;
 
   const Report& report_;
   const Suppressions& suppressions_;

@@ -38,7 +38,7 @@ int show_leaks(Arguments& given) {
   const std::optional<Suppressions> suppressions =
       open_suppressions(given.suppress, given.no_usual);
   if (!suppressions) return kBadInput;
-  const NameFrame name = names_from_symbols();
+  const NameFrame name = names_from_symbols(given.full ? Stacks::in_full : Stacks::in_rows);
   bool any = false;
   std::size_t without = 0;  // leaks: reports
   LeaksOfSeveral of_several;
@@ -70,6 +70,7 @@ int show_leaks(Arguments& given) {
     add_rows(rows, found_in(report).leaks, leak_columns(report, name), given.listing.most);
   };
   given.has_summary = false;
+  given.prepare = [&](Report& report) { join_alike_leaks(report, name); };
   given.opening = [&](const Page& page) {
     const std::string by_process = of_several.text(page, given.listing.most);
     if (without == 0) return by_process;

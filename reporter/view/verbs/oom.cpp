@@ -82,7 +82,7 @@ int show_oom(OneReport& given) {
       return std::string();
     }
     any = true;
-    const NameFrame name = names_from_symbols();
+    const NameFrame name = names_from_symbols(given.stacks.shown);
     const Leaks leaks = leaks_for_oom(report, name);
     const NextStep next = next_step(report, leaks, given.file);
     given.next = next.words;
@@ -90,10 +90,10 @@ int show_oom(OneReport& given) {
     return oom_text(report, leaks, name, page, given.listing.rows()) + others_now(report, page);
   };
   const auto json = [&](const Report& report) {
-    return oom_json(report, names_from_symbols(), given.listing.rows());
+    return oom_json(report, names_from_symbols(given.stacks.shown), given.listing.rows());
   };
   const auto csv = [&](const Report& report, CsvText& rows) {
-    add_oom_csv(rows, report, names_from_symbols(), given.listing.rows());
+    add_oom_csv(rows, report, names_from_symbols(given.stacks.shown), given.listing.rows());
   };
   given.opening = [&](const Page& page) {
     if (without == 0) return std::string();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/trace_report.h"
@@ -26,13 +27,13 @@ void lead_to_trace(OneReport& given, const Report& report) {
 int show_peak(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
     lead_to_trace(given, report);
-    return peak_text(report, names_from_symbols(), page, given.listing.rows());
+    return peak_text(report, names_from_symbols(given.stacks.shown), page, given.listing.rows());
   };
   const auto json = [&](const Report& report) {
-    return peak_json(report, names_from_symbols(), given.listing.rows());
+    return peak_json(report, names_from_symbols(given.stacks.shown), given.listing.rows());
   };
   const auto csv = [&](const Report& report, CsvText& rows) {
-    add_peak_csv(rows, report, names_from_symbols(), given.listing.rows());
+    add_peak_csv(rows, report, names_from_symbols(given.stacks.shown), given.listing.rows());
   };
   given.columns = {names_of(share_columns(Report(), {}))};
   given.next = given.stacks.shown == Stacks::in_rows   ? "peak --tree"
@@ -49,7 +50,7 @@ Verb add_peak(CommandLine& line) {
   arguments->use = {.measure = Measure::peak, .inputs = Inputs::both, .of_a_trace = "peak"};
   add_one_report(command, *arguments, kRows);
   arguments->fits_screen = true;
-  arguments->tells_all_kinds = true;
+  arguments->prepare = add_joint_bounds;
   add_layout_options(command, arguments->stacks);
   add_filters(command, arguments->filter, arguments->use);
   add_view_options(command, arguments->stacks);

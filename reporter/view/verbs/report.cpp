@@ -65,7 +65,7 @@ RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
     if (report) choose_frames(*report, arguments.stacks);
     return found->second = std::move(report);
   };
-  return {.read_again = read_again, .name = names_from_symbols()};
+  return {.read_again = read_again, .name = names_from_symbols(arguments.stacks.shown)};
 }
 
 // A report that stands alone fits the terminal, with the shell's prompt below.
@@ -117,7 +117,7 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
   Page page = page_of(arguments.listing);
   page.stacks = arguments.stacks.shown;
   page.filters = typed_options(arguments.filter);
-  const NameFrame name = names_from_symbols();
+  const NameFrame name = names_from_symbols(arguments.stacks.shown);
   const Listing& listing = arguments.listing;
   JsonText json;
   std::string text;

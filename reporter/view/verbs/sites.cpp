@@ -27,13 +27,15 @@ int show_sites(Arguments& given) {
                                                  : Measure::total;
   const auto text = [&](const Report& report, const Page& page) {
     const auto rows = given.histograms ? histograms_text : all_sites_text;
-    return rows(report, order, names_from_symbols(), page, given.listing.rows());
+    return rows(report, order, names_from_symbols(given.stacks.shown), page, given.listing.rows());
   };
   const auto json = [&](const Report& report) {
-    return all_sites_json(report, order, names_from_symbols(), given.listing.rows());
+    return all_sites_json(report, order, names_from_symbols(given.stacks.shown),
+                          given.listing.rows());
   };
   const auto csv = [&](const Report& report, CsvText& rows) {
-    add_sites_csv(rows, report, order, names_from_symbols(), given.listing.rows());
+    add_sites_csv(rows, report, order, names_from_symbols(given.stacks.shown),
+                  given.listing.rows());
   };
   given.columns = {names_of(site_columns(Report(), {}))};
   given.next = given.histograms                        ? "sites --full"

@@ -10,6 +10,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/instant.h"
 #include "reporter/view/text/timeline_text.h"
 #include "reporter/view/text/trace_report.h"
@@ -126,7 +127,7 @@ Verb add_timeline(CommandLine& line) {
   Command& command = line.add_verb("timeline", "Draw how much was allocated over time");
   arguments->use = {.subject = Subject::curves, .inputs = Inputs::both, .of_a_trace = "timeline"};
   add_one_report(command, *arguments, kCurves);
-  arguments->tells_all_kinds = true;
+  arguments->prepare = add_joint_bounds;
   command.option("--scale", &arguments->scale,
                  "Of the bytes: " + listed(kScaleNames) + "; automatic says what it chose",
                  {.value_name = "SCALE",

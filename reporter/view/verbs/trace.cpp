@@ -97,7 +97,7 @@ int show_trace(TraceArguments& arguments) {
   const std::string missing = missing_from(reader.names(), arguments.filter);
   if (!missing.empty()) return lacks(arguments.file, missing);
   if (arguments.listing.csv) return list(arguments, reader);
-  const NameFrame name = names_from_symbols();
+  const NameFrame name = names_from_symbols(arguments.stacks.shown);
   TraceTotals totals(trace_filter(reader.names(), arguments.filter, name));
   const auto add = [&](const TraceEvent& event) { totals.add(event); };
   if (!reader.read(TraceReader::Order::by_change, add)) {

@@ -18,7 +18,6 @@
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/outside/output.h"
-#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/reports_text.h"
 #include "reporter/view/text/trace_text.h"
@@ -358,7 +357,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
     }
     if (result == Filtering::Result::lacks) continue;
     choose_frames(*report, arguments.stacks);
-    if (arguments.tells_all_kinds) add_joint_bounds(*report);
+    if (arguments.prepare) arguments.prepare(*report);
     page.of_trace = arguments.is_trace;
     summary.add(*report);
     const std::string one = shown.add(*report, arguments.file, made_to_fit, page);

@@ -171,8 +171,8 @@ struct OneReport {
   bool is_one_of_several = false;  // what is being shown
   bool is_trace = false;     // what is being shown was made of a trace, by those that pass already
   bool fits_screen = false;  // of one report: fewer rows on a terminal that has no room for them
-  std::size_t said_columns = 0;  // of a line on stderr that stands above the text
-  bool tells_all_kinds = false;  // needs the report's joint_bounds
+  std::size_t said_columns = 0;               // of a line on stderr that stands above the text
+  std::function<void(Report&)> prepare = {};  // each, once it is filtered and its frames are chosen
 };
 // use.inputs is set.
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
