@@ -261,6 +261,10 @@ void Call::tell_refused() noexcept {
   profiler_->tell_refused(refusal);
 }
 
+void Call::tell_served() noexcept {
+  if (!event_.failed && is_allocating(event_.effect)) profiler_->tell_served(event_);
+}
+
 CUresult Call::finish(CUresult code) noexcept {
   if (profiler_ == nullptr) return code;
   event_.failed = code != CUDA_SUCCESS && !fault(Fault::failure_unrecorded);
@@ -272,6 +276,8 @@ CUresult Call::finish(CUresult code) noexcept {
   profiler_->recorder().record(event_);
   if (is_refused) [[unlikely]]
     tell_refused();
+  else if (event_.bytes >= profiler_->wanted_bytes().load(std::memory_order_relaxed)) [[unlikely]]
+    tell_served();
   if (fault(Fault::double_record)) profiler_->recorder().record(event_);
   renew_sample(end_ns);
   return code;

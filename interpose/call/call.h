@@ -114,6 +114,7 @@ class Call {
   // it, after that.
   void name_refused() noexcept;
   void tell_refused() noexcept;
+  void tell_served() noexcept;
   [[nodiscard]] bool find_place(Kind kind, Place& place) const noexcept;
   template <class RealFunction>
   CUresult timed(RealFunction real_function) noexcept {

@@ -24,10 +24,12 @@
 
 namespace vramscope {
 
-// Called with each allocation that fails because memory ran out, before the program hears of it.
-// The calling thread is amid a call of ours and holds no lock.
+// Called with each allocation that fails because memory ran out, before the program hears of it;
+// `served` with those of at least wanted_bytes() that succeed. The calling thread is amid a call of
+// ours and holds no lock.
 struct RefusalCallback {
   void (*function)(void* context, const Refusal& refusal) noexcept = nullptr;
+  void (*served)(void* context, const Event& event) noexcept = nullptr;
   void* context = nullptr;
 };
 
@@ -84,6 +86,13 @@ class Profiler {
     if (refusal_callback_.function == nullptr) return;
     refusal_callback_.function(refusal_callback_.context, refusal);
   }
+  // Who waits for an allocation to succeed that is as large as one that was refused writes here how
+  // large; all ones: nobody.
+  [[nodiscard]] std::atomic<std::uint64_t>& wanted_bytes() noexcept { return wanted_bytes_; }
+  void tell_served(const Event& event) const noexcept {
+    if (refusal_callback_.served == nullptr) return;
+    refusal_callback_.served(refusal_callback_.context, event);
+  }
 
   // Before the profiler is active.
   void on_growth(GrowthCallback callback) noexcept { growth_callback_ = callback; }
@@ -116,6 +125,7 @@ class Profiler {
   const bool limits_capacity_;
   const std::uint64_t started_ns_;
   bool traces_ = false;
+  std::atomic<std::uint64_t> wanted_bytes_{~std::uint64_t{0}};
   RefusalCallback refusal_callback_;
   GrowthCallback growth_callback_;
   LiveProcess live_process_;

@@ -26,6 +26,7 @@ bool OomLog::note(Refusal refusal) noexcept {
   if (refusal.number <= kFirst) detailed_ns_.store(now, std::memory_order_relaxed);
   const SystemLock lock(mutex_);
   if (refusal.number > last_.number) last_ = refusal;
+  watch(refusal);
   if (!is_wanted) return false;
   try {
     waiting_.push_back(refusal);
@@ -33,6 +34,33 @@ bool OomLog::note(Refusal refusal) noexcept {
   } catch (const std::bad_alloc&) {
     return false;  // it is counted
   }
+}
+
+// Of one that does not say what it asked for nothing can be told.
+void OomLog::watch(const Refusal& refusal) {
+  Watched& watched = watched_[std::min<std::uint64_t>(refusal.number - 1, kFirst)];
+  if (refusal.event.bytes == 0 || refusal.number < watched.number) return;
+  watched = {.number = refusal.number, .place = refusal.event.place, .bytes = refusal.event.bytes};
+  tell_wanted();
+}
+
+void OomLog::tell_wanted() {
+  std::uint64_t least = ~std::uint64_t{0};
+  for (const Watched& one : watched_) {
+    if (one.number != 0 && !one.served) least = std::min(least, one.bytes);
+  }
+  wanted_bytes_.store(least, std::memory_order_relaxed);
+}
+
+void OomLog::note_served(const Event& event) noexcept {
+  const SystemLock lock(mutex_);
+  for (Watched& one : watched_) {
+    const bool is_same_memory = one.place.kind == event.place.kind &&
+                                (is_host(one.place.kind) || one.place.device == event.place.device);
+    if (one.number == 0 || one.served || !is_same_memory || event.bytes < one.bytes) continue;
+    one.served = event;
+  }
+  tell_wanted();
 }
 
 void OomLog::begin_report() noexcept {
@@ -84,7 +112,15 @@ OomReport OomLog::report(const ReportParts& parts) const {
   } else if (last_described_) {
     report.events.push_back(*last_described_);
   }
+  for (OomEvent& event : report.events) add_outcome(parts, event);
   return report;
+}
+
+void OomLog::add_outcome(const ReportParts& parts, OomEvent& event) const {
+  const auto same = std::find_if(watched_.begin(), watched_.end(),
+                                 [&](const Watched& one) { return one.number == event.number; });
+  event.is_watched = same != watched_.end();
+  if (event.is_watched && same->served) add_served(parts, *same->served, event);
 }
 
 }  // namespace vramscope

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +26,14 @@ class OomLog {
   static constexpr std::size_t kFirst = 16;
   static constexpr std::uint64_t kMostReports = 100;
 
+  // wanted_bytes: is told the least that note_served() waits for; outlives this.
+  explicit OomLog(std::atomic<std::uint64_t>& wanted_bytes) : wanted_bytes_(wanted_bytes) {}
+
   // Keeps and numbers it. True: its details are wanted, and describe() is to be called soon.
   [[nodiscard]] bool note(Refusal refusal) noexcept;
+
+  // An allocation that succeeded: whether it is the first that is as large as one of those was.
+  void note_served(const Event& event) noexcept;
 
   // Before the parts of a report are taken, which tell nothing of what is refused from here on: the
   // report is not to speak of it. Threads: the helper.
@@ -44,11 +51,24 @@ class OomLog {
   [[nodiscard]] OomReport report(const ReportParts& parts) const;
 
  private:
+  // A refusal, and the first allocation after it that was given as much of the same memory.
+  struct Watched {
+    std::uint64_t number = 0;  // 0: none
+    Place place;
+    std::uint64_t bytes = 0;
+    std::optional<Event> served = {};
+  };
+  void watch(const Refusal& refusal) VRAMSCOPE_REQUIRES(mutex_);
+  void tell_wanted() VRAMSCOPE_REQUIRES(mutex_);
+  void add_outcome(const ReportParts& parts, OomEvent& event) const VRAMSCOPE_REQUIRES(mutex_);
+
+  std::atomic<std::uint64_t>& wanted_bytes_;
   std::atomic<std::uint64_t> count_{0};
   std::atomic<std::uint64_t> detailed_ns_{0};  // when the last details were wanted
   mutable SystemMutex mutex_;
   std::vector<Refusal> waiting_ VRAMSCOPE_GUARDED_BY(mutex_);
   Refusal last_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::array<Watched, kFirst + 1> watched_ VRAMSCOPE_GUARDED_BY(mutex_);  // the last: the latest
   std::vector<OomEvent> first_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::optional<OomEvent> last_described_ VRAMSCOPE_GUARDED_BY(mutex_);
   Refusal known_;                  // the last one before begin_report(): the helper's

@@ -84,7 +84,8 @@ Reports::Reports(Profiler& profiler, LiveFile& live_file, const Options& options
       schedule_({.interval_ns = options.interval.milliseconds * 1'000'000,
                  .growth_bytes = options.report_on_growth.value,
                  .peak_percent = options.report_at_peak.value},
-                now_ns()) {}
+                now_ns()),
+      oom_(profiler.wanted_bytes()) {}
 
 TriggerCallbacks Reports::callbacks() noexcept {
   const auto write = [](void* self, const char* trigger, std::atomic<bool>& writing) noexcept {
@@ -130,11 +131,11 @@ void Reports::begin_files() noexcept {
 
 void Reports::begin() noexcept {
   begin_files();
-  const auto refuse = [](void* self, const Refusal& refusal) noexcept {
-    static_cast<Reports*>(self)->note_refusal(refusal);
-  };
-  profiler_.on_refusal({refuse, this});
-  const auto grow = [](void* self) noexcept { static_cast<Reports*>(self)->note_growth(); };
+  static constexpr auto of = [](void* self) -> Reports& { return *static_cast<Reports*>(self); };
+  const auto refuse = [](void* self, const Refusal& one) noexcept { of(self).note_refusal(one); };
+  const auto serve = [](void* self, const Event& one) noexcept { of(self).oom_.note_served(one); };
+  profiler_.on_refusal({refuse, serve, this});
+  const auto grow = [](void* self) noexcept { of(self).note_growth(); };
   if (schedule_.looks_at_memory()) profiler_.on_growth({grow, this});
   owner.store(getpid(), std::memory_order_relaxed);
   reports.store(this, std::memory_order_release);

@@ -32,6 +32,7 @@ void renumber(MergedProcess& process, NumberOf&& number_of) {
   for (LiveShare& share : process.live) renumber_one(share.site);
   for (OomEvent& event : process.oom.events) {
     renumber_one(event.site);
+    renumber_one(event.served_site);
     for (OomShare& share : event.shares) renumber_one(share.site);
     for (OomPin& pin : event.pins) renumber_one(pin.site);
   }

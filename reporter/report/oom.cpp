@@ -183,6 +183,12 @@ void take_gaps_from_others(const Snapshot& memory, OomEvent& event) {
 
 }  // namespace
 
+void add_served(const ReportParts& parts, const Event& served, OomEvent& event) {
+  event.served_ns = static_cast<std::int64_t>(served.start_ns -
+                                              std::min(served.start_ns, start_of(parts.memory)));
+  event.served_tag = served.tag;
+}
+
 OomEvent describe_briefly(const ReportParts& parts, const Refusal& refusal) {
   const Event& asked = refusal.event;
   const std::uint64_t start_ns = start_of(parts.memory);
@@ -224,6 +230,7 @@ void number_sites(OomReport& oom, const std::vector<std::int64_t>& site_of_tag) 
   };
   for (OomEvent& event : oom.events) {
     event.site = site_of(event.tag);
+    event.served_site = site_of(event.served_tag);
     for (OomShare& share : event.shares) share.site = site_of(share.tag);
     for (OomPin& pin : event.pins) pin.site = site_of(pin.tag);
   }

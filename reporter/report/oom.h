@@ -17,6 +17,9 @@ struct ReportParts;
 [[nodiscard]] OomEvent describe_briefly(const ReportParts& parts, const Refusal& refusal);
 [[nodiscard]] OomEvent describe_refusal(const ReportParts& parts, const Refusal& refusal);
 
+// Says of the event that `served`, after it, was given as much of the same memory.
+void add_served(const ReportParts& parts, const Event& served, OomEvent& event);
+
 // Gives each tag in the events its site. site_of_tag: index into the report's sites, -1: none.
 void number_sites(OomReport& oom, const std::vector<std::int64_t>& site_of_tag);
 

@@ -52,8 +52,12 @@ struct OomEvent {
   Tag tag = 0;
   std::int64_t site = -1;
   std::string thread = {};
-  std::string range = {};    // "": none
-  bool by_limit = false;     // the option device_memory_limit refused, not the driver
+  std::string range = {};       // "": none
+  bool by_limit = false;        // the option device_memory_limit refused, not the driver
+  bool is_watched = false;      // the next two were looked out for: not for all of a storm
+  std::int64_t served_ns = -1;  // when a call began that was given as much of this memory; -1: none
+  Tag served_tag = 0;           // who made that call
+  std::int64_t served_site = -1;
   bool has_details = false;  // what follows was looked at: not in all of a storm
   std::uint64_t total_bytes = 0;
   std::uint64_t free_bytes = 0;          // by the driver's own word, after the refusal

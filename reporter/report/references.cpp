@@ -81,6 +81,7 @@ void check_events(const std::vector<OomEvent>& events, const std::string& within
   for (std::size_t i = 0; i < events.size(); ++i) {
     const std::string field = within + element("oom.events", i);
     check_site(events[i].site, sites, field);
+    check_site(events[i].served_site, sites, field + ".served");
     for (const OomShare& share : events[i].shares) check_site(share.site, sites, field + ".shares");
     for (const OomPin& pin : events[i].pins) check_site(pin.site, sites, field + ".pins");
   }

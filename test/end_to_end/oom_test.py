@@ -106,6 +106,20 @@ class OutOfMemory(harness.Case):
                     self.assertIsNotNone(event["site"])
                     self.assertEqual(30 * MIB, event["requested_bytes"] + event["direct_bytes"])
 
+    def test_it_tells_whether_as_much_was_served_after_all(self):
+        for mode in ("cache", "dedicated", "observe"):
+            with self.subTest(mode):
+                reports, _ = self.reports_of("oom", SMALL, "16", mode=mode)
+                events = reports[-1]["oom"]["events"]
+                self.assertEqual([True] * 3, [event["is_watched"] for event in events])
+                for before, after in zip(events, events[1:]):
+                    self.assertLess(before["time_ns"], before["served_ns"])
+                    self.assertLess(before["served_ns"], after["time_ns"])
+                self.assertEqual([True, True, False], [event["site"] == event["served_site"] for event in events])
+                self.assertIsNotNone(events[2]["served_site"], "by a larger one, elsewhere")
+                written_then = reports[0]["oom"]["events"][0]
+                self.assertEqual((True, None), (written_then["is_watched"], written_then["served_ns"]))
+
     def test_call_sites_that_were_never_served_are_listed(self):
         reports, _ = self.reports_of("refused", SMALL)
         refused = [site for site in reports[-1]["sites"] if site["refused_count"]]

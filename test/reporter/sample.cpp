@@ -256,6 +256,10 @@ ReportParts sample_parts() {
   parts.recorder.tags[1].refused_count = 1;
   parts.recorder.tags[1].refused_bytes = 1 << 30;
   parts.oom = {.count = 3, .events = {describe_refusal(parts, sample_refusal())}};
+  parts.oom.events[0].is_watched = true;
+  Event served = sample_refusal().event;
+  served.start_ns += 5000;
+  add_served(parts, served, parts.oom.events[0]);
   return parts;
 }
 

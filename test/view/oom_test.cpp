@@ -581,6 +581,31 @@ TEST(Oom, FoldsRefusalsOfOnePlaceAndMemoryIntoARow) {
   EXPECT_FALSE(has(text, "further refusal")) << text;
 }
 
+// Who freed and asked again on another line was listed as never served.
+TEST(Oom, SaysWhoWasServedAsMuchLater) {
+  Report report = refused();
+  report.trigger = "exit";
+  OomEvent& last = report.oom.events.back();
+  last.is_watched = true;
+  EXPECT_TRUE(has(text_of(report), "\n  as much was never served after that\n"));
+  EXPECT_TRUE(has(text_of(report), "NEVER SERVED\n"));
+
+  last.served_ns = 6'002'000'000;
+  last.served_site = 0;
+  const std::string text = text_of(report);
+  EXPECT_TRUE(has(text, "\n  as much was served 2.00 ms later, to make_weights (train.cpp:42) < "))
+      << text;
+  EXPECT_FALSE(has(text, "NEVER SERVED")) << text;
+  EXPECT_TRUE(has(oom_line(report, sample_names()), "; as much was served 2.00 ms later"));
+
+  last.served_site = last.site;
+  EXPECT_TRUE(has(text_of(report), "served 2.00 ms later, to the same\n"));
+
+  report.trigger = "oom";  // written when it was refused: what came of it is not known yet
+  last.served_ns = -1;
+  EXPECT_FALSE(has(text_of(report), "as much was"));
+}
+
 // It once gave the sum of what was asked for again and again.
 TEST(Oom, SaysWhatAPlaceThatWasNeverServedAskedForEachTime) {
   Report report = refused();

@@ -12,6 +12,7 @@ namespace {
 Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
   using Row = OomEvent;
   const auto leaks = std::make_shared<const Leaks>(leaks_for_oom(report, name));
+  const auto served = std::make_shared<SiteCells>(report, name);
   Columns<Row> columns{
       {"number", [](const Row& row) { return row.number; }},
       {"time_ns", [](const Row& row) { return row.time_ns; }},
@@ -22,6 +23,9 @@ Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
       {"thread", [](const Row& row) { return row.thread; }},
       {"range", [](const Row& row) { return row.range; }},
       {"by_limit", [](const Row& row) { return row.by_limit; }},
+      {"is_watched", [](const Row& row) { return row.is_watched; }},
+      {"served_ns", [](const Row& row) { return if_known(row.served_ns); }},
+      {"served_site", [=](const Row& row) { return served->number(row.served_site); }},
       {"has_details", [](const Row& row) { return row.has_details; }},
       {"total_bytes", [](const Row& row) { return row.total_bytes; }},
       {"free_bytes", [](const Row& row) { return row.free_bytes; }},

@@ -79,6 +79,16 @@ std::string refused_too(const Report& report, const NameFrame& name, const Page&
   return text;
 }
 
+// Whether each time that the site was refused somebody was served as much later: who frees and asks
+// again on another line has got it.
+bool was_served_elsewhere(const Report& report, std::size_t index) {
+  std::uint64_t served = 0;
+  for (const OomEvent& event : report.oom.events) {
+    if (event.site == static_cast<std::int64_t>(index) && event.served_ns >= 0) ++served;
+  }
+  return served == report.sites[index].refused_count;
+}
+
 std::string never_served(const Report& report, const NameFrame& name, const Page& page,
                          std::size_t most) {
   using enum Table::Align;
@@ -88,6 +98,7 @@ std::string never_served(const Report& report, const NameFrame& name, const Page
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     const Site& site = report.sites[i];
     if (site.refused_count == 0 || site.totals.total_count != 0) continue;
+    if (was_served_elsewhere(report, i)) continue;
     if (most != 0 && rows++ == most) break;
     // Who retries asks for the same again: a sum would be of nothing. The average, of several.
     table.add({amount_text(site.refused_bytes / site.refused_count),

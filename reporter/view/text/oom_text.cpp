@@ -271,6 +271,20 @@ std::string asker_text(const Report& report, const OomEvent& event, const NameFr
   return "  by\n" + whole_stack_text(call_site(report, site, name, kAllFrames), page, 6);
 }
 
+// "served 12.3 ms later, to retry (a.cpp:9) < main": whether the program got as much after all.
+std::string outcome_line(const Report& report, const OomEvent& event, const NameFrame& name,
+                         const Page& page) {
+  const std::string later = served_later(event);
+  if (!later.empty()) {
+    const std::string to = event.served_site == event.site
+                               ? "the same"
+                               : where_text(report, event.served_site, name, page);
+    return paragraph(later + ", to " + to, page);
+  }
+  if (!event.is_watched || !is_final(report)) return "";
+  return paragraph("as much was never served after that", page);
+}
+
 std::string event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
                        const NameFrame& name, const Page& page, const RowChoice& choice) {
   const std::string title = memory_name(event.kind, event.device) + ": " + asked_text(event) +
@@ -285,7 +299,7 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
   }
   if (!event.range.empty()) who += " in " + printable(event.range, page);
   result += paragraph(who, page);
-  result += asker_text(report, event, name, page);
+  result += asker_text(report, event, name, page) + outcome_line(report, event, name, page);
   if (!event.has_details && report.trigger != kImported) {
     return result + counted_event_text(report, event, leaks, page);
   }
@@ -301,6 +315,13 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
 }
 
 }  // namespace
+
+std::string served_later(const OomEvent& event) {
+  if (event.served_ns < 0) return "";
+  const auto served_ns = static_cast<std::uint64_t>(event.served_ns);
+  return "as much was served " + duration_text(served_ns - std::min(served_ns, event.time_ns)) +
+         " later";
+}
 
 std::string ordinal_text(std::uint64_t number) {
   const bool is_teen = number / 10 % 10 == 1;
@@ -327,16 +348,18 @@ std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& 
 std::string oom_line(const Report& report, const NameFrame& name) {
   if (report.oom.events.empty()) return "";
   const OomEvent& last = report.oom.events.back();
+  const std::string later = served_later(last).empty() ? "" : "; " + served_later(last);
   std::string line = asked_text(last) + " of " + memory_name(last.kind, last.device) +
                      " refused to " +
                      where_text(report, last.site, name, Page{.unicode = true}, kFramesShown);
   if (const std::uint64_t limit = refusing_limit(report, last); limit != 0) {
     return line + ", " +
            (last.has_details ? amount_text(free_under_limit(limit, last)) + " free under the limit"
-                             : "by the limit of " + amount_text(limit));
+                             : "by the limit of " + amount_text(limit)) +
+           later;
   }
   if (last.total_bytes != 0) line += ", " + amount_text(last.free_bytes) + " free";
-  return line;
+  return line + later;
 }
 
 }  // namespace vramscope

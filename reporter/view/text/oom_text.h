@@ -49,6 +49,9 @@ struct LeakThen {
 // What would help, most likely; "": nobody knows.
 [[nodiscard]] std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks);
 
+// "as much was served 12.3 ms later"; "" where it was not, or nobody knows.
+[[nodiscard]] std::string served_later(const OomEvent& event);
+
 // "1st", of a refusal by its number.
 [[nodiscard]] std::string ordinal_text(std::uint64_t number);
 

@@ -60,6 +60,7 @@ void renumber_sites(Report& report, const Places& places) {
   }
   for (OomEvent& event : report.oom.events) {
     renumber(event.site, places);
+    renumber(event.served_site, places);
     for (auto& share : event.shares) renumber(share.site, places);
     for (auto& pin : event.pins) renumber(pin.site, places);
   }
