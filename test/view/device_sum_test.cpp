@@ -13,6 +13,8 @@
 #include "reporter/report/merge_processes.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/run_timeline.h"
+#include "reporter/view/text/timeline_bounds.h"
 
 namespace vramscope {
 namespace {
@@ -98,6 +100,27 @@ TEST(DeviceSum, OfProcessesOneAfterTheOtherIsTheHigherPeak) {
   ASSERT_EQ(sums.size(), 1u);
   EXPECT_EQ(sums[0].upper, 70u);
   EXPECT_EQ(sums[0].sum_of_peaks, 120u);
+}
+
+// `timeline` said at most 70 where `report` said up to 120: dates are not exact.
+TEST(DeviceSum, ATimelineOfSeveralTellsOfTheSameBound) {
+  Report report;
+  report.processes = {process_with({{kMs, 70}, {30 * kMs, 0}}, 0, 60 * kMs),
+                      process_with({{32 * kMs, 50}, {50 * kMs, 0}}, 0, 60 * kMs)};
+  report.timeline = report.processes[0].timeline;
+  const std::uint64_t upper = device_sums(report.processes)[0].upper;
+  ASSERT_EQ(upper, 120u);
+
+  RunTimeline timeline = run_timeline(report, {});
+  add_bounds(timeline, report);
+  ASSERT_EQ(timeline.curves.size(), 1u);
+  EXPECT_EQ(timeline.curves[0].most_bytes, upper);
+  ASSERT_EQ(timeline.marks.size(), 1u);
+  EXPECT_EQ(timeline.marks[0].bytes, upper);
+
+  RunTimeline part = run_timeline(report, {.from_ns = 40 * kMs});
+  add_bounds(part, report);
+  EXPECT_EQ(part.curves[0].most_bytes, 0u);  // of the part nobody asked
 }
 
 // Workers of a pool that allocate one after the other, hold on and are terminated.

@@ -39,7 +39,7 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-Columns<Row> columns() {
+Columns<Row> row_columns() {
   return {{"symbol", [](const Row& row) { return std::string(row.symbol); }},
           {"asked_as", [](const Row& row) { return std::string(row.asked_as); }},
           {"since", [](const Row& row) { return std::int64_t{row.since}; }},
@@ -51,7 +51,7 @@ Columns<Row> columns() {
 
 std::vector<Row> rows(const RowChoice& choice) {
   std::vector<Row> all(std::begin(kRows), std::end(kRows));
-  arrange(all, columns(), choice);
+  arrange(all, row_columns(), choice);
   all.resize(rows_shown(all.size(), choice.most));
   return all;
 }
@@ -75,14 +75,14 @@ std::string functions_text(const Page& page, const RowChoice& choice) {
 
 std::string functions_json(const RowChoice& choice) {
   JsonText json;
-  add_objects(json.array(), rows(choice), columns(), choice.most);
+  add_objects(json.array(), rows(choice), row_columns(), choice.most);
   return json.end().text();
 }
 
 void add_functions_csv(CsvText& csv, const RowChoice& choice) {
-  add_rows(csv, rows(choice), columns(), choice.most);
+  add_rows(csv, rows(choice), row_columns(), choice.most);
 }
 
-std::vector<std::string> function_columns() { return names_of(columns()); }
+std::vector<std::string> function_columns() { return names_of(row_columns()); }
 
 }  // namespace vramscope

@@ -24,6 +24,7 @@ struct RunCurve {
   std::uint64_t bucket_ns = 0;
   std::vector<std::uint64_t> highest = {};  // at any instant of the bucket
   std::vector<std::uint64_t> last = {};     // at its end
+  std::uint64_t most_bytes = 0;  // of several processes, that it can have come to; add_bounds()
 
   // The highest between two instants. After the last bucket nothing changed any more.
   [[nodiscard]] std::uint64_t highest_between(std::uint64_t from, std::uint64_t to) const;

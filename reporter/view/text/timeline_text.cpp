@@ -74,7 +74,7 @@ class Window {
 
   [[nodiscard]] std::string title(const RunCurve& curve) const {
     const std::vector<std::uint64_t> values = values_of(curve);
-    const std::uint64_t highest = *std::max_element(values.begin(), values.end());
+    const auto highest = std::max(*std::ranges::max_element(values), curve.most_bytes);
     std::string text = sentence(whose_memory(curve) + ": at most " + amount_text(highest) + ", " +
                                     amount_text(curve.last_at(timeline_.to_ns)) + " " + end() +
                                     " (" + (is_log(curve) ? "log" : "linear") + " scale)",

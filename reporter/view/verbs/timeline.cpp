@@ -12,6 +12,7 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/instant.h"
+#include "reporter/view/text/timeline_bounds.h"
 #include "reporter/view/text/timeline_text.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_timeline.h"
@@ -80,6 +81,7 @@ int show_timeline(Arguments& given) {
   RunTimeline timeline;
   const auto timeline_of = [&](const Report& report) {
     if (!given.is_trace) timeline = run_timeline(report, choice);
+    if (!given.is_trace) add_bounds(timeline, report);
     arrange(timeline.curves, curve_columns(), given.listing.rows());
     return timeline;
   };

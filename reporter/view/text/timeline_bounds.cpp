@@ -1,0 +1,47 @@
+// Asks for the bounds of each curve's sum.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/timeline_bounds.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/exact_sum.h"
+
+namespace vramscope {
+namespace {
+
+// Of all kinds of memory of a device together, 0: not known.
+std::uint64_t most_of_device(const Report& report, std::uint16_t device) {
+  std::vector<ReportOfProcess> reports;
+  for (const MergedProcess& process : report.processes) {
+    reports.push_back({.file = report.file, .process = process, .is_merged = true});
+  }
+  std::vector<DeviceSum> sums = device_sums(report.processes);
+  std::erase_if(sums, [&](const DeviceSum& sum) { return sum.index != device; });
+  make_exact(sums, reports);
+  return sums.size() == 1 ? sums.front().upper
+                          : 0;  // of several hosts each has a device of its own
+}
+
+template <class Row>
+std::uint64_t most_of(const Report& report, const Row& row) {
+  return row.is_of_all_kinds ? most_of_device(report, row.device)
+                             : sum_of_kind(report, row.kind, row.device).peak.upper;
+}
+
+}  // namespace
+
+void add_bounds(RunTimeline& timeline, const Report& report) {
+  if (!adds_peaks(report) || report.chosen) return;
+  const bool is_whole = timeline.from_ns == 0 && timeline.to_ns >= timeline.length_ns;
+  for (RunCurve& curve : timeline.curves) {
+    if (is_whole) curve.most_bytes = most_of(report, curve);
+  }
+  for (RunMark& mark : timeline.marks) {
+    if (mark.is_bound) mark.bytes = std::max(mark.bytes, most_of(report, mark));
+  }
+}
+
+}  // namespace vramscope
