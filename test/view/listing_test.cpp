@@ -72,6 +72,19 @@ TEST(Stats, AsTextAlignValuesAndReadBytes) {
   EXPECT_NE(stats_text(sample_report(), {}, Page{})->find("never used"), std::string::npos);
 }
 
+// The second one's once stood a screen and a half below the first one's.
+TEST(Stats, SummariesOfSeveralDevicesStandTogetherAboveTheKeys) {
+  Report report = sample_report();
+  report.devices[1] = report.devices[0];
+  report.devices[1].facts.index = 1;
+
+  const std::string text = *stats_text(report, {}, Page{});
+
+  const std::size_t second = text.find("\nGPU 1  ");
+  EXPECT_LT(second, text.find("active.all.allocated"));
+  EXPECT_NE(text.find("\nGPU 1  ", second + 1), text.npos) << "its keys have a title of their own";
+}
+
 TEST(Stats, OfADeviceThatIsNotThereAreNothing) {
   EXPECT_FALSE(stats_text(sample_report(), {.device = 2}, Page{}));
   EXPECT_FALSE(stats_json(sample_report(), {.device = 2}));

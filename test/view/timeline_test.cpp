@@ -268,6 +268,24 @@ TEST(Timeline, FoldsTitlesThatAreLong) {
                   "shown from 1.23 ms to 4.00 ms\n"));
 }
 
+// Seen on a page of 40 lines: the range of the peak was the one without room.
+TEST(TimelineText, TheRangeOfThePeakComesFirst) {
+  RunTimeline timeline;
+  timeline.ranges = {{.name = "load", .spans = {{0, 4}}},
+                     {.name = "warm up", .spans = {{5, 8}}},
+                     {.name = "train", .spans = {{9, 10}, {12, 14}}},
+                     {.name = "save", .spans = {{15, 20}}}};
+  timeline.marks = {{.what = RunMark::What::peak, .at_ns = 6, .bytes = 10},
+                    {.what = RunMark::What::peak, .at_ns = 13, .bytes = 30},
+                    {.what = RunMark::What::refused, .at_ns = 16, .bytes = 90}};
+
+  put_ranges_of_peak_first(timeline);
+
+  std::vector<std::string> names;
+  for (const RunRange& range : timeline.ranges) names.push_back(range.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"train", "load", "warm up", "save"}));
+}
+
 // Seen of a run with ranges: names stood below their bars, above the next ones.
 TEST(Timeline, ANameOfARangeStandsBesideItsBar) {
   RunTimeline timeline = run_timeline(two_curves(), {});

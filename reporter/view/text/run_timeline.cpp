@@ -198,6 +198,23 @@ void choose(RunTimeline& timeline, const TimelineChoice& choice) {
       [](const NamedInstant& a, const NamedInstant& b) { return a.time_ns < b.time_ns; });
 }
 
+void put_ranges_of_peak_first(RunTimeline& timeline) {
+  const auto highest = std::max_element(
+      timeline.marks.begin(), timeline.marks.end(), [](const auto& a, const auto& b) {
+        const auto bytes = [](const RunMark& mark) {
+          return mark.what == RunMark::What::peak ? mark.bytes : 0;
+        };
+        return bytes(a) < bytes(b);
+      });
+  if (highest == timeline.marks.end() || highest->what != RunMark::What::peak) return;
+  const auto was_open = [&](const RunRange& range) {
+    return std::any_of(range.spans.begin(), range.spans.end(), [&](const auto& span) {
+      return span.first <= highest->at_ns && highest->at_ns <= span.second;
+    });
+  };
+  std::stable_partition(timeline.ranges.begin(), timeline.ranges.end(), was_open);
+}
+
 RunTimeline run_timeline(const Report& report, const TimelineChoice& choice) {
   RunTimeline timeline;
   timeline.start_ns = report.timeline.start_ns;

@@ -87,7 +87,7 @@ std::string summary(const FlatStats& stats, const std::string& others, const Pag
       counted(value_of("num_alloc_retries"), "time") + " asked again after idle memory went back";
   return table.text(page) +
          paragraph(counted(value_of("num_ooms"), "time") + " out of memory, " + retries, page) +
-         others + "\n" + paragraph(kWords, page) + "\n" + paragraph(kKeys, page);
+         others + "\n";
 }
 
 // The driver serves them, so no counter of the allocator's has them.
@@ -104,17 +104,15 @@ std::string uncounted_text(const Report& report, std::uint16_t device, const Pag
 }
 
 // Values end in one column; bytes also as a person reads them, where the page has room for that.
-// head: below the title.
-std::string lines(const std::string& title, const FlatStats& stats, const std::string& head,
-                  const Page& page) {
+std::string lines(const FlatStats& stats, const Page& page) {
   std::size_t key_width = 0;
   std::size_t value_width = 0;
   for (const auto& [key, value] : stats) {
     key_width = std::max(key_width, key.size());
     value_width = std::max(value_width, std::to_string(value).size());
   }
-  std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n" + head;
-  if (stats.empty()) return result + "  never used\n";
+  if (stats.empty()) return "  never used\n";
+  std::string result;
   constexpr std::size_t kReadable = 10;  // columns of "  1.00 TiB"
   std::size_t end = 2 + key_width + 2 + value_width;
   const bool has_room = !page.cuts || end + kReadable <= page.width;
@@ -136,11 +134,18 @@ std::string lines(const std::string& title, const FlatStats& stats, const std::s
   return result;
 }
 
+std::string title_line(const std::string& title, const Page& page) {
+  return coloured(fitted(title, page), Colour::bold, page) + "\n";
+}
+
 }  // namespace
 
 std::optional<std::string> stats_text(const Report& report, const StatsOf& of, const Page& page) {
   if (of.device && find_device(report, *of.device) == nullptr) return std::nullopt;
-  std::string result;
+  std::string summaries;
+  std::string keys;    // of devices that have a summary
+  std::string others;  // of the rest
+  std::size_t summarized = 0;
   for (const DeviceReport& device : report.devices) {
     if (of.device && device.facts.index != *of.device) continue;
     const std::string title = "GPU " + std::to_string(device.facts.index) + "  " +
@@ -148,12 +153,20 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
                               (adds_peaks(report) ? ", of all processes added" : "");
     const FlatStats stats = memory_stats(device);
     const bool is_whole = of.sort.empty() && of.most == 0 && !stats.empty();
-    const std::string others = uncounted_text(report, device.facts.index, page);
-    const std::string head = is_whole ? summary(stats, others, page) : "";
-    result += lines(title, first(stats, of), head, page) + "\n";
+    if (is_whole) {
+      const std::string uncounted = uncounted_text(report, device.facts.index, page);
+      summaries += title_line(title, page) + summary(stats, uncounted, page);
+      ++summarized;
+    }
+    (is_whole ? keys : others) += title_line(title, page) + lines(first(stats, of), page) + "\n";
   }
+  if (summarized != 0) summaries += paragraph(kWords, page) + "\n" + paragraph(kKeys, page);
+  // Below the only summary its keys follow; of several devices the summaries stand together.
+  if (summarized == 1) keys.erase(0, keys.find('\n') + 1);
+  std::string result = summaries + keys + others;
   if (!of.device) {
-    result += lines("host_memory_stats", first(memory_stats(report.host), of), "", page);
+    result +=
+        title_line("host_memory_stats", page) + lines(first(memory_stats(report.host), of), page);
     if (const std::string saved = pinned_text(report); !saved.empty()) {
       result += paragraph(saved, page);
     }

@@ -226,6 +226,7 @@ TraceTimeline trace_timeline(TraceReader& reader, const TimelineChoice& choice, 
   add_peaks(totals, joint.totals(), timeline);
   timeline.named = marks_of_trace(reader.names(), totals.begin_ns);
   choose(timeline, choice);
+  put_ranges_of_peak_first(timeline);
   return result;
 }
 
