@@ -1,6 +1,7 @@
 # The command line tool as a person meets it: exit codes, one-line complaints, programs under run.
 # SPDX-License-Identifier: Apache-2.0
 """tool_test.py BUILD"""
+import contextlib
 import json
 import os
 import pathlib
@@ -36,12 +37,18 @@ class ToolTest(harness.Case):
 
     def sample(self, name="r.json", **process):
         subprocess.run([WRITE_SAMPLE, self.path(name)], check=True)
-        with open(self.path(name), encoding="utf-8") as file:
-            report = json.load(file)
-        report["process"].update(process)
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            json.dump(report, file)
+        with self.edited(self.path(name)) as report:
+            report["process"].update(process)
         return self.path(name)
+
+    @contextlib.contextmanager
+    def edited(self, path):
+        """The JSON in the file, which is written again as it is then."""
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        yield content
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(content, file)
 
     def call(self, *arguments, **more):
         return self.run_tool(*arguments, **variables(**more))
@@ -147,14 +154,11 @@ class Widths(ToolTest):
     def many_sites(self):
         """With more places, each with its line of source, than a screen has lines."""
         path = self.sample("many.json")
-        with open(path, encoding="utf-8") as file:
-            report = json.load(file)
-        sites = report["sites"]
-        most = max(sites, key=lambda site: site["peak_bytes"])
-        for i in range(30):
-            sites.append({**most, "id": len(sites)})
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(report, file)
+        with self.edited(path) as report:
+            sites = report["sites"]
+            most = max(sites, key=lambda site: site["peak_bytes"])
+            for i in range(30):
+                sites.append({**most, "id": len(sites)})
         return path
 
     def test_a_report_fits_the_terminal_and_says_what_shows_the_rest(self):
@@ -171,18 +175,15 @@ class Widths(ToolTest):
 
     def test_peaks_of_four_kinds_fit_the_terminal(self):
         path = self.many_sites()
-        with open(path, encoding="utf-8") as text:
-            report = json.load(text)
-        axes = [row for row in report["axes"] if row["kind"] == "device"]
-        (plain,) = [row for row in report["kinds"] if row["kind"] == "device"]
-        report["kinds"], report["axes"] = [plain], axes[:]
-        for kind in ("managed", "pinned", "stream_ordered"):
-            report["kinds"].append({**plain, "kind": kind})
-            report["axes"] += [{**row, "kind": kind} for row in axes]
-            for site in report["sites"][:12]:
-                site["parts"].append({**site["parts"][0], "kind": kind})
-        with open(path, "w", encoding="utf-8") as text:
-            json.dump(report, text)
+        with self.edited(path) as report:
+            axes = [row for row in report["axes"] if row["kind"] == "device"]
+            (plain,) = [row for row in report["kinds"] if row["kind"] == "device"]
+            report["kinds"], report["axes"] = [plain], axes[:]
+            for kind in ("managed", "pinned", "stream_ordered"):
+                report["kinds"].append({**plain, "kind": kind})
+                report["axes"] += [{**row, "kind": kind} for row in axes]
+                for site in report["sites"][:12]:
+                    site["parts"].append({**site["parts"][0], "kind": kind})
         self.assertGreater(len(self.call("peak", path, COLUMNS="80").stdout.splitlines()), 60)
         shown = self.on_terminal(80, "peak", path, rows=40)
         self.assertLessEqual(len(shown), 39, shown)
@@ -196,12 +197,9 @@ class Widths(ToolTest):
         for rank in range(count):
             self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank, hostname="node")
         for name in ("r3.json", "r5.json", "r6.json"):
-            with open(self.path(f"ranks/{name}"), encoding="utf-8") as file:
-                report = json.load(file)
-            report["trigger"] = "recovered"
-            report["process"]["ended_by"] = "" if name == "r5.json" else "SIGKILL"
-            with open(self.path(f"ranks/{name}"), "w", encoding="utf-8") as file:
-                json.dump(report, file)
+            with self.edited(self.path(f"ranks/{name}")) as report:
+                report["trigger"] = "recovered"
+                report["process"]["ended_by"] = "" if name == "r5.json" else "SIGKILL"
         self.call("merge", "-o", "all.json", "ranks")
 
     def test_processes_fit_the_terminal_and_come_before_what_they_add_up_to(self):
@@ -233,12 +231,9 @@ class Widths(ToolTest):
         """Four of eight were left where seven differed, above two lines for each of four."""
         self.ranks(8)
         for rank in range(8):
-            with open(self.path(f"ranks/r{rank}.json"), encoding="utf-8") as file:
-                report = json.load(file)
-            report["kinds"][0]["peak_bytes"] *= rank + 1
-            report["sites"][0]["parts"][0]["peak_bytes"] += report["kinds"][0]["peak_bytes"]
-            with open(self.path(f"ranks/r{rank}.json"), "w", encoding="utf-8") as file:
-                json.dump(report, file)
+            with self.edited(self.path(f"ranks/r{rank}.json")) as report:
+                report["kinds"][0]["peak_bytes"] *= rank + 1
+                report["sites"][0]["parts"][0]["peak_bytes"] += report["kinds"][0]["peak_bytes"]
         shown = self.on_terminal(80, "report", "ranks", rows=40)
         self.assertEqual(8, len([line for line in shown if re.match(r" +\d+ +47\d\d +\w", line)]), shown)
         self.assertEqual(2, len([line for line in shown if re.search(r" (above|below) the$| (above|below) the median", line)]), shown)
@@ -271,12 +266,9 @@ class Widths(ToolTest):
         """Ranks on another GPU made the median 0, and figures of plain memory stood beside another kind's."""
         self.ranks(8)
         for number, name in enumerate(sorted(os.listdir(self.path("ranks")))):
-            with open(self.path(f"ranks/{name}"), encoding="utf-8") as file:
-                report = json.load(file)
-            [plain] = [kind for kind in report["kinds"] if kind["kind"] == "device"]
-            report["kinds"] = [plain, {**plain, "kind": "managed"}] if number < 3 else [plain]
-            with open(self.path(f"ranks/{name}"), "w", encoding="utf-8") as file:
-                json.dump(report, file)
+            with self.edited(self.path(f"ranks/{name}")) as report:
+                [plain] = [kind for kind in report["kinds"] if kind["kind"] == "device"]
+                report["kinds"] = [plain, {**plain, "kind": "managed"}] if number < 3 else [plain]
         os.remove(self.path("all.json"))
         self.call("merge", "-o", "all.json", "ranks")
         for report in ("all.json", "ranks"):
@@ -284,6 +276,24 @@ class Widths(ToolTest):
             self.assertIn("\n3 processes of train", shown)
             self.assertRegex(shown, r"\n  reserved +0 B +0 B +0 B +- +-\n")
             self.assertIn("8 processes of train", self.call("report", report).stdout)
+
+    def test_a_table_of_processes_says_who_was_on_which_device(self):
+        os.mkdir(self.path("ranks"))
+        for rank in range(5):
+            name = self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank)
+            with self.edited(name) as report:
+                report["devices"][0]["uuid"] = "GPU-one" if rank == 4 else "GPU-four"
+        shown = self.call("report", "ranks").stdout
+        self.assertIn("  GPU 0  4 processes: rank 0 (4711), rank 1 (4712), rank 2 (4713) and 1 more; peak ", shown)
+        self.assertIn("  GPU 0  rank 4 (4715), peak ", shown)
+
+    def test_layouts_of_stacks_are_refused_for_a_table_of_processes(self):
+        os.mkdir(self.path("ranks"))
+        for rank in range(2):
+            self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank)
+        for option in ("--tree", "--full"):
+            self.assert_refused(["report", option, "ranks"], 2, f"{option}: a table of processes has no call stacks; report --each")
+            self.assertEqual(0, self.call("report", option, "--each", "ranks").returncode)
 
     def test_listings_of_many_reports_begin_with_a_summary(self):
         os.mkdir(self.path("ranks"))
@@ -359,12 +369,9 @@ class NextCommands(ToolTest):
 
     def test_of_a_program_that_allocated_nothing_no_closer_look_is_named(self):
         file = self.sample()
-        with open(file, encoding="utf-8") as text:
-            report = json.load(text)
-        for part in ("sites", "threads", "frames", "kinds", "ledger", "devices", "axes", "functions"):
-            report[part] = []
-        with open(file, "w", encoding="utf-8") as text:
-            json.dump(report, text)
+        with self.edited(file) as report:
+            for part in ("sites", "threads", "frames", "kinds", "ledger", "devices", "axes", "functions"):
+                report[part] = []
         for verb in self.VERBS:
             shown = self.call(*verb, file)
             self.assertEqual((0, ""), (shown.returncode, shown.stderr), verb)
@@ -477,24 +484,18 @@ class Listings(ToolTest):
 
     def test_of_several_reports_of_a_process_each_counts_as_a_report(self):
         for sequence in range(1, 5):
-            with open(self.sample(f"{sequence}.json", pid=1 + sequence // 4), encoding="utf-8") as file:
-                report = json.load(file)
-            report["sequence"] = sequence
-            with open(self.path(f"{sequence}.json"), "w", encoding="utf-8") as file:
-                json.dump(report, file)
+            with self.edited(self.sample(f"{sequence}.json", pid=1 + sequence // 4)) as report:
+                report["sequence"] = sequence
         shown = self.call("peak", self.folder).stdout
         self.assertTrue(shown.startswith("4 reports of 2 processes\n  GPU 0  4 reports, peak "), shown)
 
     def test_against_a_baseline_leaks_are_told_by_what_grew(self):
         before, after = self.sample("a.json"), self.sample("b.json")
-        with open(after, encoding="utf-8") as file:
-            report = json.load(file)
-        (site, part) = next((site, part) for site in report["sites"] for part in site["parts"] if part["live_bytes"])
-        part["live_bytes"] += 80 << 10
-        for kind in report["kinds"]:
-            kind["current_bytes"] += (80 << 10) * (kind["kind"] == part["kind"])
-        with open(after, "w", encoding="utf-8") as file:
-            json.dump(report, file)
+        with self.edited(after) as report:
+            (site, part) = next((site, part) for site in report["sites"] for part in site["parts"] if part["live_bytes"])
+            part["live_bytes"] += 80 << 10
+            for kind in report["kinds"]:
+                kind["current_bytes"] += (80 << 10) * (kind["kind"] == part["kind"])
         result = self.call("check", "--against", before, "--json", after)
         (failed,) = [one for one in json.loads(result.stdout)["checks"] if not one["passed"]]
         self.assertEqual("never freed", failed["what"])
@@ -502,11 +503,8 @@ class Listings(ToolTest):
 
     def test_of_one_process_nothing_is_together(self):
         self.sample("a.json", pid=1)
-        with open(self.sample("b.json", pid=1), encoding="utf-8") as file:
-            report = json.load(file)
-        report["sequence"] += 1
-        with open(self.path("b.json"), "w", encoding="utf-8") as file:
-            json.dump(report, file)
+        with self.edited(self.sample("b.json", pid=1)) as report:
+            report["sequence"] += 1
         shown = self.call("report", self.folder).stdout
         self.assertIn("1 process of train; 1 earlier report of them left aside; report in ", shown)
         self.assertNotIn("Together", shown)
@@ -514,22 +512,16 @@ class Listings(ToolTest):
     def test_diff_says_which_run_did_not_end_by_itself(self):
         before, after = self.sample("a.json"), self.sample("b.json", ended_by="SIGKILL")
         for path, trigger in ((before, "exit"), (after, "recovered")):
-            with open(path, encoding="utf-8") as file:
-                report = json.load(file)
-            report["trigger"] = trigger
-            with open(path, "w", encoding="utf-8") as file:
-                json.dump(report, file)
+            with self.edited(path) as report:
+                report["trigger"] = trigger
         shown = self.call("diff", before, after).stdout
         self.assertIn(f"\n  from {before}\n  to   {after}, which was killed by SIGKILL\n", shown)
 
     def test_diff_filters_by_bytes_of_either_report(self):
         before, after = self.sample("a.json"), self.sample("b.json")
-        with open(after, encoding="utf-8") as file:
-            report = json.load(file)
-        report["kinds"][0]["peak_bytes"] += 64 << 20
-        report["sites"][0]["parts"][0]["peak_bytes"] += 64 << 20
-        with open(after, "w", encoding="utf-8") as file:
-            json.dump(report, file)
+        with self.edited(after) as report:
+            report["kinds"][0]["peak_bytes"] += 64 << 20
+            report["sites"][0]["parts"][0]["peak_bytes"] += 64 << 20
         found = json.loads(self.call("diff", "--json", "--min-bytes", "520MiB", before, after).stdout)
         (row,) = found["rows"]
         self.assertEqual(("grown", 512 << 20, 576 << 20), (row["what"], row["before"]["bytes"], row["after"]["bytes"]))
@@ -538,12 +530,9 @@ class Listings(ToolTest):
     def test_diff_says_what_changed_and_whether_by_too_much(self):
         before, after = self.sample("a.json"), self.sample("b.json")
         self.assertIn("\nNo site changed.\n", self.call("diff", before, after).stdout)
-        with open(after, encoding="utf-8") as file:
-            report = json.load(file)
-        report["kinds"][0]["peak_bytes"] += 64 << 20
-        report["sites"][0]["parts"][0]["peak_bytes"] += 64 << 20
-        with open(after, "w", encoding="utf-8") as file:
-            json.dump(report, file)
+        with self.edited(after) as report:
+            report["kinds"][0]["peak_bytes"] += 64 << 20
+            report["sites"][0]["parts"][0]["peak_bytes"] += 64 << 20
         shown = self.call("diff", before, after)
         self.assertEqual(shown.returncode, 0)
         self.assertIn("  GPU 0  760 MiB -> 824 MiB (+64.0 MiB, +8.4 %)\n", shown.stdout)
@@ -584,11 +573,8 @@ class Listings(ToolTest):
 
     def test_check_says_that_memory_ran_out_and_fails_of_it_only_with_no_oom(self):
         file = self.sample()
-        with open(file, encoding="utf-8") as text:
-            report = json.load(text)
-        report["oom"] = {"count": 2, "events": []}
-        with open(file, "w", encoding="utf-8") as text:
-            json.dump(report, text)
+        with self.edited(file) as report:
+            report["oom"] = {"count": 2, "events": []}
         said = f"train ({report['process']['pid']}) ran out of memory in 2 calls: vramscope oom {file}\n"
         result = self.call("check", "--max-peak", "1GiB", file)
         self.assertEqual(0, result.returncode)
@@ -610,12 +596,9 @@ class Listings(ToolTest):
             if factor == 0:
                 continue
             file = self.sample(f"{folder}/{rank}.json", pid=100 + rank, rank=rank)
-            with open(file, encoding="utf-8") as text:
-                report = json.load(text)
-            report["kinds"][0]["peak_bytes"] *= factor
-            report["timeline"]["series"] = []
-            with open(file, "w", encoding="utf-8") as text:
-                json.dump(report, text)
+            with self.edited(file) as report:
+                report["kinds"][0]["peak_bytes"] *= factor
+                report["timeline"]["series"] = []
         return self.path(folder)
 
     def test_against_a_baseline_each_rank_is_compared_with_its_own(self):
@@ -632,13 +615,10 @@ class Listings(ToolTest):
         before, after = self.ranks("before", 1, 1, 1), self.ranks("after", 2, 3, 1)
         for rank in (0, 1):
             file = f"{after}/{rank}.json"
-            with open(file, encoding="utf-8") as text:
-                report = json.load(text)
-            part = next(part for site in report["sites"] for part in site["parts"] if part["kind"] == "device" and part["peak_bytes"])
-            part["peak_bytes"] += 900 << 20
-            report["kinds"].append({**report["kinds"][0], "kind": "managed", "peak_bytes": 1 << 20})
-            with open(file, "w", encoding="utf-8") as text:
-                json.dump(report, text)
+            with self.edited(file) as report:
+                part = next(part for site in report["sites"] for part in site["parts"] if part["kind"] == "device" and part["peak_bytes"])
+                part["peak_bytes"] += 900 << 20
+                report["kinds"].append({**report["kinds"][0], "kind": "managed", "peak_bytes": 1 << 20})
         text = self.call("check", "--against", before, after).stdout
         first, second = text.index("\nrank 1 (101): peak of GPU 0, all kinds together: "), text.index("\nrank 0 (100): peak of GPU 0, all kinds together: ")
         self.assertLess(first, second)
@@ -662,11 +642,8 @@ class Listings(ToolTest):
 
     def test_check_says_who_died_and_judges_what_can_be_read(self):
         folder = self.ranks("ranks", 1, 1)
-        with open(f"{folder}/1.json", encoding="utf-8") as text:
-            report = json.load(text)
-        report["trigger"], report["process"]["ended_by"] = "recovered", "SIGKILL"
-        with open(f"{folder}/1.json", "w", encoding="utf-8") as text:
-            json.dump(report, text)
+        with self.edited(f"{folder}/1.json") as report:
+            report["trigger"], report["process"]["ended_by"] = "recovered", "SIGKILL"
         done = self.call("check", "--max-peak", "1TiB", folder)
         self.assertEqual(0, done.returncode)
         self.assertIn("rank 1 (101) was killed by SIGKILL.\n", done.stdout)
@@ -722,12 +699,9 @@ class Listings(ToolTest):
 
     def test_check_against_a_baseline_allows_a_tolerance(self):
         before, after = self.sample("a.json"), self.sample("b.json")
-        with open(after, encoding="utf-8") as file:
-            report = json.load(file)
-        report["kinds"][0]["peak_bytes"] += 38 << 20  # 5 %
-        report["sites"][0]["parts"][0]["peak_bytes"] += 38 << 20
-        with open(after, "w", encoding="utf-8") as file:
-            json.dump(report, file)
+        with self.edited(after) as report:
+            report["kinds"][0]["peak_bytes"] += 38 << 20  # 5 %
+            report["sites"][0]["parts"][0]["peak_bytes"] += 38 << 20
         self.assertEqual(0, self.call("check", "--against", before, "--tolerance", "5%", after).returncode)
         self.assertEqual(0, self.call("check", "--against", after, before).returncode)
         result = self.call("check", "--against", before, "--tolerance", "4%", after)
@@ -738,12 +712,9 @@ class Listings(ToolTest):
 
     def test_differences_between_ranks_are_pointed_out(self):
         for rank, peak in enumerate((100, 100, 100, 300)):
-            with open(self.sample(f"{rank}.json", pid=100 + rank, rank=rank), encoding="utf-8") as file:
-                report = json.load(file)
-            report["kinds"][0]["peak_bytes"] = peak << 20
-            report["sites"][0]["parts"][0]["peak_bytes"] += peak << 20
-            with open(self.path(f"{rank}.json"), "w", encoding="utf-8") as file:
-                json.dump(report, file)
+            with self.edited(self.sample(f"{rank}.json", pid=100 + rank, rank=rank)) as report:
+                report["kinds"][0]["peak_bytes"] = peak << 20
+                report["sites"][0]["parts"][0]["peak_bytes"] += peak << 20
         shown = self.call("report", self.folder).stdout
         self.assertRegex(shown, r"\n  peak +100 MiB +100 MiB +300 MiB  3 of 4  rank 3 \(103\)\n")
         self.assertIn("\nDifferences\n  rank 3 (103): peak 300 MiB, 200 MiB above the median of 100 MiB\n", shown)
@@ -778,13 +749,10 @@ class Listings(ToolTest):
 
     def test_of_a_kind_of_host_memory_processes_have_their_figures(self):
         folder = self.ranks("ranks", 1, 1)
-        with open(self.path("ranks/1.json"), encoding="utf-8") as file:
-            report = json.load(file)
-        [pinned] = [kind for kind in report["kinds"] if kind["kind"] == "pinned"]
-        before = pinned["peak_bytes"]
-        pinned["peak_bytes"] = 3 * before
-        with open(self.path("ranks/1.json"), "w", encoding="utf-8") as file:
-            json.dump(report, file)
+        with self.edited(self.path("ranks/1.json")) as report:
+            [pinned] = [kind for kind in report["kinds"] if kind["kind"] == "pinned"]
+            before = pinned["peak_bytes"]
+            pinned["peak_bytes"] = 3 * before
         rows = json.loads(self.call("report", "--json", "--kind", "pinned", folder).stdout)["processes"]
         self.assertEqual([(1, 3 * before), (0, before)], [(row["rank"], row["peak_bytes"]) for row in rows])
         self.assertIn("PEAK and NOW are of host memory", self.call("report", "--kind", "pinned", folder).stdout)
@@ -810,11 +778,8 @@ class Listings(ToolTest):
     def test_each_outlying_rank_has_a_line_before_any_has_two(self):
         """Seen of eight ranks: three lines were of one rank, and the second of those that differed had none."""
         for rank, peak in enumerate((100, 100, 100, 100, 180, 300)):
-            with open(self.sample(f"{rank}.json", pid=100 + rank, rank=rank), encoding="utf-8") as file:
-                report = json.load(file)
-            report["kinds"][0]["peak_bytes"] = report["kinds"][0]["current_bytes"] = peak << 20
-            with open(self.path(f"{rank}.json"), "w", encoding="utf-8") as file:
-                json.dump(report, file)
+            with self.edited(self.sample(f"{rank}.json", pid=100 + rank, rank=rank)) as report:
+                report["kinds"][0]["peak_bytes"] = report["kinds"][0]["current_bytes"] = peak << 20
         shown = self.call("report", self.folder).stdout
         differences = shown[shown.index("\nDifferences\n"):].split("\n\n")[0]
         self.assertEqual(["  rank 5 (105): peak 300 MiB, 200 MiB above the median of 100 MiB",
@@ -823,11 +788,8 @@ class Listings(ToolTest):
 
     def test_of_one_process_the_last_report_counts(self):
         files = [self.sample("a.json"), self.sample("b.json")]
-        with open(files[1], encoding="utf-8") as file:
-            report = json.load(file)
-        report["sequence"] = 2
-        with open(files[1], "w", encoding="utf-8") as file:
-            json.dump(report, file)
+        with self.edited(files[1]) as report:
+            report["sequence"] = 2
         shown = self.call("report", self.folder).stdout
         self.assertIn("1 process of train; 1 earlier report of them left aside; report in ", shown)
         self.assertIn("b.json\n", shown)
@@ -991,11 +953,8 @@ class Listings(ToolTest):
     def test_reports_in_which_nothing_was_left_are_one_line(self):
         leaking = self.sample()
         for pid in (1, 2, 3):
-            with open(self.sample(f"{pid}.json", pid=pid), encoding="utf-8") as file:
-                report = json.load(file)
-            report["sites"], report["kinds"] = [], []
-            with open(self.path(f"{pid}.json"), "w", encoding="utf-8") as file:
-                json.dump(report, file)
+            with self.edited(self.sample(f"{pid}.json", pid=pid)) as report:
+                report["sites"], report["kinds"] = [], []
         shown = self.call("leaks", self.folder).stdout
         self.assertEqual(1, shown.count("Never freed"), shown)
         self.assertTrue(shown.startswith("Nothing was left in 3 reports.\n\n"), shown)
@@ -1010,11 +969,8 @@ class Listings(ToolTest):
         for rank in range(4):
             file = self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank)
         self.assertEqual("Memory never ran out in 4 reports.\n\nNext: vramscope report ranks\n", self.call("oom", "ranks").stdout)
-        with open(file, encoding="utf-8") as text:
-            report = json.load(text)
-        report["oom"] = {"count": 1, "events": [{"number": 1, "kind": "device", "device": 0, "bytes": 5 << 20, "site": 1}]}
-        with open(file, "w", encoding="utf-8") as text:
-            json.dump(report, text)
+        with self.edited(file) as report:
+            report["oom"] = {"count": 1, "events": [{"number": 1, "kind": "device", "device": 0, "bytes": 5 << 20, "site": 1}]}
         shown = self.call("oom", "ranks").stdout
         self.assertEqual(1, shown.count("ever ran out"), shown)
         self.assertEqual("4 reports of 4 processes", shown.splitlines()[0])
@@ -1097,32 +1053,26 @@ class Listings(ToolTest):
 
     def test_a_map_of_the_peak_says_so_where_memory_ran_out_at_it(self):
         file = self.sample()
-        with open(file, encoding="utf-8") as text:
-            report = json.load(text)
-        report["trigger"] = "oom"
-        for kind in report["kinds"]:
-            kind["current_bytes"] = kind["peak_bytes"]
-        with open(file, "w", encoding="utf-8") as text:
-            json.dump(report, text)
+        with self.edited(file) as report:
+            report["trigger"] = "oom"
+            for kind in report["kinds"]:
+                kind["current_bytes"] = kind["peak_bytes"]
         for at, moment in (("peak", "at the peak, when memory ran out"), ("end", "when memory ran out")):
             self.assertEqual(moment, json.loads(self.call("map", "--at", at, "--json", file).stdout)["moment"])
 
     def test_a_map_of_a_report_made_at_a_peak_says_what_that_missed(self):
         file = self.sample()
-        with open(file, encoding="utf-8") as text:
-            report = json.load(text)
-        report["trigger"] = "peak"
-        report["timeline"]["duration_ns"] = 5_000_000_000
-        highest = max((kind for kind in report["kinds"] if kind["kind"] == "device"), key=lambda kind: kind["peak_bytes"])
-        highest.update(peak_bytes=96 << 20, current_bytes=60 << 20, peak_ns=4_974_000_000)
-        address = 0x7f0000000000
-        block = {"address": address, "size": 60 << 20, "requested_size": 60 << 20, "state": "active_allocated", "site": 0, "born_ns": 1}
-        report["devices"][0]["segments"] = [
-            {"kind": "device", "device": 0, "context": 1, "address": address, "total_size": 60 << 20, "allocated_size": 60 << 20,
-             "active_size": 60 << 20, "requested_size": 60 << 20, "is_small": False, "is_direct": False, "is_dedicated": False,
-             "is_exported": False, "is_expandable": False, "blocks": [block]}]  # fmt: skip
-        with open(file, "w", encoding="utf-8") as text:
-            json.dump(report, text)
+        with self.edited(file) as report:
+            report["trigger"] = "peak"
+            report["timeline"]["duration_ns"] = 5_000_000_000
+            highest = max((kind for kind in report["kinds"] if kind["kind"] == "device"), key=lambda kind: kind["peak_bytes"])
+            highest.update(peak_bytes=96 << 20, current_bytes=60 << 20, peak_ns=4_974_000_000)
+            address = 0x7f0000000000
+            block = {"address": address, "size": 60 << 20, "requested_size": 60 << 20, "state": "active_allocated", "site": 0, "born_ns": 1}
+            report["devices"][0]["segments"] = [
+                {"kind": "device", "device": 0, "context": 1, "address": address, "total_size": 60 << 20, "allocated_size": 60 << 20,
+                 "active_size": 60 << 20, "requested_size": 60 << 20, "is_small": False, "is_direct": False, "is_dedicated": False,
+                 "is_exported": False, "is_expandable": False, "blocks": [block]}]  # fmt: skip
         said = "  written 26.0 ms after the peak, with 60.0 MiB of its 96.0 MiB of GPU 0 live (requested)\n"
         for at in ("end", "peak"):
             self.assertIn(said, self.call("map", "--at", at, file).stdout)

@@ -175,13 +175,36 @@ std::string file_text(const std::string& file, const std::string& end, const Pag
   return printable(file, page) + (end.empty() ? "" : ", which " + printable(end, page));
 }
 
+bool is_above(std::uint64_t limit, std::int64_t change) {
+  return change > 0 && static_cast<std::uint64_t>(change) > limit;
+}
+
+std::int64_t change_of_all(const Differences& found) {
+  return static_cast<std::int64_t>(found.after_bytes) -
+         static_cast<std::int64_t>(found.before_bytes);
+}
+
+std::size_t rows_above(const Differences& found, std::uint64_t limit) {
+  return static_cast<std::size_t>(
+      std::count_if(found.rows.begin(), found.rows.end(),
+                    [&](const Difference& row) { return is_above(limit, row.change()); }));
+}
+
+// "Grew by more than 1.00 MiB, the threshold: all together, by 16.0 MiB, and 2 sites."
 std::string limit_text(const Differences& found, const DiffOf& of, const Page& page) {
   if (!of.limit) return "";
-  const std::string limit = amount_text(*of.limit) + ", the threshold.";
-  return "\n" + sentence((crosses(found, *of.limit) ? "Grew by more than "
-                                                    : "Nothing grew by more than ") +
-                             limit,
-                         page);
+  const std::string limit = amount_text(*of.limit) + ", the threshold";
+  if (!crosses(found, *of.limit)) {
+    return "\n" + sentence("Nothing grew by more than " + limit + ".", page);
+  }
+  std::string what;
+  const std::int64_t all = change_of_all(found);
+  if (is_above(*of.limit, all)) what = "all together, by " + bytes_text(all);
+  if (const std::size_t rows = rows_above(found, *of.limit); rows != 0) {
+    const std::string_view of_what = kDiffByNames[static_cast<std::size_t>(of.by)];
+    what += (what.empty() ? "" : ", and ") + counted(rows, of_what);
+  }
+  return "\n" + sentence("Grew by more than " + limit + ": " + what + ".", page);
 }
 
 }  // namespace
@@ -191,13 +214,7 @@ std::string change_text(std::int64_t bytes) {
 }
 
 bool crosses(const Differences& found, std::uint64_t limit) {
-  const auto above = [&](std::int64_t change) {
-    return change > 0 && static_cast<std::uint64_t>(change) > limit;
-  };
-  return above(static_cast<std::int64_t>(found.after_bytes) -
-               static_cast<std::int64_t>(found.before_bytes)) ||
-         std::any_of(found.rows.begin(), found.rows.end(),
-                     [&](const Difference& row) { return above(row.change()); });
+  return is_above(limit, change_of_all(found)) || rows_above(found, limit) != 0;
 }
 
 std::string diff_text(const Differences& found, const DiffOf& of, const Page& page) {

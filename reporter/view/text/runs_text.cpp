@@ -14,6 +14,7 @@
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/ranks_text.h"
+#include "reporter/view/text/sums_text.h"
 #include "reporter/view/text/trace_report.h"
 
 namespace vramscope {
@@ -159,83 +160,6 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
         page);
   }
   return text + host_memory_text(reports, page);
-}
-
-std::string sum_text(const DeviceSum& sum) {
-  if (sum.is_traced) return "peak " + amount_text(sum.upper) + ", exactly, from their traces";
-  if (sum.lower == sum.upper) return "peak " + amount_text(sum.upper);
-  // A lower bound far below tells nothing.
-  if (sum.lower < sum.upper / 2) return "peak at most " + amount_text(sum.upper);
-  return "peak " + amount_text(sum.lower) + " to " + amount_text(sum.upper);
-}
-
-// "rank 0 (4711), rank 3 (4712) and 5 more".
-std::string names_text(const std::vector<const ReportOfProcess*>& some) {
-  constexpr std::size_t kNamed = 3;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(kNamed, some.size()); ++i) {
-    names += (i == 0 ? "" : ", ") + named_process(some[i]->process.process);
-  }
-  return some.size() <= kNamed ? names
-                               : names + " and " + std::to_string(some.size() - kNamed) + " more";
-}
-
-// Whose trace is missing for an exact sum.
-std::string why_bounds(const std::vector<DeviceSum>& sums, const Reports& reports) {
-  std::vector<const ReportOfProcess*> killed, traceless;
-  for (const ReportOfProcess& one : reports) {
-    if (one.process.trigger == kRecovered) killed.push_back(&one);
-    if (trace_files(one.file, one.process.trace).empty()) traceless.push_back(&one);
-  }
-  if (!killed.empty()) {
-    return "Not exact: " + names_text(killed) +
-           (killed.size() == 1
-                ? " died some time after its last call, and its memory with it."
-                : " died some time after their last calls, and their memory with them.");
-  }
-  if (traceless.size() == reports.size()) {
-    return "Exact with traces: vramscope run --trace '%p.trace'";
-  }
-  if (!traceless.empty()) return "Not exact: there is no trace of " + names_text(traceless) + ".";
-  for (const DeviceSum& sum : sums) {
-    if (!sum.not_whole || *sum.not_whole >= reports.size()) continue;
-    return "Not exact: the trace of " + names_text({&reports[*sum.not_whole]}) +
-           " is not whole, or not of its report.";
-  }
-  return "Not exact: the traces are not of one host that ran on.";
-}
-
-std::string sums_text(const std::vector<DeviceSum>& sums, const Reports& reports,
-                      const Page& page) {
-  std::set<std::string> hosts;
-  for (const DeviceSum& sum : sums) hosts.insert(sum.host);
-  std::string text;
-  bool has_bounds = false, has_traces = false;
-  bool has_clocks = false;
-  for (const DeviceSum& sum : sums) {
-    std::string name = "GPU " + std::to_string(sum.index);
-    const auto has_several = [&](std::size_t which) {
-      return has_several_kinds(reports[which].process, sum.index);
-    };
-    if (std::any_of(sum.processes.begin(), sum.processes.end(), has_several)) name += ", all kinds";
-    if (hosts.size() > 1 && !sum.host.empty()) name = sum.host + " " + name;
-    text += paragraph(
-        printable(name, page) + "  " + count_text(static_cast<std::int64_t>(sum.processes.size())) +
-            (sum.processes.size() == 1 ? " process, " : " processes, ") + sum_text(sum),
-        page);
-    has_bounds = has_bounds || sum.lower != sum.upper;
-    has_traces = has_traces || sum.is_partly_traced;
-    has_clocks = has_clocks || sum.host.empty();
-  }
-  if (text.empty()) return text;
-  text = coloured("Together on each device, requested bytes", Colour::bold, page) + "\n" + text;
-  if (has_bounds) {
-    text += "  Bounds, from the buckets of the timelines";
-    text += has_traces ? " and the traces that are there.\n" : ".\n";
-    text += paragraph(why_bounds(sums, reports), page);
-  }
-  if (has_clocks) text += "  Clocks of several hosts are taken to agree.\n";
-  return text;
 }
 
 // By what ended them: "rank 3 (4711) was ended by SIGKILL".

@@ -213,6 +213,12 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
         "by itself, vramscope merge makes one of them");
     return kBadInput;
   }
+  if (arguments.stacks.shown != Stacks::in_rows && !arguments.listing.json) {
+    say(std::string(arguments.stacks.shown == Stacks::in_full ? "--full" : "--tree") +
+        ": a table of processes has no call stacks; report --each shows every report by itself, "
+        "vramscope merge makes one of them");
+    return kBadInput;
+  }
   std::vector<ReportOfProcess> reports;
   int status = kFine;
   Filtering filtering(arguments.filter, kRowsUse);

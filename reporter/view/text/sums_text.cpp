@@ -1,0 +1,103 @@
+// Puts what processes held together into lines.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/sums_text.h"
+
+#include <algorithm>
+#include <set>
+
+#include "reporter/report/merged_process.h"
+#include "reporter/view/text/process_text.h"
+#include "reporter/view/text/trace_report.h"
+
+namespace vramscope {
+namespace {
+
+std::string sum_text(const DeviceSum& sum) {
+  if (sum.is_traced) return "peak " + amount_text(sum.upper) + ", exactly, from their traces";
+  if (sum.lower == sum.upper) return "peak " + amount_text(sum.upper);
+  // A lower bound far below tells nothing.
+  if (sum.lower < sum.upper / 2) return "peak at most " + amount_text(sum.upper);
+  return "peak " + amount_text(sum.lower) + " to " + amount_text(sum.upper);
+}
+
+// Whose trace is missing for an exact sum.
+std::string why_bounds(const std::vector<DeviceSum>& sums,
+                       const std::vector<ReportOfProcess>& reports) {
+  std::vector<const ReportOfProcess*> killed, traceless;
+  for (const ReportOfProcess& one : reports) {
+    if (one.process.trigger == kRecovered) killed.push_back(&one);
+    if (trace_files(one.file, one.process.trace).empty()) traceless.push_back(&one);
+  }
+  if (!killed.empty()) {
+    return "Not exact: " + names_text(killed) +
+           (killed.size() == 1
+                ? " died some time after its last call, and its memory with it."
+                : " died some time after their last calls, and their memory with them.");
+  }
+  if (traceless.size() == reports.size()) {
+    return "Exact with traces: vramscope run --trace '%p.trace'";
+  }
+  if (!traceless.empty()) return "Not exact: there is no trace of " + names_text(traceless) + ".";
+  for (const DeviceSum& sum : sums) {
+    if (!sum.not_whole || *sum.not_whole >= reports.size()) continue;
+    return "Not exact: the trace of " + names_text({&reports[*sum.not_whole]}) +
+           " is not whole, or not of its report.";
+  }
+  return "Not exact: the traces are not of one host that ran on.";
+}
+
+// "4 processes, "; where others are on other devices "2 processes: rank 0 (4711), rank 1 (4712); ".
+std::string whose_text(const DeviceSum& sum, const std::vector<ReportOfProcess>& reports) {
+  std::vector<const ReportOfProcess*> all;
+  for (const std::size_t which : sum.processes) all.push_back(&reports[which]);
+  const bool is_part = all.size() < reports.size();
+  if (is_part && all.size() == 1) return names_text(all) + ", ";
+  const std::string count = count_text(static_cast<std::int64_t>(all.size())) +
+                            (all.size() == 1 ? " process" : " processes");
+  return is_part ? count + ": " + names_text(all) + "; " : count + ", ";
+}
+
+}  // namespace
+
+std::string names_text(const std::vector<const ReportOfProcess*>& some) {
+  constexpr std::size_t kNamed = 3;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kNamed, some.size()); ++i) {
+    names += (i == 0 ? "" : ", ") + named_process(some[i]->process.process);
+  }
+  return some.size() <= kNamed ? names
+                               : names + " and " + std::to_string(some.size() - kNamed) + " more";
+}
+
+std::string sums_text(const std::vector<DeviceSum>& sums,
+                      const std::vector<ReportOfProcess>& reports, const Page& page) {
+  std::set<std::string> hosts;
+  for (const DeviceSum& sum : sums) hosts.insert(sum.host);
+  std::string text;
+  bool has_bounds = false, has_traces = false;
+  bool has_clocks = false;
+  for (const DeviceSum& sum : sums) {
+    std::string name = "GPU " + std::to_string(sum.index);
+    const auto has_several = [&](std::size_t which) {
+      return has_several_kinds(reports[which].process, sum.index);
+    };
+    if (std::any_of(sum.processes.begin(), sum.processes.end(), has_several)) name += ", all kinds";
+    if (hosts.size() > 1 && !sum.host.empty()) name = sum.host + " " + name;
+    text +=
+        paragraph(printable(name + "  " + whose_text(sum, reports) + sum_text(sum), page), page);
+    has_bounds = has_bounds || sum.lower != sum.upper;
+    has_traces = has_traces || sum.is_partly_traced;
+    has_clocks = has_clocks || sum.host.empty();
+  }
+  if (text.empty()) return text;
+  text = coloured("Together on each device, requested bytes", Colour::bold, page) + "\n" + text;
+  if (has_bounds) {
+    text += "  Bounds, from the buckets of the timelines";
+    text += has_traces ? " and the traces that are there.\n" : ".\n";
+    text += paragraph(why_bounds(sums, reports), page);
+  }
+  if (has_clocks) text += "  Clocks of several hosts are taken to agree.\n";
+  return text;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,21 @@
+// sums_text() lists what processes held of each device together, and how exactly that is known.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reporter/view/text/device_sum.h"
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/ranks_text.h"
+
+namespace vramscope {
+
+// "rank 0 (4711), rank 3 (4712) and 5 more".
+[[nodiscard]] std::string names_text(const std::vector<const ReportOfProcess*>& some);
+
+// A heading and a line for each sum; `sums` refer to `reports` by index. "" of none.
+[[nodiscard]] std::string sums_text(const std::vector<DeviceSum>& sums,
+                                    const std::vector<ReportOfProcess>& reports, const Page& page);
+
+}  // namespace vramscope
