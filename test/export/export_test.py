@@ -331,6 +331,13 @@ class Database(Export):
         for view in ("owners", "temporary", "free_pieces"):
             database.execute(f"SELECT * FROM {view}").fetchall()
 
+    def test_a_trace_has_no_view_that_it_cannot_answer(self):
+        database = self.tables(self.trace)
+        views = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'view'")}
+        self.assertEqual({"peak", "leaks"}, views)
+        for view in views:
+            self.assertNotEqual([], database.execute(f"SELECT * FROM {view}").fetchall(), view)
+
     def test_marks_are_a_table(self):
         rows = self.tables(self.marked()).execute("SELECT * FROM marks").fetchall()
         self.assertEqual([(1500, "epoch 1")], rows)

@@ -70,6 +70,10 @@ CREATE VIEW free_pieces AS SELECT segment, blocks.address, size FROM blocks
   WHERE state = 'inactive' ORDER BY size DESC;
 )";
 
+// Events tell nothing of what these are made of, so that an empty answer would be a wrong one.
+constexpr const char* kNoViewsOfATrace =
+    "DROP VIEW owners; DROP VIEW temporary; DROP VIEW free_pieces";
+
 class Database {
  public:
   explicit Database(const std::string& path) {
@@ -289,7 +293,10 @@ std::string write_sqlite(const Exported& exported, Output& output) {
     for (const DeviceReport& device : report.devices) segments.add(device.segments);
     segments.add(report.host.segments);
     segments.add(report.host.registrations);
-    if (exported.names() != nullptr) problem = add_events(exported, database);
+    if (exported.names() != nullptr) {
+      problem = add_events(exported, database);
+      database.run(kNoViewsOfATrace);
+    }
   }
   database.run("COMMIT");
   if (database.problem().empty()) return problem;
