@@ -684,6 +684,10 @@ class Listings(ToolTest):
             self.assertTrue(self.call("check", "--against", before, kept).stdout.startswith(said), kept)
         more = self.call("check", "--against", fewer, before)
         self.assertIn("The baseline has 2 processes, this 4: sums differ for that alone.\n", more.stdout)
+        other = self.sample("other.json", executable="/app/serve", arguments=["serve"])
+        shown = self.call("check", "--against", self.sample(), other).stdout
+        self.assertIn("The baseline is of train, this of serve.\n", shown)
+        self.assertNotIn("The baseline is of", self.call("check", "--against", self.sample(), self.sample("b.json")).stdout)
         self.assertEqual(1, more.returncode)
 
     def test_figures_that_several_processes_share_are_of_none_of_them(self):

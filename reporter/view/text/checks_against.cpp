@@ -129,6 +129,24 @@ std::string other_processes(const Report& report, const Report& baseline) {
          ": sums differ for that alone.";
 }
 
+std::set<std::string> programs_of(const Report& report) {
+  std::set<std::string> programs;
+  for (const MergedProcess& process : merged_processes(report)) {
+    const std::string program = program_of(process.process);
+    if (!program.empty()) programs.insert(program);
+  }
+  return programs;
+}
+
+// "The baseline is of train.py, this of serve.py."; "" where a program is in both, or unknown.
+std::string other_program(const Report& report, const Report& baseline) {
+  const std::set<std::string> before = programs_of(baseline);
+  const std::set<std::string> now = programs_of(report);
+  const auto is_in_both = [&](const std::string& program) { return before.contains(program); };
+  if (before.empty() || now.empty() || std::any_of(now.begin(), now.end(), is_in_both)) return "";
+  return "The baseline is of " + *before.begin() + ", this of " + *now.begin() + ".";
+}
+
 }  // namespace
 
 Checked checks_against(const Report& report, const Report& baseline, const std::string& file,
@@ -158,7 +176,10 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
   if (report.processes.size() > 1 && !is_choice) {
     add_peaks_of_ranks(checked.checks, report, baseline, file, tolerance_percent, naming);
   }
-  checked.together = other_processes(report, baseline);
+  checked.together = other_program(report, baseline);
+  const std::string processes = other_processes(report, baseline);
+  if (!checked.together.empty() && !processes.empty()) checked.together += " ";
+  checked.together += processes;
   const std::uint64_t leaked = leaked_bytes(leaks_of(baseline, suppressions, name));
   const Leaks leaks = leaks_of(report, suppressions, name);
   Check check{.what = "never freed",
