@@ -21,6 +21,8 @@
 #include "interpose/loader/loader.h"
 #include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"
+#include "interpose/tools/nvtx_table.h"
+#include "reporter/record/stream_table.h"
 
 namespace vramscope {
 namespace {
@@ -66,6 +68,8 @@ State* active() noexcept {
 // The functions of the user's own injection library; null: it has none, or does not want that call.
 NvtxFunctionPointer other_core[NVTX_CBID_CORE_SIZE];
 NvtxFunctionPointer other_core2[NVTX_CBID_CORE2_SIZE];
+NvtxFunctionPointer other_driver[NVTX_CBID_CUDA_SIZE];
+NvtxFunctionPointer other_runtime[NVTX_CBID_CUDART_SIZE];
 
 template <class Function, class... Arguments>
 auto pass_on(NvtxFunctionPointer other, Arguments... arguments) {
@@ -75,6 +79,13 @@ auto pass_on(NvtxFunctionPointer other, Arguments... arguments) {
 }
 #define PASS_ON(module, name, ...) \
   pass_on<nvtx##name##_impl_fntype>(other_##module[CBID_##module(name)] __VA_OPT__(, ) __VA_ARGS__)
+// As in NVTX's headers for CUDA, which cannot stand before cudaTypedefs.h.
+using nvtxNameCuStreamA_impl_fntype = void (*)(const void* stream, const char* name);
+using nvtxNameCuStreamW_impl_fntype = void (*)(const void* stream, const wchar_t* name);
+using nvtxNameCudaStreamA_impl_fntype = nvtxNameCuStreamA_impl_fntype;
+using nvtxNameCudaStreamW_impl_fntype = nvtxNameCuStreamW_impl_fntype;
+#define CBID_driver(name) NVTX_CBID_CUDA_##name
+#define CBID_runtime(name) NVTX_CBID_CUDART_##name
 #define CBID_core(name) NVTX_CBID_CORE_##name
 #define CBID_core2(name) NVTX_CBID_CORE2_##name
 
@@ -253,47 +264,28 @@ Domain create_w(const wchar_t* text) {
   return named(&State::domains, PASS_ON(core2, DomainCreateW, text), text);
 }
 
-struct Replacement {
-  std::size_t id;
-  NvtxFunctionPointer function;
-};
-template <class Function>
-NvtxFunctionPointer plain(Function function) {
-  return reinterpret_cast<NvtxFunctionPointer>(function);
+// Runtime and driver have the same handles.
+template <class Text>
+bool name_stream(const void* stream, Text text) noexcept {
+  return ours([&](State&) {
+    Profiler* const profiler = Profiler::active();
+    if (profiler == nullptr || text == nullptr) return false;
+    profiler->recorder().streams().name(reinterpret_cast<std::uintptr_t>(stream), text_of(text));
+    return true;
+  });
 }
-
-// A table of NVTX as it was before the other library saw it.
-template <std::size_t N>
-struct Table {
-  NvtxFunctionTable slots = nullptr;
-  unsigned int size = 0;
-  NvtxFunctionPointer before[N] = {};
-
-  Table(const NvtxExportTableCallbacks& callbacks, NvtxCallbackModule module) {
-    if (callbacks.GetModuleFunctionTable(module, &slots, &size) == 0) slots = nullptr;
-    each([&](std::size_t id) { before[id] = *slots[id]; });
-  }
-  // The other library's functions, and ours in their place.
-  template <std::size_t M>
-  void replace(NvtxFunctionPointer (&other)[N], const Replacement (&list)[M]) {
-    each([&](std::size_t id) {
-      if (*slots[id] != before[id]) other[id] = *slots[id];
-    });
-    for (const Replacement& row : list) {
-      if (slots != nullptr && row.id < size && slots[row.id] != nullptr) {
-        *slots[row.id] = row.function;
-      }
-    }
-  }
-
- private:
-  template <class F>
-  void each(F f) {
-    for (std::size_t id = 1; slots != nullptr && id < size && id < N; ++id) {
-      if (slots[id] != nullptr) f(id);
-    }
-  }
-};
+void name_driver_stream_a(const void* stream, const char* name) {
+  PASS_ON(driver, NameCuStreamA, stream, name), name_stream(stream, name);
+}
+void name_driver_stream_w(const void* stream, const wchar_t* name) {
+  PASS_ON(driver, NameCuStreamW, stream, name), name_stream(stream, name);
+}
+void name_runtime_stream_a(const void* stream, const char* name) {
+  PASS_ON(runtime, NameCudaStreamA, stream, name), name_stream(stream, name);
+}
+void name_runtime_stream_w(const void* stream, const wchar_t* name) {
+  PASS_ON(runtime, NameCudaStreamW, stream, name), name_stream(stream, name);
+}
 
 // The library that NVTX would have loaded without us.
 bool start_other(NvtxGetExportTableFunc_t get_table) {
@@ -323,8 +315,10 @@ bool take_over(NvtxGetExportTableFunc_t get_table) {
   const auto* callbacks =
       static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr) return start_other(get_table);
-  Table<NVTX_CBID_CORE_SIZE> core(*callbacks, NVTX_CB_MODULE_CORE);
-  Table<NVTX_CBID_CORE2_SIZE> core2(*callbacks, NVTX_CB_MODULE_CORE2);
+  NvtxTable<NVTX_CBID_CORE_SIZE> core(*callbacks, NVTX_CB_MODULE_CORE);
+  NvtxTable<NVTX_CBID_CORE2_SIZE> core2(*callbacks, NVTX_CB_MODULE_CORE2);
+  NvtxTable<NVTX_CBID_CUDA_SIZE> driver(*callbacks, NVTX_CB_MODULE_CUDA);
+  NvtxTable<NVTX_CBID_CUDART_SIZE> runtime(*callbacks, NVTX_CB_MODULE_CUDART);
   const bool has_other = start_other(get_table);
   if (switched_off()) return has_other;
   make_state();
@@ -348,6 +342,11 @@ bool take_over(NvtxGetExportTableFunc_t get_table) {
                               {NVTX_CBID_CORE2_DomainRegisterStringW, plain(register_w)},
                               {NVTX_CBID_CORE2_DomainCreateA, plain(create_a)},
                               {NVTX_CBID_CORE2_DomainCreateW, plain(create_w)}});
+  driver.replace(other_driver, {{NVTX_CBID_CUDA_NameCuStreamA, plain(name_driver_stream_a)},
+                                {NVTX_CBID_CUDA_NameCuStreamW, plain(name_driver_stream_w)}});
+  runtime.replace(other_runtime,
+                  {{NVTX_CBID_CUDART_NameCudaStreamA, plain(name_runtime_stream_a)},
+                   {NVTX_CBID_CUDART_NameCudaStreamW, plain(name_runtime_stream_w)}});
   return true;
 }
 

@@ -56,6 +56,7 @@ struct ThreadFact {
 
 struct StreamFact {
   std::uint64_t handle = 0;  // as the program has it; two streams may have had the same in turn
+  std::string name = {};     // that the program gave it by NVTX, "" none
 };
 
 struct RangeFact {

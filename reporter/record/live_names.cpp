@@ -45,7 +45,7 @@ FactWriter::Chunks chunks_of(const NewNames& names, const ToldNames& told) {
   put_all(out, FactType::site, names.facts.sites, told.known.sites);
   put_all(out, FactType::owner, names.facts.owners, told.known.owners);
   put_changed(out, FactType::thread, names.threads);
-  put_all(out, FactType::stream, names.facts.streams, told.streams);
+  for (const auto& [number, stream] : names.streams) put_stream(out, number, stream);
   put_all(out, FactType::range, names.facts.ranges, told.ranges);
   put_all(out, FactType::tag, names.facts.tags, told.known.tags);
   put_groups(out, names.facts.tags, told.known.tags);
@@ -61,12 +61,10 @@ void advance(ToldNames& told, const NewNames& names) {
   told.known.tags += names.facts.tags.size();
   told.sources += names.facts.sources.size();
   told.codes += names.facts.codes.size();
-  told.streams += names.facts.streams.size();
   told.ranges += names.facts.ranges.size();
   told.marks += names.facts.marks.size();
   told.warnings += names.facts.warnings.size();
-  told.module_changes = names.module_changes;
-  told.thread_changes = names.thread_changes;
+  told.changes = names.changes;
 }
 
 }  // namespace

@@ -22,17 +22,22 @@ enum class LiveFact : std::uint8_t {
   mark,
 };
 
+// The last change of each, by its number among all.
+struct NameChanges {
+  std::uint64_t modules = 0;
+  std::uint64_t threads = 0;
+  std::uint64_t streams = 0;
+};
+
 // What of it has been told.
 struct ToldNames {
   KnownNames known;
   std::size_t sources = 0;
   std::size_t codes = 0;
-  std::size_t streams = 0;
   std::size_t ranges = 0;
   std::size_t marks = 0;
   std::size_t warnings = 0;
-  std::uint64_t module_changes = 0;
-  std::uint64_t thread_changes = 0;
+  NameChanges changes;
 };
 
 // What is to be told next.
@@ -40,8 +45,8 @@ struct NewNames {
   RecorderFacts facts;  // from the first on that was not told
   Numbered<ModuleFact> modules;
   Numbered<ThreadFact> threads;
-  std::uint64_t module_changes = 0;
-  std::uint64_t thread_changes = 0;
+  Numbered<StreamFact> streams;
+  NameChanges changes;
 };
 
 // Threads: any.

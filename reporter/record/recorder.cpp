@@ -99,16 +99,16 @@ Recorder::State::State(std::size_t function_count, std::size_t max_tags, LiveMem
 // known before a tag has them.
 NewNames Recorder::State::names_after(const ToldNames& told) const {
   NewNames names;
-  names.module_changes = told.module_changes;
-  names.thread_changes = told.thread_changes;
+  names.changes = told.changes;
   sites.copy_to(names.facts, told.known);
-  names.modules = modules.changed_since(names.module_changes);
+  names.modules = modules.changed_since(names.changes.modules);
   codes.copy_to(names.facts, told.sources, told.codes);
-  names.threads = threads.changed_since(names.thread_changes);
-  names.facts.streams = streams.facts(told.streams);
-  const RangeTable* const watched = ranges.load(std::memory_order_acquire);
-  if (watched != nullptr) names.facts.ranges = watched->facts(told.ranges);
-  if (watched != nullptr) names.facts.marks = watched->kept_marks(told.marks);
+  names.threads = threads.changed_since(names.changes.threads);
+  names.streams = streams.changed_since(names.changes.streams);
+  if (const RangeTable* const watched = ranges.load(std::memory_order_acquire)) {
+    names.facts.ranges = watched->facts(told.ranges);
+    names.facts.marks = watched->kept_marks(told.marks);
+  }
   const SystemLock guard(warnings_lock);
   names.facts.warnings = rows_from(warnings, told.warnings);
   return names;

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "allocator/ground/capability.h"
 #include "reporter/record/axes.h"
+#include "reporter/record/facts.h"
 
 namespace vramscope {
 
@@ -20,14 +22,23 @@ class StreamTable {
   StreamTable();  // may throw bad_alloc
   // 1 and up, or kOtherValue.
   [[nodiscard]] std::uint32_t number_of(std::uint64_t handle) noexcept;
+  // The name that the program gives it, whether it is numbered yet or not; may throw bad_alloc.
+  void name(std::uint64_t handle, const std::string& name);
   // The stream has ended: its handle means another one from now on.
   void forget(std::uint64_t handle) noexcept;
-  // By number, from the first on that is not known; may throw bad_alloc.
-  [[nodiscard]] std::vector<StreamFact> facts(std::size_t known = 0) const;
+  // By number; may throw bad_alloc.
+  [[nodiscard]] std::vector<StreamFact> facts() const;
+  // Those that came or got a name since `changes` was 0, or was set by the last call. May throw
+  // bad_alloc, and then `changes` is as before.
+  [[nodiscard]] Numbered<StreamFact> changed_since(std::uint64_t& changes) const;
 
  private:
   mutable SystemMutex lock_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::unordered_map<std::uint64_t, std::string> names_ VRAMSCOPE_GUARDED_BY(lock_);
+  // The last change of each, by its number among all.
+  std::vector<std::uint64_t> changed_ VRAMSCOPE_GUARDED_BY(lock_);
+  std::uint64_t changes_ VRAMSCOPE_GUARDED_BY(lock_);
   std::vector<StreamFact> streams_ VRAMSCOPE_GUARDED_BY(lock_);
 };
 

@@ -18,10 +18,11 @@ constexpr std::size_t kTenths = 10;
 
 std::string stream_text(const std::vector<StreamFact>& streams, std::uint32_t value) {
   constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD
-  const std::uint64_t handle = streams[value].handle;
-  if (handle == 0) return "default";
-  if (handle == kPerThread) return "default of the thread";
-  return "stream " + std::to_string(value);
+  const StreamFact& stream = streams[value];
+  const std::string number = stream.handle == 0            ? "default"
+                             : stream.handle == kPerThread ? "default of the thread"
+                                                           : "stream " + std::to_string(value);
+  return stream.name.empty() ? number : stream.name + " (" + number + ")";
 }
 
 // "epoch/forward"; of another domain than the default one "nccl:ncclAllReduce".

@@ -172,6 +172,23 @@ class Attribution(harness.Case):
             ranges.append({value: row["own_peak_bytes"] for value, row in rows(report, "range").items()})
         self.assertEqual(*ranges)
 
+    def test_streams_have_the_names_that_the_program_gave_them(self):
+        named = {"copy (stream 1)": 1, "Zähler (stream 2)": 6, "stream 3": 8, "main (default)": 16}
+        for mode in RECORDING:
+            report = self.report(["named_streams"], mode, NVTX_INJECTION64_PATH=str(harness.LIBRARY))
+            self.assertEqual(named, {value: row["live_bytes"] // MIB for value, row in rows(report, "stream", "stream_ordered").items()})
+        folder = harness.pathlib.Path(self.folder)
+        run = ["run", "--sim", "--quiet", "-o"]
+        program = harness.program("named_streams")
+        self.run_tool(*run, folder / "named.json", "--trace", folder / "named.trace", program)
+        self.run_tool(*run, folder / "killed.json", program, "killed")
+        for name in ("named.json", "named.trace", "killed.json"):
+            listing = json.loads(self.run_tool("owners", "--by", "stream", "--json", folder / name).stdout)
+            self.assertEqual(named, {row["value"]: row["live_bytes"] // MIB for row in listing if row["kind"] == "stream_ordered"})
+        for given, count in (("Zähler", 6), ("2", 6), ("stream 2", 6), ("main", 16), ("default", 16), ("3", 8)):
+            (kind,) = json.loads(self.run_tool("peak", "--stream", given, "--json", folder / "named.trace").stdout)
+            self.assertEqual(count * MIB, kind["peak_bytes"], given)
+
     def test_a_malloc_of_the_programs_own_may_allocate_while_a_range_is_named(self):
         for live in ("memory", "off"):
             outcome = self.run_program(

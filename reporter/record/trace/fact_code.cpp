@@ -60,7 +60,11 @@ void put(FactWriter& out, const ThreadFact& thread) {
   out.number(static_cast<std::uint64_t>(thread.id));
   out.text(thread.name);
 }
-void put(FactWriter& out, const StreamFact& stream) { out.number(stream.handle); }
+void put_stream(FactWriter& out, std::uint64_t number, const StreamFact& stream) {
+  out.begin(stream.name.empty() ? FactType::stream : FactType::named_stream, number);
+  out.number(stream.handle);
+  if (!stream.name.empty()) out.text(stream.name);
+}
 void put(FactWriter& out, const RangeFact& range) {
   out.number(range.parent);
   out.text(range.domain);
@@ -122,6 +126,11 @@ void get(TraceBytes& bytes, ThreadFact& thread) {
   thread.name = bytes.text();
 }
 void get(TraceBytes& bytes, StreamFact& stream) { stream.handle = bytes.number(); }
+struct NamedStream : StreamFact {};
+void get(TraceBytes& bytes, NamedStream& stream) {
+  stream.handle = bytes.number();
+  stream.name = bytes.text();
+}
 void get(TraceBytes& bytes, RangeFact& range) {
   range.parent = bytes.below(kAny32);
   range.domain = bytes.text();
@@ -136,11 +145,12 @@ void get(TraceBytes& bytes, TraceProcess& process) {
   process.clock_ns = bytes.number();
 }
 
-template <class Fact>
+// As: the form in which the fact is written.
+template <class Fact, class As = Fact>
 void get_into(TraceBytes& bytes, std::size_t most_missing, std::vector<Fact>& facts) {
   const std::uint32_t index =
       bytes.below(std::min<std::uint64_t>(kMostFacts, facts.size() + most_missing + 1));
-  Fact fact;
+  As fact;
   get(bytes, fact);
   if (bytes.bad()) return;
   if (index >= facts.size()) facts.resize(std::size_t{index} + 1);
@@ -186,6 +196,9 @@ bool get_fact(FactType type, TraceBytes& bytes, std::size_t most_missing, TraceN
       break;
     case FactType::stream:
       get_into(bytes, most_missing, names.facts.streams);
+      break;
+    case FactType::named_stream:
+      get_into<StreamFact, NamedStream>(bytes, most_missing, names.facts.streams);
       break;
     case FactType::range:
       get_into(bytes, most_missing, names.facts.ranges);

@@ -58,9 +58,11 @@ void put(FactWriter& out, const TagFact& tag);  // without its groups and sampli
 void put(FactWriter& out, const std::string& text);
 void put(FactWriter& out, const ModuleFact& module);
 void put(FactWriter& out, const ThreadFact& thread);
-void put(FactWriter& out, const StreamFact& stream);
 void put(FactWriter& out, const RangeFact& range);
 void put(FactWriter& out, const MarkFact& mark);
+
+// A stream with that number, begun as what it is: with a name or without. May throw bad_alloc.
+void put_stream(FactWriter& out, std::uint64_t number, const StreamFact& stream);
 
 // All of `facts`, of which the first has the number `first`. May throw bad_alloc.
 template <class Fact>

@@ -46,7 +46,7 @@ TraceFacts::Chunks TraceFacts::next(const RecorderFacts& names) {
   put_all(out, FactType::owner, names.owners, known_.owners);
   put_all(out, FactType::tag, names.tags, known_.tags);
   put_all(out, FactType::thread, names.threads, 0);
-  put_all(out, FactType::stream, names.streams, 0);
+  for (std::size_t i = 0; i < names.streams.size(); ++i) put_stream(out, i, names.streams[i]);
   put_all(out, FactType::range, names.ranges, 0);
   Chunks chunks = out.take();
   sources_ = std::max(sources_, names.sources.size());

@@ -43,6 +43,7 @@ enum class FactType : std::uint8_t {
   range,
   source,
   code,
+  named_stream,  // before 0.1.0's last days no stream had a name
 };
 
 // Before the bytes of each chunk, as it lies in the file: little endian, without gaps.

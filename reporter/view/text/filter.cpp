@@ -148,6 +148,15 @@ bool Filter::passes(Kind one, std::uint16_t of_device) const {
   return !device || (has_device(one) && of_device == *device);
 }
 
+// "copy", or "stream 3", of "copy (stream 3)".
+static bool stream_passes(std::string_view value, const std::string& stream) {
+  const std::size_t behind_name = value.rfind(" (");
+  if (behind_name == value.npos || !value.ends_with(')')) return false;
+  const std::string_view number = value.substr(behind_name + 2);
+  return value.substr(0, behind_name) == stream || number == stream + ")" ||
+         number == "stream " + stream + ")";
+}
+
 bool Filter::passes(Axis axis, std::string_view value) const {
   switch (axis) {
     case Axis::owner:
@@ -155,7 +164,8 @@ bool Filter::passes(Axis axis, std::string_view value) const {
     case Axis::thread:
       return thread.empty() || thread_passes(value, thread) || threads.contains(std::string(value));
     case Axis::stream:
-      return stream.empty() || value == stream || value == "stream " + stream;
+      return stream.empty() || value == stream || value == "stream " + stream ||
+             stream_passes(value, stream);
     case Axis::range:
       if (range == kNoValue && value.empty()) return true;  // as refusals have it
       return range.empty() || range_passes(value, range);
