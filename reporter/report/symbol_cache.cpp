@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kHead = "vramscope symbols 2\n";
+constexpr std::string_view kHead = "vramscope symbols 3\n";
 constexpr std::size_t kMostInFile = std::size_t{16} << 20;  // bytes
 constexpr mode_t kOthersMayWrite = S_IWGRP | S_IWOTH;
 

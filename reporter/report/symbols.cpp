@@ -98,8 +98,18 @@ bool is_of_c(Dwarf_Die* function) {
          language == DW_LANG_C11;
 }
 
-// "space::Class::", of functions that the linker does not know by a name of their own: templates
-// over types without linkage.
+std::string name_of(Dwarf_Die* function);
+
+// As the demangler calls it: "(anonymous namespace)", "{lambda}".
+std::string name_of_scope(Dwarf_Die* scope, bool is_called) {
+  const std::string name = text_or_empty(dwarf_diename(scope));
+  if (!name.empty()) return name;
+  if (dwarf_tag(scope) == DW_TAG_namespace) return "(anonymous namespace)";
+  return is_called ? "{lambda}" : "(anonymous)";
+}
+
+// "space::Class::" and "main::{lambda}::", of functions that the linker does not know by a name of
+// their own: lambdas, templates over types without linkage.
 std::string scope_text(Dwarf_Die* function) {
   if (is_of_c(function)) return {};
   Dwarf_Die declared = declaration_of(function);
@@ -112,9 +122,12 @@ std::string scope_text(Dwarf_Die* function) {
     const int tag = dwarf_tag(&scope);
     const bool is_class =
         tag == DW_TAG_class_type || tag == DW_TAG_structure_type || tag == DW_TAG_union_type;
+    if (tag == DW_TAG_subprogram && !text.empty()) {
+      return without_signature(name_of(&scope)) + "::" + text;
+    }
     if (!is_class && tag != DW_TAG_namespace) break;
-    const std::string name = text_or_empty(dwarf_diename(&scope));
-    text.insert(0, (name.empty() ? "(anonymous)" : name) + "::");
+    const bool is_called = text.empty() && text_or_empty(dwarf_diename(function)) == "operator()";
+    text.insert(0, name_of_scope(&scope, is_called) + "::");
   }
   return text;
 }

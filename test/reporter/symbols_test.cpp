@@ -80,6 +80,9 @@ TEST_F(Victim, KeepsTheClassOfTemplatesThatTheLinkerHasNoNameFor) {
   ASSERT_EQ(frame.state, SymbolState::resolved);
   const std::string& name = frame.functions.back().function;
   EXPECT_TRUE(name.starts_with("victim::Holder<char>::run<call_member")) << name;
+  const std::string& lambda = frame.functions.front().function;  // "(anonymous)::operator()" once
+  EXPECT_TRUE(lambda.starts_with("call_member::{lambda")) << lambda;
+  EXPECT_NE(lambda.find("}::operator()"), lambda.npos) << lambda;
 }
 
 TEST_F(Victim, HasANameWithoutDebugInformation) {
