@@ -158,6 +158,21 @@ template <class Row>
   return {rows.begin() + static_cast<std::ptrdiff_t>(std::min(known, rows.size())), rows.end()};
 }
 
+// Those that changed since `changes`, which becomes `last`: `changed` has the last change of each
+// row, by its number among all. May throw bad_alloc, and then `changes` is as before.
+template <class Row>
+[[nodiscard]] Numbered<Row> rows_changed_since(std::uint64_t& changes, std::uint64_t last,
+                                               const std::vector<Row>& rows,
+                                               const std::vector<std::uint64_t>& changed) {
+  Numbered<Row> result;
+  if (changes == last) return result;
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    if (changed[i] > changes) result.emplace_back(i, rows[i]);
+  }
+  changes = last;
+  return result;
+}
+
 // How much of what tags refer to somebody has already; it only grows.
 struct KnownNames {
   std::size_t frames = 0;

@@ -52,13 +52,7 @@ std::vector<StreamFact> StreamTable::facts() const {
 
 Numbered<StreamFact> StreamTable::changed_since(std::uint64_t& changes) const {
   const SystemLock guard(lock_);
-  Numbered<StreamFact> changed;
-  if (changes == changes_) return changed;
-  for (std::uint32_t i = 0; i < streams_.size(); ++i) {
-    if (changed_[i] > changes) changed.emplace_back(i, streams_[i]);
-  }
-  changes = changes_;
-  return changed;
+  return rows_changed_since(changes, changes_, streams_, changed_);
 }
 
 }  // namespace vramscope

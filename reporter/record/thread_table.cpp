@@ -70,13 +70,7 @@ void ThreadTable::note_name() {
 
 Numbered<ThreadFact> ThreadTable::changed_since(std::uint64_t& changes) const {
   const SystemLock guard(lock_);
-  Numbered<ThreadFact> changed;
-  if (changes == changes_) return changed;
-  for (std::uint32_t i = 0; i < threads_.size(); ++i) {
-    if (changed_[i] > changes) changed.emplace_back(i, threads_[i]);
-  }
-  changes = changes_;
-  return changed;
+  return rows_changed_since(changes, changes_, threads_, changed_);
 }
 
 std::vector<ThreadFact> ThreadTable::facts() const {

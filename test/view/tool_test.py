@@ -27,6 +27,18 @@ def variables(**more):
     return {"LC_ALL": "C", "VRAMSCOPE_LIBRARY": LIBRARY, **more}
 
 
+def give_four_kinds(report):
+    """What plain memory of the device held, three other kinds hold too."""
+    axes = [row for row in report["axes"] if row["kind"] == "device"]
+    (plain,) = [row for row in report["kinds"] if row["kind"] == "device"]
+    report["kinds"], report["axes"] = [plain], axes[:]
+    for kind in ("managed", "pinned", "stream_ordered"):
+        report["kinds"].append({**plain, "kind": kind})
+        report["axes"] += [{**row, "kind": kind} for row in axes]
+        for site in report["sites"][:12]:
+            site["parts"].append({**site["parts"][0], "kind": kind})
+
+
 class ToolTest(harness.Case):
     def setUp(self):
         super().setUp()
@@ -176,14 +188,7 @@ class Widths(ToolTest):
     def test_peaks_of_four_kinds_fit_the_terminal(self):
         path = self.many_sites()
         with self.edited(path) as report:
-            axes = [row for row in report["axes"] if row["kind"] == "device"]
-            (plain,) = [row for row in report["kinds"] if row["kind"] == "device"]
-            report["kinds"], report["axes"] = [plain], axes[:]
-            for kind in ("managed", "pinned", "stream_ordered"):
-                report["kinds"].append({**plain, "kind": kind})
-                report["axes"] += [{**row, "kind": kind} for row in axes]
-                for site in report["sites"][:12]:
-                    site["parts"].append({**site["parts"][0], "kind": kind})
+            give_four_kinds(report)
         self.assertGreater(len(self.call("peak", path, COLUMNS="80").stdout.splitlines()), 60)
         shown = self.on_terminal(80, "peak", path, rows=40)
         self.assertLessEqual(len(shown), 39, shown)
@@ -242,20 +247,10 @@ class Widths(ToolTest):
         path = self.many_sites()
         paths = []
         for rank in range(3):
-            with open(path, encoding="utf-8") as text:
-                report = json.load(text)
-            (plain,) = [row for row in report["kinds"] if row["kind"] == "device"]
-            axes = [row for row in report["axes"] if row["kind"] == "device"]
-            report["process"].update(rank=rank, pid=4711 + rank)
-            report["kinds"], report["axes"] = [plain], axes[:]
-            for kind in ("managed", "pinned", "stream_ordered"):
-                report["kinds"].append({**plain, "kind": kind})
-                report["axes"] += [{**row, "kind": kind} for row in axes]
-                for site in report["sites"][:12]:
-                    site["parts"].append({**site["parts"][0], "kind": kind})
-            paths.append(self.path(f"r{rank}.json"))
-            with open(paths[-1], "w", encoding="utf-8") as text:
-                json.dump(report, text)
+            paths.append(shutil.copy(path, self.path(f"r{rank}.json")))
+            with self.edited(paths[-1]) as report:
+                report["process"].update(rank=rank, pid=4711 + rank)
+                give_four_kinds(report)
         self.call("merge", "-o", "all.json", *paths)
         shown = self.on_terminal(80, "peak", "all.json", rows=40)
         self.assertLessEqual(len(shown), 39, shown)

@@ -213,13 +213,7 @@ std::vector<ModuleFact> ModuleTable::facts() const {
 
 Numbered<ModuleFact> ModuleTable::changed_since(std::uint64_t& changes) const {
   const SystemLock guard(lock_);
-  Numbered<ModuleFact> changed;
-  if (changes == changes_) return changed;
-  for (std::uint32_t i = 0; i < modules_.size(); ++i) {
-    if (changed_[i] > changes) changed.emplace_back(i, modules_[i]);
-  }
-  changes = changes_;
-  return changed;
+  return rows_changed_since(changes, changes_, modules_, changed_);
 }
 
 }  // namespace vramscope
