@@ -249,6 +249,9 @@ class Messages(Export):
             wanted = [self.sum_of_sites(cost) for cost in ("count", "total", "leaked", "peak")]
             self.assertEqual(wanted, [sums[0], sums[1], sums[3], sums[5]])
             self.assertIn('"peak_space"', text)
+            strings = re.findall(r'^string_table: "(.*)"$', text, re.M)
+            first = int(re.search(r"^mapping \{\n(?:.*\n)*?  filename: (\d+)$", text, re.M)[1])
+            self.assertEqual(self.report["process"]["executable"], strings[first], "readers take it for the program")
 
     def test_perfetto_counts_what_is_held(self):
         text = self.decoded("perfetto", "Trace", self.trace)

@@ -218,7 +218,8 @@ class Rows(ListingsTest):
         if words == "map":
             return [block for place in listing["places"] for segment in place["segments"] for block in segment["blocks"]]
         if words == "oom":
-            return [row for event in listing["events"] for row in event["shares"] + event["pins"]]
+            return [row for event in listing["events"] for row in [{k: v for k, v in event.items() if not isinstance(v, list) or k in ("sites", "frames")},
+                                                               *event["shares"], *event["pins"]]]
         if words == "timeline":
             return [{"highest_bytes": high, "last_bytes": last}
                     for curve in listing["series"] for high, last in zip(curve["highest_bytes"], curve["last_bytes"])]  # fmt: skip

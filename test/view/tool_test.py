@@ -496,6 +496,48 @@ class Listings(ToolTest):
         self.assertEqual("never freed", failed["what"])
         self.assertEqual([80 << 10], [row["amount"] for row in failed["sites"]])
 
+    def test_against_a_baseline_each_rank_is_to_leak_no_more_than_it_did(self):
+        """What moved from one rank to another left the sum as it was."""
+        for folder, leaking in (("before", 1), ("after", 0)):
+            os.mkdir(self.path(folder))
+            for rank in range(2):
+                with self.edited(self.sample(f"{folder}/{rank}.json", rank=rank, pid=4711 + rank)) as report:
+                    (site, part) = next((site, part) for site in report["sites"] for part in site["parts"] if part["live_bytes"])
+                    more = (1 << 20) * (rank == leaking)
+                    part["live_bytes"] += more
+                    site["live_bytes"] += more
+                    for kind in report["kinds"]:
+                        kind["current_bytes"] += more * (kind["kind"] == part["kind"])
+        self.assertEqual(0, self.call("check", "--against", "before", "before").returncode)
+        result = self.call("check", "--against", "before", "after", "--json")
+        self.assertEqual(1, result.returncode, result.stdout)
+        (failed,) = [one for one in json.loads(result.stdout)["checks"] if not one["passed"]]
+        self.assertEqual(("never freed", 0), (failed["what"], failed["rank"]))
+        self.assertNotEqual([], failed["sites"])
+
+    def test_against_a_baseline_it_is_said_who_died(self):
+        for folder in ("before", "after"):
+            os.mkdir(self.path(folder))
+            for rank in range(2):
+                self.sample(f"{folder}/{rank}.json", rank=rank, pid=4711 + rank)
+        with self.edited(self.path("after/1.json")) as report:
+            report["trigger"] = "recovered"
+            report["process"]["ended_by"] = "SIGKILL"
+        for limits in ([], ["--max-peak", "1GiB"]):
+            shown = self.call("check", "--against", "before", *limits, "after").stdout
+            self.assertEqual(1, shown.count("rank 1 (4712) was killed by SIGKILL"), shown)
+
+    def test_a_file_that_is_cut_off_is_never_left_aside(self):
+        os.mkdir(self.path("ranks"))
+        whole = self.sample("ranks/0.json", rank=0)
+        shutil.copy(whole, self.path("ranks/1.json"))
+        os.truncate(self.path("ranks/1.json"), os.path.getsize(whole) // 2)
+        for words in (["report"], ["peak"], ["leaks"], ["check", "--max-peak", "1GiB"], ["merge", "-o", "all.json"], ["diff", whole]):
+            result = self.call(*words, "ranks")
+            self.assertEqual(2, result.returncode, words)
+            self.assertIn("ranks/1.json: ends early at byte ", result.stderr)
+            self.assertNotIn("left aside", result.stderr)
+
     def test_of_one_process_nothing_is_together(self):
         self.sample("a.json", pid=1)
         with self.edited(self.sample("b.json", pid=1)) as report:

@@ -1,6 +1,7 @@
 // pprof's profile: for each stack what it allocated, holds and held at the peak, with kind of
 // memory and device as labels.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <map>
 
 #include "pprof.pb.h"
@@ -49,7 +50,15 @@ class Profile {
 
   // Modules are told apart by their name alone: addresses are those within one.
   void add_mappings() {
-    for (const ModuleFact& module : exported_.report().modules) {
+    const Report& report = exported_.report();
+    const std::string& program = report.processes.empty()
+                                     ? report.process.executable
+                                     : report.processes.front().process.executable;
+    // Readers take the first for the program.
+    std::vector<ModuleFact> modules = report.modules;
+    std::stable_partition(modules.begin(), modules.end(),
+                          [&](const ModuleFact& module) { return module.path == program; });
+    for (const ModuleFact& module : modules) {
       const std::string path = harmless(module.path);
       const auto [known, is_new] = mappings_.try_emplace(path, mappings_.size() + 1);
       if (!is_new) continue;

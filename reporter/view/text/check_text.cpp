@@ -136,7 +136,7 @@ std::size_t failed_in(const std::vector<Checked>& all) {
 // several "passed in each of 8 processes, at most: peak of GPU 0 183 MiB of 10.0 GiB in rank 3
 // (4711), ...", or "failed in 2 of 8 processes; the highest: ...", of what failed alone.
 std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
-  const std::size_t most = page.cuts ? 4 : 0;
+  const std::size_t most = page.cuts ? 6 : 0;
   const std::size_t processes = processes_in(all);
   const bool are_several =
       processes > 1 ||

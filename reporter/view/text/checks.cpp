@@ -240,10 +240,7 @@ void add_leaks(Checked& checked, const Report& report, std::uint64_t limit,
                 .limit = limit,
                 .process = checked_process(process.process)};
     check.died = who_died({process});
-    if (!check.passed()) {
-      check.sites =
-          sites_of(report, shares_of(leaks, process), name, [](const Share&) { return true; });
-    }
+    if (!check.passed()) check.sites = leaked_sites(report, leaks, process, name);
     checks.push_back(std::move(check));
   }
 }
@@ -329,6 +326,11 @@ void add_totals(std::vector<Check>& checks, const Report& report, const std::str
 
 }  // namespace
 
+std::vector<CheckedSite> leaked_sites(const Report& report, const Leaks& leaks,
+                                      const MergedProcess& process, const NameFrame& name) {
+  return sites_of(report, shares_of(leaks, process), name, [](const Share&) { return true; });
+}
+
 CheckedProcess checked_process(const ProcessFacts& process) {
   return {.pid = process.pid, .rank = process.rank, .words = named_process(process)};
 }
@@ -337,6 +339,20 @@ CheckedProcess all_processes(const Report& report) {
   if (report.processes.size() < 2) return checked_process(report.process);
   return {.words = "all " + count_text(static_cast<std::int64_t>(report.processes.size())) +
                    " processes together"};
+}
+
+void add_ends(Checked& checked, const Report& report, const std::string& file) {
+  for (const MergedProcess& process : merged_processes(report)) {
+    if (const std::string death = death_text(process); !death.empty()) {
+      checked.deaths.push_back({.process = checked_process(process.process),
+                                .file = file,
+                                .ended_by = process.process.ended_by,
+                                .words = named_process(process.process) + " " + death});
+    }
+    if (process.oom.count == 0) continue;
+    checked.out_of_memory.push_back(
+        {.process = checked_process(process.process), .file = file, .calls = process.oom.count});
+  }
 }
 
 Checked checks_of(const Report& report, const std::string& file, const CheckLimits& limits,
@@ -352,17 +368,7 @@ Checked checks_of(const Report& report, const std::string& file, const CheckLimi
   add_totals(checked.checks, report, file, limits, naming);
   const bool others_pass = all_passed({checked});
   if (limits.refusals) add_refusals(checked.checks, report, *limits.refusals);
-  for (const MergedProcess& process : merged_processes(report)) {
-    if (const std::string death = death_text(process); !death.empty()) {
-      checked.deaths.push_back({.process = checked_process(process.process),
-                                .file = file,
-                                .ended_by = process.process.ended_by,
-                                .words = named_process(process.process) + " " + death});
-    }
-    if (process.oom.count == 0) continue;
-    checked.out_of_memory.push_back(
-        {.process = checked_process(process.process), .file = file, .calls = process.oom.count});
-  }
+  add_ends(checked, report, file);
   if (peaks_pass) checked.next = (limits.leak ? "leaks " : "sites ") + shell_word(file);
   if (others_pass && limits.refusals) checked.next = "oom " + shell_word(file);
   return checked;

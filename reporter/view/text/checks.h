@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reporter/view/text/frames.h"
+#include "reporter/view/text/leaks.h"
 #include "reporter/view/text/ranks_text.h"
 #include "reporter/view/text/suppressions.h"
 
@@ -77,6 +78,14 @@ struct Checked {
   std::uint64_t suppressed = 0;  // bytes that were never freed, and do not count
   bool is_unread = false;        // nothing but `file` is known
 };
+
+// Says which processes died, or ran out of memory.
+void add_ends(Checked& checked, const Report& report, const std::string& file);
+
+// What of these leaks a process of the merged report holds, the largest first.
+[[nodiscard]] std::vector<CheckedSite> leaked_sites(const Report& report, const Leaks& leaks,
+                                                    const MergedProcess& process,
+                                                    const NameFrame& name);
 
 // Limits are for each process: of a report that was merged, its processes one by one, where it
 // tells of each; else all of them together, and `process` says so. Which places are responsible for

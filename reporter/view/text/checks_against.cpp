@@ -104,6 +104,43 @@ void add_peaks_of_ranks(std::vector<Check>& checks, const Report& report, const 
   }
 }
 
+struct ReportWithLeaks {
+  const Report& report;
+  const Leaks& leaks;
+};
+
+// By rank, index into the processes; empty where some have none, one is there twice, or the report
+// does not tell what each left.
+std::map<std::int64_t, std::size_t> left_by_rank(const ReportWithLeaks& of) {
+  std::map<std::int64_t, std::size_t> ranks;
+  for (std::size_t i = 0; i < of.leaks.left.size(); ++i) {
+    const std::int64_t rank = of.report.processes[i].process.rank;
+    if (rank < 0 || !ranks.emplace(rank, i).second) return {};
+  }
+  return ranks;
+}
+
+// What one rank left more may be what another left less.
+void add_leaks_of_ranks(std::vector<Check>& checks, const ReportWithLeaks& after,
+                        const ReportWithLeaks& before, std::uint64_t tolerance_percent,
+                        const NameFrame& name) {
+  const std::map<std::int64_t, std::size_t> known = left_by_rank(before);
+  for (const auto& [rank, index] : left_by_rank(after)) {
+    const auto found = known.find(rank);
+    if (found == known.end()) continue;
+    const std::uint64_t left = before.leaks.left[found->second];
+    const MergedProcess& process = after.report.processes[index];
+    Check check{.what = "never freed",
+                .value = after.leaks.left[index],
+                .limit = allowed(left, tolerance_percent),
+                .baseline = left,
+                .process = checked_process(process.process),
+                .died = who_died({process})};
+    if (!check.passed()) check.sites = leaked_sites(after.report, after.leaks, process, name);
+    checks.push_back(std::move(check));
+  }
+}
+
 // "The baseline has 8 processes, this 7 (rank 5 is missing): ..."; "" where there are as many.
 std::string other_processes(const Report& report, const Report& baseline) {
   const std::size_t before = std::max<std::size_t>(baseline.processes.size(), 1);
@@ -180,7 +217,8 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
   const std::string processes = other_processes(report, baseline);
   if (!checked.together.empty() && !processes.empty()) checked.together += " ";
   checked.together += processes;
-  const std::uint64_t leaked = leaked_bytes(leaks_of(baseline, suppressions, name));
+  const Leaks leaks_before = leaks_of(baseline, suppressions, name);
+  const std::uint64_t leaked = leaked_bytes(leaks_before);
   const Leaks leaks = leaks_of(report, suppressions, name);
   Check check{.what = "never freed",
               .value = leaked_bytes(leaks),
@@ -191,6 +229,10 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
   if (!check.passed()) check.sites = grown_leaks(report, baseline, leaks, name);
   checked.suppressed = suppressed_bytes(leaks);
   checked.checks.push_back(std::move(check));
+  if (!is_choice) {
+    add_leaks_of_ranks(checked.checks, {report, leaks}, {baseline, leaks_before}, tolerance_percent,
+                       name);
+  }
   return checked;
 }
 

@@ -64,20 +64,26 @@ Columns<Row> with_event(const char* list, const OomEvent& event, Columns<Row> co
   return columns;
 }
 
-// The titles of both tables: a row has nothing in those that are the other's.
-const char* const kTitles[] = {"list",        "event",      "time_ns",
-                               "device",      "kind",       "segments",
-                               "total_bytes", "free_bytes", "largest_free_bytes",
-                               "live_bytes",  "live_count", "site",
-                               "sites",       "called",     "frames",
-                               "line"};
+// The titles of all tables: a row has nothing in those that are another's.
+std::vector<std::string> titles_of_all(const Columns<OomEvent>& events) {
+  std::vector<std::string> titles{"list",        "event",      "time_ns",
+                                  "device",      "kind",       "segments",
+                                  "total_bytes", "free_bytes", "largest_free_bytes",
+                                  "live_bytes",  "live_count", "site",
+                                  "sites",       "called",     "frames",
+                                  "line"};
+  for (const std::string& name : names_of(events)) {
+    if (std::find(titles.begin(), titles.end(), name) == titles.end()) titles.push_back(name);
+  }
+  return titles;
+}
 
 template <class Row>
-void add_aligned(CsvText& csv, const std::vector<Row>& rows, const Columns<Row>& columns,
-                 std::size_t most) {
+void add_aligned(CsvText& csv, const std::vector<std::string>& titles, const std::vector<Row>& rows,
+                 const Columns<Row>& columns, std::size_t most) {
   for (std::size_t i = 0; i < rows_shown(rows.size(), most); ++i) {
     csv.begin();
-    for (const std::string title : kTitles) {
+    for (const std::string& title : titles) {
       const auto found = std::find_if(columns.begin(), columns.end(),
                                       [&](const auto& column) { return column.name == title; });
       csv.cell(found == columns.end() ? CellValue() : found->cell(rows[i]));
@@ -142,16 +148,19 @@ std::string oom_json(const Report& report, const NameFrame& name, const RowChoic
 
 void add_oom_csv(CsvText& csv, const Report& report, const NameFrame& name,
                  const RowChoice& choice) {
-  csv.titles({std::begin(kTitles), std::end(kTitles)});
+  const Columns<OomEvent> events = event_columns(report, name);
+  const std::vector<std::string> titles = titles_of_all(events);
+  csv.titles(titles);
   for (const OomEvent& event : report.oom.events) {
+    add_aligned(csv, titles, std::vector{event}, with_event("event", event, events), 0);
     std::vector<OomShare> shares = event.shares;
     const auto of_shares = with_event("shares", event, oom_share_columns(report, name));
     arrange(shares, of_shares, choice);
-    add_aligned(csv, shares, of_shares, choice.most);
+    add_aligned(csv, titles, shares, of_shares, choice.most);
     std::vector<OomPin> pins = event.pins;
     const auto of_pins = with_event("pins", event, oom_pin_columns(report, name));
     arrange(pins, of_pins, choice);
-    add_aligned(csv, pins, of_pins, choice.most);
+    add_aligned(csv, titles, pins, of_pins, choice.most);
   }
 }
 

@@ -19,6 +19,8 @@ struct RefusedTimes {
   const OomEvent* first = nullptr;
   const OomEvent* last = nullptr;
   std::uint64_t count = 0;
+  std::uint64_t watched = 0;  // of these
+  std::uint64_t served = 0;   // as much, later
   std::uint64_t least_bytes = 0;
   std::uint64_t most_bytes = 0;
 };
@@ -37,10 +39,20 @@ std::vector<RefusedTimes> refused_between(const std::vector<OomEvent>& events) {
     }
     row->last = &event;
     ++row->count;
+    row->watched += event.is_watched ? 1 : 0;
+    row->served += event.served_ns >= 0 ? 1 : 0;
     row->least_bytes = std::min(row->least_bytes, event.bytes);
     row->most_bytes = std::max(row->most_bytes, event.bytes);
   }
   return rows;
+}
+
+// "later" or "never" of as much memory, "2 of 5" of several; "-" where nobody looked out for it.
+std::string served_text(const Report& report, const RefusedTimes& row) {
+  if (row.watched != row.count || (row.served == 0 && !is_final(report))) return "-";
+  if (row.served == row.count) return "later";
+  return row.served == 0 ? "never"
+                         : std::to_string(row.served) + " of " + std::to_string(row.count);
 }
 
 }  // namespace
@@ -56,6 +68,7 @@ std::string refused_too(const Report& report, const NameFrame& name, const Page&
                     {{"ASKED", right},
                      {"COUNT", right, 2},
                      {"AFTER", right, 3},
+                     {"SERVED", left, 4},
                      {"MEMORY", left, 1},
                      {"REFUSED TOO", left}});
   const auto from_to = [](const std::string& from, const std::string& to) {
@@ -67,7 +80,7 @@ std::string refused_too(const Report& report, const NameFrame& name, const Page&
     table.add({row.least_bytes == 0 ? most : from_to(amount_text(row.least_bytes), most),
                count_text(static_cast<std::int64_t>(row.count)),
                from_to(duration_text(row.first->time_ns), duration_text(row.last->time_ns)),
-               memory_name(row.first->kind, row.first->device)},
+               served_text(report, row), memory_name(row.first->kind, row.first->device)},
               row.first->site);
   }
   std::string text = table.empty() ? "" : "\n" + table.text(page);
@@ -92,8 +105,11 @@ bool was_served_elsewhere(const Report& report, std::size_t index) {
 std::string never_served(const Report& report, const NameFrame& name, const Page& page,
                          std::size_t most) {
   using enum Table::Align;
-  SiteListing table(report, name,
-                    {{"ASKED EACH", right}, {"COUNT", right, 1}, {"NEVER SERVED", left}});
+  SiteListing table(
+      report, name,
+      {{"ASKED EACH", right},
+       {"COUNT", right, 1},
+       {is_final(report) ? "NEVER SERVED ANYTHING" : "SERVED NOTHING UNTIL THEN", left}});
   std::size_t rows = 0;
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     const Site& site = report.sites[i];

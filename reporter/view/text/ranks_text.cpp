@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -86,8 +87,8 @@ struct Outlier {
 };
 
 // More than a tenth from the median is, from 1 MiB or 10 allocations on. Of the peak all above it,
-// the highest first, then all below it, the least first; of other figures the highest and the
-// least.
+// the highest first, then all below it, the least first; likewise of what is held at the end; of
+// other figures the highest and the least.
 std::vector<Outlier> outliers(const Reports& reports, const Figure& figure, const Spread& spread) {
   const std::uint64_t least_difference = figure.is_bytes ? std::uint64_t{1} << 20 : 10;
   const auto differs = [&](std::uint64_t low, std::uint64_t high) {
@@ -97,7 +98,8 @@ std::vector<Outlier> outliers(const Reports& reports, const Figure& figure, cons
   const auto beyond = [&](bool is_above) {
     std::vector<Outlier> side;
     for (std::size_t i = 0; i < reports.size(); ++i) {
-      if (figure.of != highest_of && i != (is_above ? spread.most_in : spread.least_in)) continue;
+      const bool lists_all = figure.of == highest_of || figure.of == held_by;
+      if (!lists_all && i != (is_above ? spread.most_in : spread.least_in)) continue;
       const std::uint64_t number = figure.of(reports[i]);
       const bool is_beyond =
           is_above ? differs(spread.median, number) : differs(number, spread.median);
@@ -195,9 +197,9 @@ std::string outlier_text(const Reports& reports, const Figure& figure, const Spr
                    page);
 }
 
-// Of one figure. Processes with a line already, `told`, have the table alone; each is told once.
+// Of one figure. Processes with a line already, `told`, have the table alone.
 std::string difference_text(const Reports& reports, const Figure& figure, const Spread& spread,
-                            std::set<std::size_t>& told, const RunsNaming& naming,
+                            std::map<std::size_t, const Figure*>& told, const RunsNaming& naming,
                             const Page& page) {
   // Of the peak. Rows of the table are worth more than those that come after the highest.
   const std::size_t most_told = page.is_brief ? 2 : 4;
@@ -206,7 +208,10 @@ std::string difference_text(const Reports& reports, const Figure& figure, const 
   std::string text;
   for (std::size_t i = 0; i < shown; ++i) {
     const Outlier& one = found[i];
-    if (!told.insert(one.which).second) continue;
+    const auto [known, is_new] = told.emplace(one.which, &figure);
+    // What is left is a story of its own, unless the peak has told it.
+    const bool is_left = figure.of == held_by && known->second->of == reserved_by;
+    if (!is_new && !is_left) continue;
     text += outlier_text(reports, figure, spread, one, page);
     if (figure.of != highest_of) continue;
     std::vector<Difference> rows = sites_behind(reports, spread, one, naming);
@@ -320,7 +325,7 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
                {"MIN IN", left, 1},
                {"MAX IN", left}});
   std::string differences;
-  std::set<std::size_t> told;
+  std::map<std::size_t, const Figure*> told;
   for (const Figure& figure : kFigures) {
     const Spread spread = spread_of(reports, figure);
     if (figures == Figures::left_out && figure.of != highest_of) continue;

@@ -121,6 +121,7 @@ bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
   };
   const RunsNaming naming{.read_again = read_again, .name = names_from_symbols()};
   Checked checked = checks_against(*report, *baseline, file, tolerance.value, suppressions, naming);
+  if (all.empty()) add_ends(checked, *report, file);  // else those before it have said so
   checked.next = "diff " + shell_word(given.baseline) + " " + shell_word(file);
   all.push_back(std::move(checked));
   return true;

@@ -66,8 +66,22 @@ Sequences merged_processes(const std::string& path) {
 
 constexpr std::size_t kWhoseBytes = std::size_t{1} << 16;  // of a report: they say whose it is
 
+std::string behind_last_brace(const std::string& path) {
+  const std::string end = end_of(path, "}");
+  return end.empty() ? "none" : end.substr(1);
+}
+
+// Whether the object is closed at the end of the file, of which `beginning` may be all.
+bool is_whole(const std::string& path, std::string_view beginning) {
+  const std::string end = beginning.size() < kWhoseBytes
+                              ? std::string(beginning.substr(beginning.rfind('}') + 1))
+                              : behind_last_brace(path);
+  return beginning.find('}') != beginning.npos && end.find_first_not_of(" \r\n\t") == end.npos;
+}
+
 Input input_of(const std::string& path) {
   const std::string text = beginning_of(path, kWhoseBytes);
+  if (!is_whole(path, text)) return {.path = path};  // whoever opens it says so
   Input input{.path = path, .is_merged = text.find("\n\"trigger\":\"merged\"") != text.npos};
   if (input.is_merged) {
     input.processes = merged_processes(path);
