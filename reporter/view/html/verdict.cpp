@@ -90,7 +90,8 @@ std::string leak_sentence(const PageOf& of, const NameFrame& name) {
   std::string freed = never_freed_text(report);  // "Never freed": goes on amid the sentence
   freed.front() = freed.front() == 'N' ? 'n' : freed.front();
   if (of.timeline.is_of_trace) freed = "not freed by the end of the trace";
-  if (count == 0) return "Nothing was " + freed + ".";
+  if (count == 0 && freed == "never freed") return "Everything was freed.";
+  if (count == 0) return "Everything was freed by then.";
   std::string text = amount_text(bytes) + " in " + counted(count, "allocation") +
                      (count == 1 ? " was " : " were ") + freed;
   if (growing != 0) text += "; " + amount_text(growing) + " of it look like a leak that grows";

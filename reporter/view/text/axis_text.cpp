@@ -11,6 +11,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/filter.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/thread_names.h"
@@ -55,7 +56,7 @@ std::vector<AxisEntry> entries_of(const Report& report, Axis axis, const ThreadN
            std::tie(b.totals.peak_bytes, b.own_peak_bytes);
   });
   if (choice.sort.empty()) group_by_value(entries);
-  arrange(entries, axis_columns(&threads), choice);
+  arrange(entries, axis_columns(&threads, report.trigger == kTraced), choice);
   return entries;
 }
 
@@ -65,6 +66,11 @@ std::string axis_title(Axis axis) {
     letter = letter >= 'a' ? static_cast<char>(letter - 'a' + 'A') : letter;
   }
   return title;
+}
+
+// Reports do not follow what had no value, and have what it held at the peak of all, or holds now.
+bool knows_own_peak(const AxisEntry& entry, bool is_traced) {
+  return is_traced || entry.value != kNoValue;
 }
 
 std::string own_peak_title(const Report& report) {
@@ -100,7 +106,8 @@ std::string axis_rows(const Report& report, Axis axis, const std::vector<AxisEnt
   };
   const std::size_t shown = rows_shown(entries.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
-    add(entries[i].totals, bytes_text(entries[i].own_peak_bytes), entries[i],
+    const bool is_known = knows_own_peak(entries[i], report.trigger == kTraced);
+    add(entries[i].totals, is_known ? bytes_text(entries[i].own_peak_bytes) : "-", entries[i],
         value_text(entries[i], threads, page));
   }
   std::string rest;
@@ -131,7 +138,7 @@ std::optional<Axis> axis_named(std::string_view name) {
   return static_cast<Axis>(found - kAxisNames.begin());
 }
 
-Columns<AxisEntry> axis_columns(const ThreadNames* threads) {
+Columns<AxisEntry> axis_columns(const ThreadNames* threads, bool is_traced) {
   using Row = AxisEntry;
   const auto axis = [](const Row& row) {
     return std::string(kAxisNames[static_cast<std::size_t>(row.axis)]);
@@ -146,7 +153,10 @@ Columns<AxisEntry> axis_columns(const ThreadNames* threads) {
           {"device", [](const Row& row) { return number(row.device); }},
           {"kind", [](const Row& row) { return kind_cell(row.kind); }},
           {"peak_bytes", [](const Row& row) { return row.totals.peak_bytes; }},
-          {"own_peak_bytes", [](const Row& row) { return row.own_peak_bytes; }},
+          {"own_peak_bytes",
+           [is_traced](const Row& row) {
+             return knows_own_peak(row, is_traced) ? number(row.own_peak_bytes) : CellValue();
+           }},
           {"live_bytes", [](const Row& row) { return row.totals.live_bytes; }},
           {"total_bytes", [](const Row& row) { return row.totals.total_bytes; }},
           {"total_count", [](const Row& row) { return row.totals.total_count; }},
@@ -180,15 +190,16 @@ std::string axis_json(const Report& report, Axis axis, const NameFrame& name,
                       const RowChoice& choice) {
   const ThreadNames threads(report, name);
   JsonText json;
-  add_objects(json.array(), entries_of(report, axis, threads, choice), axis_columns(&threads),
-              choice.most);
+  add_objects(json.array(), entries_of(report, axis, threads, choice),
+              axis_columns(&threads, report.trigger == kTraced), choice.most);
   return json.end().text();
 }
 
 void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const NameFrame& name,
                   const RowChoice& choice) {
   const ThreadNames threads(report, name);
-  add_rows(csv, entries_of(report, axis, threads, choice), axis_columns(&threads), choice.most);
+  add_rows(csv, entries_of(report, axis, threads, choice),
+           axis_columns(&threads, report.trigger == kTraced), choice.most);
 }
 
 }  // namespace vramscope

@@ -20,8 +20,10 @@ class ThreadNames;
 // "owner", "thread", "stream", "range", "function", "size".
 [[nodiscard]] std::optional<Axis> axis_named(std::string_view name);
 
-// threads: where those began; null: that is not told.
-[[nodiscard]] Columns<AxisEntry> axis_columns(const ThreadNames* threads = nullptr);
+// threads: where those began; null: that is not told. is_traced: rows are of a trace, which follows
+// what has no value, too.
+[[nodiscard]] Columns<AxisEntry> axis_columns(const ThreadNames* threads = nullptr,
+                                              bool is_traced = false);
 
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string axis_text(const Report& report, Axis axis, const NameFrame& name,

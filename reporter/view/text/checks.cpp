@@ -280,9 +280,9 @@ void name_sites(Check& check, const Report& report, const NameFrame& name) {
   std::stable_sort(shares.begin(), shares.end(), [&](const Share& a, const Share& b) {
     return check.is_count ? a.count > b.count : a.bytes > b.bytes;
   });
+  const auto amount = check.is_count ? &Share::count : &Share::bytes;
   check.sites = sites_of(
-      report, shares, name, [](const Share&) { return true; },
-      check.is_count ? &Share::count : &Share::bytes);
+      report, shares, name, [&](const Share& share) { return share.*amount != 0; }, amount);
 }
 
 // Of each process; of all together where a merged report does not tell what each allocated.

@@ -311,6 +311,15 @@ Columns<ReportOfProcess> process_columns() {
   add_figures(columns);
   columns.push_back({"peak_lower_bytes", [](const Row& row) { return peak_bounds(row).lower; }});
   columns.push_back({"refused", [](const Row& row) { return row.process.oom.count; }});
+  columns.push_back({"devices", [](const Row& row) {
+                       std::set<std::uint64_t> devices;
+                       for (const KindFacts& kind : row.process.kinds) {
+                         const bool is_used =
+                             takes_device_memory(kind.kind) && kind.peak_bytes != 0;
+                         if (is_used) devices.insert(kind.device);
+                       }
+                       return CellNumbers(devices.begin(), devices.end());
+                     }});
   return columns;
 }
 

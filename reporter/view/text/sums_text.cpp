@@ -47,26 +47,27 @@ std::string why_bounds(const std::vector<DeviceSum>& sums,
 }
 
 // "4 processes, "; where others are on other devices "2 processes: rank 0 (4711), rank 1 (4712); ".
-std::string whose_text(const DeviceSum& sum, const std::vector<ReportOfProcess>& reports) {
+std::string whose_text(const DeviceSum& sum, const std::vector<ReportOfProcess>& reports,
+                       const Page& page) {
   std::vector<const ReportOfProcess*> all;
   for (const std::size_t which : sum.processes) all.push_back(&reports[which]);
   const bool is_part = all.size() < reports.size();
   if (is_part && all.size() == 1) return names_text(all) + ", ";
   const std::string count = count_text(static_cast<std::int64_t>(all.size())) +
                             (all.size() == 1 ? " process" : " processes");
-  return is_part ? count + ": " + names_text(all) + "; " : count + ", ";
+  return is_part ? count + ": " + names_text(all, page.cuts ? kNamed : all.size()) + "; "
+                 : count + ", ";
 }
 
 }  // namespace
 
-std::string names_text(const std::vector<const ReportOfProcess*>& some) {
-  constexpr std::size_t kNamed = 3;
+std::string names_text(const std::vector<const ReportOfProcess*>& some, std::size_t most) {
   std::string names;
-  for (std::size_t i = 0; i < std::min(kNamed, some.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(most, some.size()); ++i) {
     names += (i == 0 ? "" : ", ") + named_process(some[i]->process.process);
   }
-  return some.size() <= kNamed ? names
-                               : names + " and " + std::to_string(some.size() - kNamed) + " more";
+  return some.size() <= most ? names
+                             : names + " and " + std::to_string(some.size() - most) + " more";
 }
 
 std::string sums_text(const std::vector<DeviceSum>& sums,
@@ -83,8 +84,8 @@ std::string sums_text(const std::vector<DeviceSum>& sums,
     };
     if (std::any_of(sum.processes.begin(), sum.processes.end(), has_several)) name += ", all kinds";
     if (hosts.size() > 1 && !sum.host.empty()) name = sum.host + " " + name;
-    text +=
-        paragraph(printable(name + "  " + whose_text(sum, reports) + sum_text(sum), page), page);
+    text += paragraph(printable(name + "  " + whose_text(sum, reports, page) + sum_text(sum), page),
+                      page);
     has_bounds = has_bounds || sum.lower != sum.upper;
     has_traces = has_traces || sum.is_partly_traced;
     has_clocks = has_clocks || sum.host.empty();
@@ -92,8 +93,9 @@ std::string sums_text(const std::vector<DeviceSum>& sums,
   if (text.empty()) return text;
   text = coloured("Together on each device, requested bytes", Colour::bold, page) + "\n" + text;
   if (has_bounds) {
-    text += "  Bounds, from the buckets of the timelines";
-    text += has_traces ? " and the traces that are there.\n" : ".\n";
+    text += paragraph(std::string("Bounds, from the buckets of the timelines") +
+                          (has_traces ? " and the traces that are there." : "."),
+                      page);
     text += paragraph(why_bounds(sums, reports), page);
   }
   if (has_clocks) text += "  Clocks of several hosts are taken to agree.\n";

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,10 @@
 
 namespace vramscope {
 
-// "rank 0 (4711), rank 3 (4712) and 5 more".
-[[nodiscard]] std::string names_text(const std::vector<const ReportOfProcess*>& some);
+// "rank 0 (4711), rank 3 (4712) and 5 more": `most` of them by name.
+inline constexpr std::size_t kNamed = 3;
+[[nodiscard]] std::string names_text(const std::vector<const ReportOfProcess*>& some,
+                                     std::size_t most = kNamed);
 
 // A heading and a line for each sum; `sums` refer to `reports` by index. "" of none.
 [[nodiscard]] std::string sums_text(const std::vector<DeviceSum>& sums,

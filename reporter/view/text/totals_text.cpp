@@ -55,8 +55,11 @@ std::string time_of(const Report& report, std::uint64_t ns) {
   const ProcessFacts& process = report.process;
   std::string text = duration_text(ns) + " in them";
   if (report.processes.size() > 1) return text;  // many clocks are no share of one
-  if (process.start_time_ns == 0 || process.report_time_ns <= process.start_time_ns) return text;
-  const std::uint64_t run_ns = process.report_time_ns - process.start_time_ns;
+  std::uint64_t run_ns = report.timeline.duration_ns;
+  if (run_ns == 0) {  // of before
+    run_ns = process.report_time_ns - std::min(process.report_time_ns, process.start_time_ns);
+  }
+  if (run_ns == 0 || process.start_time_ns == 0) return text;
   return text + ", " + percent_text(ns, run_ns) + " of the run's " + duration_text(run_ns);
 }
 
