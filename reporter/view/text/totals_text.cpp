@@ -56,7 +56,7 @@ std::string time_of(const Report& report, std::uint64_t ns) {
   std::string text = duration_text(ns) + " in them";
   if (report.processes.size() > 1) return text;  // many clocks are no share of one
   std::uint64_t run_ns = report.timeline.duration_ns;
-  if (run_ns == 0) {  // of before
+  if (run_ns < ns) {  // of before, or time 0 was the first allocation's end
     run_ns = process.report_time_ns - std::min(process.report_time_ns, process.start_time_ns);
   }
   if (run_ns == 0 || process.start_time_ns == 0) return text;
