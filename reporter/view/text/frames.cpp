@@ -317,8 +317,15 @@ std::string without_locals(std::string name) {
 }
 
 std::string cut_name(const std::string& function, std::size_t width) {
-  const bool is_long = columns(function) > width && function.find('<') != std::string::npos;
-  return shortened(is_long ? shorten(function, width) : function, width);
+  constexpr std::string_view kCut = "<...>";
+  if (columns(function) <= width || function.find('<') == std::string::npos) {
+    return shortened(function, width);
+  }
+  std::string name = shorten(function, width);
+  for (std::size_t at; columns(name) > width && (at = name.rfind(kCut)) != std::string::npos;) {
+    name.erase(at, kCut.size());  // half of it would read as something else
+  }
+  return shortened(name, width);
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ CsvText::Leading leading_cells(const Report& report, const std::string& path) {
 void ReportsSummary::add(const Report& report) {
   const ProcessFacts& process = report.process;
   ++reports_;
+  if (report.trigger == kTraced) ++traces_;
   processes_.insert(identity_of(process));
   for (const KindFacts& kind : report.kinds) {
     if (!holds_memory(kind.kind) || kind.peak_bytes == 0) continue;
@@ -57,7 +58,9 @@ std::string ReportsSummary::text(const std::string& typed, const Page& page) con
   const auto of_each = [&](std::size_t count) {
     return reports_ == processes_.size() ? processes(count) : counted(count, "report");
   };
-  std::string text = coloured(counted(reports_, "report") + " of " + processes(processes_.size()),
+  const bool are_traces = traces_ == reports_;
+  std::string text = coloured(counted(reports_, are_traces ? "trace" : "report") + " of " +
+                                  processes(processes_.size()),
                               Colour::bold, page) +
                      "\n";
   std::size_t shown = 0;
@@ -72,6 +75,7 @@ std::string ReportsSummary::text(const std::string& typed, const Page& page) con
   if (peaks_.size() > kPlaces) {
     text += "  and " + counted(peaks_.size() - kPlaces, "more kind") + " of memory\n";
   }
+  if (are_traces) return text + "\n";  // only reports are shown side by side, or as one
   const std::string words = typed == "FILE..." ? typed : shell_path(typed, page);
   text += "  side by side: vramscope report " + words + "\n";
   return text + "  as one:       vramscope merge -o all.json " + words + "\n\n";

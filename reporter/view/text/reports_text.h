@@ -44,6 +44,7 @@ class ReportsSummary {
     std::string whose = {};  // that
   };
   std::size_t reports_ = 0;
+  std::size_t traces_ = 0;  // of these
   std::set<ProcessIdentity> processes_;
   std::map<std::pair<Kind, std::uint16_t>, Peaks> peaks_;
 };
