@@ -504,6 +504,11 @@ class Page(unittest.TestCase):
         self.assertRegex(seen["text"], r"peak\s.*rank 2 \(102\)", "as the text names who has the most")
         (one,) = Page.pages.data("ranks")["runs"]["differences"]
         self.assertEqual(102, one["pid"])
+        merged, page = Page.pages.path("merged.json"), Page.pages.path("merged.html")
+        Page.pages.tool("merge", "-o", merged, Page.pages.path("ranks"))
+        Page.pages.tool("html", "-o", page, merged)
+        with open(page, encoding="utf-8") as file:
+            self.assertEqual([one], data_in(file.read())["runs"]["differences"], "of one merged report, too")
 
     def said_by(self, script, name, asked):
         """What an expression says that uses one of the page's functions."""
