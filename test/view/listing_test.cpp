@@ -85,6 +85,29 @@ TEST(Stats, SummariesOfSeveralDevicesStandTogetherAboveTheKeys) {
   EXPECT_NE(text.find("\nGPU 1  ", second + 1), text.npos) << "its keys have a title of their own";
 }
 
+// It was 0 B where 50 MiB were held outside of all ranges, and freed before the peak.
+TEST(Axes, OwnPeaksOfNoneAreToldWhereTheyAreKnown) {
+  Report report = sample_report();
+  AxisEntry entry;
+  entry.axis = Axis::range;
+  entry.value = "none";
+  entry.totals.total_bytes = 50 << 20;
+  const auto told = [&] {
+    report.axes = {entry};
+    return nlohmann::json::parse(axis_json(report, Axis::range, {}, {}))[0]["own_peak_bytes"];
+  };
+  EXPECT_TRUE(told().is_null());
+  EXPECT_NE(axis_text(report, Axis::range, {}, Page{}, {}).find("     0 B         -"),
+            std::string::npos)
+      << axis_text(report, Axis::range, {}, Page{}, {});
+
+  entry.totals.live_bytes = entry.own_peak_bytes = entry.totals.total_bytes;  // nothing was freed
+  EXPECT_EQ(told(), 50 << 20);
+  entry.totals.live_bytes = 0;
+  entry.totals.peak_bytes = report.kinds[0].peak_bytes;  // all that was held at the peak
+  EXPECT_EQ(told(), 50 << 20);
+}
+
 TEST(Stats, OfADeviceThatIsNotThereAreNothing) {
   EXPECT_FALSE(stats_text(sample_report(), {.device = 2}, Page{}));
   EXPECT_FALSE(stats_json(sample_report(), {.device = 2}));

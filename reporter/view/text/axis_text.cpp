@@ -56,7 +56,7 @@ std::vector<AxisEntry> entries_of(const Report& report, Axis axis, const ThreadN
            std::tie(b.totals.peak_bytes, b.own_peak_bytes);
   });
   if (choice.sort.empty()) group_by_value(entries);
-  arrange(entries, axis_columns(&threads, report.trigger == kTraced), choice);
+  arrange(entries, axis_columns(report, &threads), choice);
   return entries;
 }
 
@@ -68,9 +68,15 @@ std::string axis_title(Axis axis) {
   return title;
 }
 
-// Reports do not follow what had no value, and have what it held at the peak of all, or holds now.
-bool knows_own_peak(const AxisEntry& entry, bool is_traced) {
-  return is_traced || entry.value != kNoValue;
+// Reports do not follow what had no value, and have what it held at the peak of all, or holds now:
+// that is its own peak where it was all that was held then, and where nothing was freed.
+bool knows_own_peak(const Report& report, const AxisEntry& entry) {
+  if (report.trigger == kTraced || entry.value != kNoValue) return true;
+  if (entry.totals.live_bytes == entry.totals.total_bytes) return true;
+  return std::any_of(report.kinds.begin(), report.kinds.end(), [&](const KindFacts& kind) {
+    return kind.kind == entry.kind && kind.device == entry.device &&
+           kind.peak_bytes == entry.totals.peak_bytes;
+  });
 }
 
 std::string own_peak_title(const Report& report) {
@@ -106,7 +112,7 @@ std::string axis_rows(const Report& report, Axis axis, const std::vector<AxisEnt
   };
   const std::size_t shown = rows_shown(entries.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
-    const bool is_known = knows_own_peak(entries[i], report.trigger == kTraced);
+    const bool is_known = knows_own_peak(report, entries[i]);
     add(entries[i].totals, is_known ? bytes_text(entries[i].own_peak_bytes) : "-", entries[i],
         value_text(entries[i], threads, page));
   }
@@ -138,7 +144,7 @@ std::optional<Axis> axis_named(std::string_view name) {
   return static_cast<Axis>(found - kAxisNames.begin());
 }
 
-Columns<AxisEntry> axis_columns(const ThreadNames* threads, bool is_traced) {
+Columns<AxisEntry> axis_columns(const Report& report, const ThreadNames* threads) {
   using Row = AxisEntry;
   const auto axis = [](const Row& row) {
     return std::string(kAxisNames[static_cast<std::size_t>(row.axis)]);
@@ -154,8 +160,8 @@ Columns<AxisEntry> axis_columns(const ThreadNames* threads, bool is_traced) {
           {"kind", [](const Row& row) { return kind_cell(row.kind); }},
           {"peak_bytes", [](const Row& row) { return row.totals.peak_bytes; }},
           {"own_peak_bytes",
-           [is_traced](const Row& row) {
-             return knows_own_peak(row, is_traced) ? number(row.own_peak_bytes) : CellValue();
+           [&report](const Row& row) {
+             return knows_own_peak(report, row) ? number(row.own_peak_bytes) : CellValue();
            }},
           {"live_bytes", [](const Row& row) { return row.totals.live_bytes; }},
           {"total_bytes", [](const Row& row) { return row.totals.total_bytes; }},
@@ -191,15 +197,15 @@ std::string axis_json(const Report& report, Axis axis, const NameFrame& name,
   const ThreadNames threads(report, name);
   JsonText json;
   add_objects(json.array(), entries_of(report, axis, threads, choice),
-              axis_columns(&threads, report.trigger == kTraced), choice.most);
+              axis_columns(report, &threads), choice.most);
   return json.end().text();
 }
 
 void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const NameFrame& name,
                   const RowChoice& choice) {
   const ThreadNames threads(report, name);
-  add_rows(csv, entries_of(report, axis, threads, choice),
-           axis_columns(&threads, report.trigger == kTraced), choice.most);
+  add_rows(csv, entries_of(report, axis, threads, choice), axis_columns(report, &threads),
+           choice.most);
 }
 
 }  // namespace vramscope

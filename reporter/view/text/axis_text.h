@@ -20,10 +20,9 @@ class ThreadNames;
 // "owner", "thread", "stream", "range", "function", "size".
 [[nodiscard]] std::optional<Axis> axis_named(std::string_view name);
 
-// threads: where those began; null: that is not told. is_traced: rows are of a trace, which follows
-// what has no value, too.
-[[nodiscard]] Columns<AxisEntry> axis_columns(const ThreadNames* threads = nullptr,
-                                              bool is_traced = false);
+// threads: where those began; null: that is not told. The report outlives them.
+[[nodiscard]] Columns<AxisEntry> axis_columns(const Report& report,
+                                              const ThreadNames* threads = nullptr);
 
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string axis_text(const Report& report, Axis axis, const NameFrame& name,

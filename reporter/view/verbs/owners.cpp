@@ -64,7 +64,7 @@ int show_owners(Arguments& given) {
                      : add_axis_csv(rows, report, *axis_named(given.by), names_from_symbols(),
                                     given.listing.rows());
   };
-  given.columns = {given.by.empty() ? names_of(owner_columns()) : names_of(axis_columns())};
+  given.columns = {given.by.empty() ? names_of(owner_columns()) : names_of(axis_columns(Report()))};
   given.next = given.by.empty() ? "owners --by size" : "peak";
   return show(given, {text, json, csv});
 }
