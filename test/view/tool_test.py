@@ -473,9 +473,12 @@ class Listings(ToolTest):
     def test_of_a_folder_an_empty_file_is_named(self):
         self.sample("a.json")
         pathlib.Path(self.path("b.json")).touch()
-        result = self.call("check", "--max-peak", "1TiB", self.folder)
+        result = self.call("peak", self.folder)
         self.assertEqual(f"vramscope: '{self.path('b.json')}' is empty: left out\n", result.stderr)
         self.assertEqual(0, result.returncode)
+        judged = self.call("check", "--max-peak", "1TiB", self.folder)  # of a rank that nobody judged nothing passes
+        self.assertEqual(2, judged.returncode, judged.stderr)
+        self.assertIn("not all judged, 1 report could not be read", judged.stdout)
 
     def test_of_several_reports_of_a_process_each_counts_as_a_report(self):
         for sequence in range(1, 5):

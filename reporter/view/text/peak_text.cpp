@@ -163,6 +163,10 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
   result = paragraph(result, page);
   if (kind.peak_site < 0 || is_least) return result;
   const Site& site = report.sites[static_cast<std::size_t>(kind.peak_site)];
+  if (page.stacks == Stacks::in_full) {
+    return result + "  by the allocation of\n" +
+           whole_stack_text(call_site(report, site, name, kAllFrames), page, 6);
+  }
   const std::string where = printable(text(call_site(report, site, name, kFramesShown)), page);
   return result + paragraph("by the allocation of " + where, page);
 }

@@ -112,6 +112,30 @@ bool is_one_program(const Reports& reports) {
   });
 }
 
+// The numbers of the GPUs that it held memory of, as the process counts them.
+CellNumbers devices_of(const ReportOfProcess& one) {
+  std::set<std::uint64_t> devices;
+  for (const KindFacts& kind : one.process.kinds) {
+    if (takes_device_memory(kind.kind) && kind.peak_bytes != 0) devices.insert(kind.device);
+  }
+  return {devices.begin(), devices.end()};
+}
+
+bool are_on_other_devices(const Reports& reports) {
+  return std::any_of(reports.begin(), reports.end(), [&](const ReportOfProcess& one) {
+    return devices_of(one) != devices_of(reports.front());
+  });
+}
+
+// "0, 1"; "-" of none.
+std::string devices_text(const ReportOfProcess& one) {
+  std::string text;
+  for (const std::uint64_t device : devices_of(one)) {
+    text += (text.empty() ? "" : ", ") + std::to_string(device);
+  }
+  return text.empty() ? "-" : text;
+}
+
 // What is the same in each row stands in the title.
 std::string table_text(const Reports& reports, const Page& page, std::size_t most) {
   const bool has_ranks = std::any_of(reports.begin(), reports.end(),
@@ -123,8 +147,10 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
   const bool has_programs = !is_one_program(reports);
   if (has_programs) columns.push_back({"PROGRAM", left});
   if (has_hosts) columns.push_back({"HOST", left});
+  const bool has_devices = are_on_other_devices(reports);
+  if (has_devices) columns.push_back({"GPU", left, 1});
   columns.insert(columns.end(),
-                 {{"ENDED", left}, {"PEAK", right}, {"NOW", right}, {"ALLOCATIONS", right, 1}});
+                 {{"ENDED", left}, {"PEAK", right}, {"NOW", right}, {"ALLOCATIONS", right, 2}});
   const std::string folder = common_folder(reports);
   const bool has_names = needs_column(reports);
   if (has_names) columns.push_back({"FILE", left});
@@ -140,6 +166,7 @@ std::string table_text(const Reports& reports, const Page& page, std::size_t mos
     row.push_back(std::to_string(one.process.pid));
     if (has_programs) row.push_back(printable(program_of(one.process), page));
     if (has_hosts) row.push_back(printable(one.process.hostname, page));
+    if (has_devices) row.push_back(devices_text(reports[i]));
     row.insert(row.end(),
                {printable(end_text(one), page), peak_text(peak), amount_text(held_by(reports[i])),
                 count_text(static_cast<std::int64_t>(allocations_of(one)))});
@@ -311,15 +338,7 @@ Columns<ReportOfProcess> process_columns() {
   add_figures(columns);
   columns.push_back({"peak_lower_bytes", [](const Row& row) { return peak_bounds(row).lower; }});
   columns.push_back({"refused", [](const Row& row) { return row.process.oom.count; }});
-  columns.push_back({"devices", [](const Row& row) {
-                       std::set<std::uint64_t> devices;
-                       for (const KindFacts& kind : row.process.kinds) {
-                         const bool is_used =
-                             takes_device_memory(kind.kind) && kind.peak_bytes != 0;
-                         if (is_used) devices.insert(kind.device);
-                       }
-                       return CellNumbers(devices.begin(), devices.end());
-                     }});
+  columns.push_back({"devices", [](const Row& row) { return devices_of(row); }});
   return columns;
 }
 

@@ -156,7 +156,7 @@ int check(Arguments& given) {
   if (!suppressions) return kBadInput;
   settle_rows(given.listing);
   given.listing.rows().refuse_unless({names_of(check_columns(""))});
-  std::vector<std::string> paths = report_files(given.files, say);
+  std::vector<std::string> paths = report_files(given.files, say, EmptyFiles::taken);
   if (paths.empty()) return kBadInput;
   if (paths.size() > 1) keep_each_once(paths, say);
   paths.push_back(given.baseline);

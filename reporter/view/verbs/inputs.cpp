@@ -54,7 +54,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-void add_folder(const std::string& folder, Paths& paths, const Tell& tell) {
+void add_folder(const std::string& folder, Paths& paths, const Tell& tell, EmptyFiles empty) {
   const auto path_of = [&](const std::string& name) {
     return folder == "." ? name : (fs::path(folder) / name).string();
   };
@@ -71,7 +71,11 @@ void add_folder(const std::string& folder, Paths& paths, const Tell& tell) {
     if (is_report(path, name)) found.push_back(path);
     std::error_code error;
     if (name.ends_with(".json") && fs::is_regular_file(path, error) && fs::is_empty(path, error)) {
-      tell("'" + path + "' is empty: left out");
+      if (empty == EmptyFiles::taken) {
+        found.push_back(path);
+      } else {
+        tell("'" + path + "' is empty: left out");
+      }
     }
   }
   std::erase_if(elsewhere, [&](const std::string& report) {
@@ -97,7 +101,8 @@ bool add_pattern(const std::string& pattern, Paths& paths) {
 
 }  // namespace
 
-std::vector<std::string> report_files(const std::vector<std::string>& words, const Tell& tell) {
+std::vector<std::string> report_files(const std::vector<std::string>& words, const Tell& tell,
+                                      EmptyFiles empty) {
   Paths paths;
   for (const std::string& word : words) {
     if (word.empty()) {
@@ -108,7 +113,7 @@ std::vector<std::string> report_files(const std::vector<std::string>& words, con
     struct stat found {};
     const bool is_there = stat(word.c_str(), &found) == 0;
     if (is_there && S_ISDIR(found.st_mode)) {
-      add_folder(word, paths, tell);
+      add_folder(word, paths, tell, empty);
       if (paths.size() == before) return {};
     } else if (is_there || word.find_first_of("*?[") == word.npos) {
       paths.push_back(word);  // if it is not there, its reader says why

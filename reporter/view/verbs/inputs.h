@@ -14,9 +14,12 @@ namespace vramscope {
 // by name. A word that is there is that file, and of a folder the reports in it: files whose names
 // hold ".json" and that begin as reports do. Live files in it of processes that died are recovered
 // first. Any other word with *, ? or [ in it is a pattern, for those who quote it. Empty: none, and
-// `tell` is told why. May throw bad_alloc.
+// `tell` is told why, as it is of empty files in folders, which are left out unless they are taken.
+// May throw bad_alloc.
+enum class EmptyFiles : std::uint8_t { left_out, taken };
 [[nodiscard]] std::vector<std::string> report_files(
-    const std::vector<std::string>& words, const std::function<void(std::string_view)>& tell);
+    const std::vector<std::string>& words, const std::function<void(std::string_view)>& tell,
+    EmptyFiles empty = EmptyFiles::left_out);
 
 [[nodiscard]] bool is_folder(const std::string& path);
 
