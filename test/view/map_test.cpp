@@ -248,6 +248,21 @@ TEST(Map, IsReadAtSixtyColumns) {
 )");
 }
 
+TEST(Map, SaysWhatTheDriverCouldStillGive) {
+  Report report = fragmented();
+  EXPECT_EQ(text_of(report, 200, 1).find("in a new segment"),
+            std::string::npos);  // it was not asked
+
+  report.devices[0].facts.free_bytes = 56 << 20;
+  report.devices[0].facts.free_bytes_age_ns = 1'200'000;
+  const std::string text = text_of(report, 200, 1);
+  EXPECT_NE(
+      text.find("\n  in a new segment: what the driver has, 56.0 MiB free 1.20 ms before, and "
+                "20.0 MiB that goes back\n"),
+      std::string::npos)
+      << text;
+}
+
 TEST(Map, IsReadAtEightyColumns) {
   EXPECT_EQ(text_of(fragmented(), 80, 1), R"(GPU 0 at the end, after 10.0 s: 82.0 MiB in 5 segments
   Fragmentation: yes, 29.9 MiB (36.4 %) is stranded: free beside live blocks,

@@ -11,6 +11,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/map_cells.h"
+#include "reporter/view/text/map_driver_text.h"
 #include "reporter/view/text/map_refusal.h"
 #include "reporter/view/text/site_listing.h"
 
@@ -83,7 +84,8 @@ bool is_full(const MapPlace& place) {
   return place.free_bytes == 0 && place.allocated_bytes == place.total_bytes;
 }
 
-std::string figures(const MapPlace& place, const MapMoment& moment, const Page& page) {
+std::string figures(const Report& report, const MapPlace& place, const MapMoment& moment,
+                    const Page& page) {
   using enum Table::Align;
   Table table({{"BYTES", right}, {"SHARE", right}, {"OF WHAT IS RESERVED", left}});
   table.place_last(Table::Last::wrapped);
@@ -103,6 +105,8 @@ std::string figures(const MapPlace& place, const MapMoment& moment, const Page& 
   if (place.free_bytes != 0) result += paragraph(holes_text(place), page);
   if (!place.is_direct() && !(page.brevity >= Brevity::no_repeats && is_full(place))) {
     result += paragraph("served without a new segment: " + requests_text(place), page);
+    const std::string more = new_segment_text(report, place, moment);
+    if (!more.empty() && page.brevity == Brevity::none) result += paragraph(more, page);
   }
   if (moment.are_inferred && !place.is_direct()) {
     result += paragraph(
@@ -111,15 +115,6 @@ std::string figures(const MapPlace& place, const MapMoment& moment, const Page& 
         page);
   }
   return result;
-}
-
-// When the report was written, which a map of a trace does not know.
-std::string kept_by_pools(const Report& report, const MapPlace& place) {
-  for (const DeviceReport& device : report.devices) {
-    if (device.facts.index != place.device || device.facts.pool_bytes == 0) continue;
-    return ", and keep " + amount_text(device.facts.pool_bytes) + " that was freed";
-  }
-  return "";
 }
 
 // Is it fragmentation?
@@ -381,7 +376,7 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
     result += coloured(title, Colour::bold, page) + "\n";
     if (!moment.remark.empty()) result += paragraph(moment.remark, page);
     result += paragraph(verdict(report, place, moment), page);
-    result += figures(place, moment, page) + refused_then_text(report, place, moment, page);
+    result += figures(report, place, moment, page) + refused_then_text(report, place, moment, page);
     result += pinners_table(report, place, moment, name, page, most);
     const bool is_later = &place != &places.front();
     if (is_later && page.brevity == Brevity::least && is_full(place)) continue;
