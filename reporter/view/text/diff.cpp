@@ -133,7 +133,8 @@ void take(DiffSide& side, RowEntry& entry, DiffBy by, const NamesOfBoth& names) 
   if (by != DiffBy::site) return;
   for (const std::uint32_t caller : names.stacks[entry.first.what]) {
     side.frames.push_back(names.callers[caller].text);
-    side.listed.push_back(names.callers[caller].listed);
+    const std::string& in_full = names.callers[caller].in_full;
+    if (!in_full.empty()) side.in_full.push_back(in_full);
   }
 }
 

@@ -39,7 +39,7 @@ struct Difference {
     return after.is_there ? after.frames : before.frames;
   }
   [[nodiscard]] const std::vector<std::string>& listed() const {
-    return after.is_there ? after.listed : before.listed;
+    return after.is_there ? after.listed() : before.listed();
   }
 };
 

@@ -122,7 +122,7 @@ void side_json(JsonText& json, std::string_view key, const DiffSide& side, DiffB
   json.end();
   if (by == DiffBy::site) {
     json.key("frames").array();
-    for (const std::string& frame : side.listed) json.value(frame);
+    for (const std::string& frame : side.listed()) json.value(frame);
     json.end();
   }
   json.end();

@@ -275,4 +275,11 @@ std::string never_freed_text(const Report& report) {
                                 : std::string("by the end of the trace"));
 }
 
+const DeviceReport* find_device(const Report& report, unsigned index) {
+  for (const DeviceReport& device : report.devices) {
+    if (device.facts.index == index) return &device;
+  }
+  return nullptr;
+}
+
 }  // namespace vramscope

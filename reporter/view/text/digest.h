@@ -104,4 +104,7 @@ inline constexpr const char* kTraced = "trace";
 // "Never freed", or up to when it was not.
 [[nodiscard]] std::string never_freed_text(const Report& report);
 
+// The report's device with that number; null: it has none.
+[[nodiscard]] const DeviceReport* find_device(const Report& report, unsigned index);
+
 }  // namespace vramscope

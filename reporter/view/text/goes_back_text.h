@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 namespace vramscope {
 
+struct LedgerEntry;
 struct Report;
 
-// Of so many bytes that are free in the device's segments: those beside a live block stay there.
-// "; it goes back when memory gets short.", of a report without segments, too.
-[[nodiscard]] std::string goes_back_text(const Report& report, std::uint16_t device,
-                                         std::uint64_t bytes);
+// "; it goes back when memory gets short.", of free memory in our segments only as far as no live
+// block lies beside it, where the report tells of one process and has segments. cached: the row of
+// the ledger.
+[[nodiscard]] std::string goes_back_text(const Report& report, const LedgerEntry& cached);
 
 }  // namespace vramscope

@@ -17,6 +17,7 @@
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/stack_difference.h"
 #include "reporter/view/text/tree_text.h"
 
 namespace vramscope {
@@ -80,11 +81,12 @@ std::string when_text(const Leak& leak) {
 std::string short_stack(const CallSite& site, const Page& page) {
   std::string result;
   for (const Caller& caller : site.callers) {
-    const std::string place = caller.place.empty() ? "" : " (" + caller.place + ")";
-    const std::size_t taken = kIndent + columns(place);
+    const std::size_t taken = kIndent + columns(in_place("", caller.place));
     const std::size_t room = page.width > taken ? page.width - taken : 0;
     const std::string name = function_name(caller, page.cuts ? room : Table::kUncut);
-    result += fitted(std::string(kIndent, ' ') + printable(name + place, page), page) + "\n";
+    result +=
+        fitted(std::string(kIndent, ' ') + printable(in_place(name, caller.place), page), page) +
+        "\n";
     const bool is_first = &caller == &site.callers.front();
     if (!is_first || caller.line.empty()) continue;
     result += fitted(std::string(kIndent, ' ') + "| " + printable(caller.line, page), page) + "\n";

@@ -241,8 +241,7 @@ std::string hint_of_holders(const OomEvent& event) {
   }
   if (event.rounding_bytes > event.allocated_bytes + event.direct_bytes) {
     return "most of it is free in the driver's pages of 2 MiB, which small allocations that live "
-           "keep: "
-           "see what was live" +
+           "keep: see what was live" +
            lacking_clause(event) + pools_clause(event);
   }
   return "the program itself holds most of it: see what was live, and vramscope peak" +

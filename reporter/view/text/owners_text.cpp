@@ -230,9 +230,6 @@ std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& r
                         const Page& page) {
   const std::uint64_t bytes = row.entry.device_bytes;
   const bool is_over = adds_peaks(report) && have_all_ended(report);
-  const bool is_ours = row.entry.owner == "vramscope" && !adds_peaks(report);
-  const std::string goes_back = is_ours ? goes_back_text(report, row.entry.device, bytes)
-                                        : "; it goes back when memory gets short.";
   return paragraph(
       amount_text(bytes) + " (" + percent_text(bytes, used) + (is_over ? ") was" : ") is") +
           " cached by " + printable(row.entry.owner, page) + ": free memory that it " +
@@ -240,7 +237,7 @@ std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& r
                    : "keeps to serve the next requests. " +
                          std::string(adds_peaks(report) ? "No process holds it"
                                                         : "The program does not hold it") +
-                         goes_back),
+                         goes_back_text(report, row.entry)),
       page);
 }
 

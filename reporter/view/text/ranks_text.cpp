@@ -123,19 +123,11 @@ std::string bound_word(const Figure& figure, const ReportOfProcess& one) {
   return bounds.lower == bounds.upper ? "" : "at most ";
 }
 
-std::vector<std::uint16_t> devices_used(const Report& report) {
-  std::set<std::uint16_t> devices;
-  for (const KindFacts& kind : report.kinds) {
-    if (takes_device_memory(kind.kind) && kind.peak_bytes != 0) devices.insert(kind.device);
-  }
-  return {devices.begin(), devices.end()};
-}
-
 // Ranks do the same on devices of their own: the first device of one is compared with the first of
 // the other, if both used as many.
 void number_devices_as(const Report& model, Report& report) {
-  const std::vector<std::uint16_t> from = devices_used(report);
-  const std::vector<std::uint16_t> to = devices_used(model);
+  const std::vector<std::uint16_t> from = devices_used(report.kinds);
+  const std::vector<std::uint16_t> to = devices_used(model.kinds);
   if (from.size() != to.size()) return;
   const auto renumber = [&](std::uint16_t& device) {
     const auto found = std::find(from.begin(), from.end(), device);
@@ -236,6 +228,14 @@ bool one_program(const Reports& reports) {
 }
 
 }  // namespace
+
+std::vector<std::uint16_t> devices_used(const std::vector<KindFacts>& kinds) {
+  std::set<std::uint16_t> devices;
+  for (const KindFacts& kind : kinds) {
+    if (takes_device_memory(kind.kind) && kind.peak_bytes != 0) devices.insert(kind.device);
+  }
+  return {devices.begin(), devices.end()};
+}
 
 void choose_memory(Reports& reports) {
   const auto has = [&](auto is_wanted) {

@@ -27,6 +27,9 @@ struct ReportOfProcess {
   bool is_of_host = false;  // what it held of host memory counts, not of devices
 };
 
+// The numbers of the devices with memory of these kinds, as the process counts them.
+[[nodiscard]] std::vector<std::uint16_t> devices_used(const std::vector<KindFacts>& kinds);
+
 // Where none of them has memory of a device, because of a filter or by itself, host memory counts.
 void choose_memory(std::vector<ReportOfProcess>& reports);
 // What it holds in the end.

@@ -183,7 +183,7 @@ std::uint32_t NamesOfBoth::number(const Caller& caller, const NameFrame& name) {
                        .file = file,
                        .loose = loose.of(caller.function + "\n" + file),
                        .by_word = words.of(shorten(caller.function)),
-                       .listed = listed_text(caller, name)});
+                       .in_full = name.in_full ? listed_text(caller, name) : ""});
   }
   return found;
 }

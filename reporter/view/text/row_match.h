@@ -22,9 +22,13 @@ struct DiffSide {
   bool is_there = false;
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;
-  std::vector<std::int64_t> sites = {};  // numbers in its file of those it is made of
-  std::vector<std::string> frames = {};  // innermost first, of a place
-  std::vector<std::string> listed = {};  // the same as listings for machines tell them
+  std::vector<std::int64_t> sites = {};   // numbers in its file of those it is made of
+  std::vector<std::string> frames = {};   // innermost first, of a place
+  std::vector<std::string> in_full = {};  // the same with types and paths, where that is asked for
+
+  [[nodiscard]] const std::vector<std::string>& listed() const {
+    return in_full.empty() ? frames : in_full;
+  }
 };
 
 // A file that rows name in both reports, by one name in each.
@@ -66,7 +70,7 @@ struct CallerName {
   std::string file;       // "" unknown
   std::uint32_t loose;    // the same for callers that differ in their line alone
   std::uint32_t by_word;  // number of its function, whatever its template arguments
-  std::string listed;     // as listings for machines tell it
+  std::string in_full;    // with types and its path, where that is asked for
 };
 
 // Of both reports, so that what has the same names in both has the same numbers.

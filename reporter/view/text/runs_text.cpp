@@ -112,12 +112,8 @@ bool is_one_program(const Reports& reports) {
   });
 }
 
-// The numbers of the GPUs that it held memory of, as the process counts them.
 CellNumbers devices_of(const ReportOfProcess& one) {
-  std::set<std::uint64_t> devices;
-  for (const KindFacts& kind : one.process.kinds) {
-    if (takes_device_memory(kind.kind) && kind.peak_bytes != 0) devices.insert(kind.device);
-  }
+  const std::vector<std::uint16_t> devices = devices_used(one.process.kinds);
   return {devices.begin(), devices.end()};
 }
 

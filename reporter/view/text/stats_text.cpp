@@ -16,13 +16,6 @@
 namespace vramscope {
 namespace {
 
-const DeviceReport* find_device(const Report& report, unsigned index) {
-  for (const DeviceReport& device : report.devices) {
-    if (device.facts.index == index) return &device;
-  }
-  return nullptr;
-}
-
 std::vector<StatsRow> rows(const FlatStats& stats, std::optional<std::uint64_t> device,
                            const StatsOf& of) {
   std::vector<StatsRow> rows;

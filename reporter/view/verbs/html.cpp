@@ -222,11 +222,11 @@ int page_of_reports(const Arguments& given) {
   if (!report || !Filtering(filter, kPageUse).applies(*report, path)) return kBadInput;
   choose_frames(*report, given.stacks);
   std::reverse(paths.begin(), paths.end());  // later reports of a process have later names
-  const bool is_merged_file = paths.size() == 1;
-  for (const MergedProcess& process : report->processes) {
-    if (!is_merged_file) break;  // of several all are there
-    std::string own = own_file({.file = path, .process = process, .is_merged = true});
-    if (!own.empty()) paths.push_back(std::move(own));
+  if (paths.size() == 1) {                   // of several all are there
+    for (const MergedProcess& process : report->processes) {
+      std::string own = own_file({.file = path, .process = process, .is_merged = true});
+      if (!own.empty()) paths.push_back(std::move(own));
+    }
   }
   return page_of_report(given, path, *report,
                         {.runs = runs_of(*report, ReportsAgain(paths, given))});

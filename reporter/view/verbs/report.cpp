@@ -205,18 +205,20 @@ int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> r
   return publish(listing, filter_head(arguments.filter, page) + text);
 }
 
+// What shows each, or makes one of them.
+constexpr const char* kNotTogether =
+    "; report --each shows every report by itself, vramscope merge makes one of them";
+
 // All of them as one table of processes. Of each only what is needed for it is kept.
 int show_together(const Arguments& arguments, const std::vector<std::string>& paths) {
   if (arguments.filter.chooses_rows()) {
-    say(filter_text(arguments.filter) +
-        ": a table of processes adds up whole kinds and devices; report --each shows every report "
-        "by itself, vramscope merge makes one of them");
+    say(filter_text(arguments.filter) + ": a table of processes adds up whole kinds and devices" +
+        kNotTogether);
     return kBadInput;
   }
   if (arguments.stacks.shown != Stacks::in_rows && !arguments.listing.json) {
     say(std::string(arguments.stacks.shown == Stacks::in_full ? "--full" : "--tree") +
-        ": a table of processes has no call stacks; report --each shows every report by itself, "
-        "vramscope merge makes one of them");
+        ": a table of processes has no call stacks" + kNotTogether);
     return kBadInput;
   }
   std::vector<ReportOfProcess> reports;
