@@ -93,9 +93,8 @@ Verb add_merge(CommandLine& line) {
                  {.value_name = "FILE", .shows_default = true});
   add_force(command, arguments->forced);
   command.footer(
-      "Every verb reads the result. Of several reports of one process the last one counts. Where "
-      "one\n"
-      "cannot be read nothing is written.\n"
+      "Every verb reads the result. Of several reports of one process the last one counts.\n"
+      "Where one cannot be read nothing is written.\n"
       "Examples:\n"
       "  vramscope merge -o all.json vramscope.train.*.json\n"
       "  vramscope merge -o both.json node1.json node2.json     merged reports merge, too");

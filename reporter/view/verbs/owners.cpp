@@ -84,8 +84,7 @@ Verb add_owners(CommandLine& line) {
       "system "
       "knows; Python tells it none before 3.14, so the function that a thread began in stands "
       "beside its number. Functions are those of CUDA's driver; what the program's own did, sites "
-      "and "
-      "diff --by function tell.\n"
+      "and diff --by function tell.\n"
       "Examples:\n"
       "  vramscope owners vramscope.train.4711.json\n"
       "  vramscope owners --by range vramscope.train.4711.json    by NVTX range");
