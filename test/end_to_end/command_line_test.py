@@ -212,6 +212,23 @@ class CommandLine(harness.Case):
         finished = run(f"{copy} '{harness.TOOL}' run -- /bin/true")
         self.refused(finished, 125, "cannot preload '", "mounted noexec")
 
+    def test_an_installation_below_a_folder_with_spaces_and_colons_works(self):
+        prefix = pathlib.Path(self.folder, "my files: tools")
+        parts = prefix / "lib/vramscope"
+        (prefix / "bin").mkdir(parents=True)
+        tool = shutil.copy(harness.TOOL, prefix / "bin/vramscope")
+        shutil.copytree(harness.SIMULATOR, parts / "simulator", ignore=lambda _, names: [n for n in names if not n.startswith("lib")])
+        shutil.copy(harness.LIBRARY, parts / "libvramscope.so")
+        for _ in range(2):  # the second run finds what the first has made
+            done = programs.finish([tool, "run", "--sim", "-o", "r.json", "--", "/bin/sh", "-c", f"'{harness.program('linked')}'; exit 3"],
+                                   harness.environment(), self.folder, harness.DEADLINE_S)  # fmt: skip
+            self.assertEqual(3, done.returncode, done.stderr)
+            path = pathlib.Path(self.folder, "r.json")
+            report = json.loads(path.read_text())
+            path.unlink()
+            self.assertEqual("linked", pathlib.Path(report["process"]["executable"]).name)
+            self.assertLess(0, report["sites"][0]["total_bytes"])
+
     def test_a_running_program_gives_a_snapshot(self):
         process = self.start_program([harness.program("hold")], "cache")
         process.stdout.readline()

@@ -3,13 +3,19 @@
 #include "reporter/view/outside/installation.h"
 
 #include <sys/auxv.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <initializer_list>
 #include <system_error>
 
 #include "interpose/settings/private_variables.h"
+#include "reporter/report/live/live_folder.h"
 
 namespace vramscope {
 namespace {
@@ -31,7 +37,43 @@ InstalledFile find(const std::string& what, const char* file,
   return {.path = "", .error = what + " is " + tried};
 }
 
+// "from-4f0c..": the same for the same folder, so that the next run finds the link.
+std::string link_name(const std::string& folder) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
+  for (const char letter : folder) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
+  }
+  char text[32] = {};
+  std::snprintf(text, sizeof text, "/from-%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+// errno of there being a link at `link` that leads to the folder.
+int make_link(const std::string& folder, const std::string& link) {
+  if (symlink(folder.c_str(), link.c_str()) == 0) return 0;
+  if (errno != EEXIST) return errno;
+  std::error_code error;
+  return fs::read_symlink(link, error) == folder ? 0 : EEXIST;
+}
+
 }  // namespace
+
+InstalledFile without_separators(const std::string& path, const char* separators) {
+  if (path.find_first_of(separators) == path.npos) return {.path = path, .error = ""};
+  const std::size_t slash = path.rfind('/');
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  std::string why = "its name has one of \"" + std::string(separators) + "\"";
+  if (path.find_first_of(separators, slash) != path.npos) return {.path = "", .error = why};
+  for (const std::string& folder : live_folders(runtime == nullptr ? "" : runtime)) {
+    const std::string link = folder + link_name(path.substr(0, slash));
+    int problem = make_private_folder(folder);
+    if (problem == 0) problem = make_link(path.substr(0, slash), link);
+    if (problem == 0) return {.path = link + path.substr(slash), .error = ""};
+    why = "its path has one of \"" + std::string(separators) +
+          "\", and a link to it cannot be made in " + folder + ": " + std::strerror(problem);
+  }
+  return {.path = "", .error = why};
+}
 
 InstalledFile find_library() {
   constexpr const char* kName = "libvramscope.so";

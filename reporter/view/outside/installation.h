@@ -20,6 +20,13 @@ struct InstalledFile {
 // leads 32-bit processes to an empty object instead of to an error message.
 [[nodiscard]] std::string preload_name(const std::string& library);
 
+// A path to the same file or folder in which none of `separators` stands: itself, or one by way of
+// a link to its folder that lies in the user's private folder in memory (live_folder.h) from then
+// on. Error: neither is to be had.
+[[nodiscard]] InstalledFile without_separators(const std::string& path, const char* separators);
+inline constexpr const char* kPreloadSeparators = " :";  // of LD_PRELOAD (ld.so(8))
+inline constexpr const char* kFoldersSeparators = ":;";  // of LD_LIBRARY_PATH
+
 // The folder with the simulated device's libcuda.so.1.
 [[nodiscard]] InstalledFile find_simulator();
 

@@ -92,14 +92,12 @@ void allow_before_sanitizer() {
 std::string set_environment(const Arguments& arguments) {
   const InstalledFile library = find_library();
   if (!library.error.empty()) return library.error;
-  // The loader takes both as separators.
-  if (library.path.find_first_of(" :") != std::string::npos) {
-    return "cannot preload '" + library.path + "': the path has a space or a colon";
-  }
+  const InstalledFile preloaded = without_separators(library.path, kPreloadSeparators);
+  if (!preloaded.error.empty()) return "cannot preload '" + library.path + "': " + preloaded.error;
   if (is_on_noexec(library.path)) {
     return "cannot preload '" + library.path + "': its file system is mounted noexec";
   }
-  prepend("LD_PRELOAD", preload_name(library.path));
+  prepend("LD_PRELOAD", preload_name(preloaded.path));
   allow_before_sanitizer();
   inject_into_nvtx(library.path);
   for (const auto& [row, value] : arguments.options) {
@@ -109,8 +107,10 @@ std::string set_environment(const Arguments& arguments) {
     tell_what_is_free(kNvml);
     return "";
   }
-  const InstalledFile simulator = find_simulator();
+  InstalledFile simulator = find_simulator();
   if (!simulator.error.empty()) return simulator.error;
+  simulator = without_separators(simulator.path, kFoldersSeparators);
+  if (!simulator.error.empty()) return "cannot simulate a device: " + simulator.error;
   prepend("LD_LIBRARY_PATH", simulator.path);
   simulate(arguments.simulated_memory);
   tell_what_is_free(simulator.path + "/" + kNvml);
