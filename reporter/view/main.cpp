@@ -10,6 +10,7 @@
 
 #include "reporter/report/commit.h"
 #include "reporter/report/report.h"
+#include "reporter/view/export/build_parts.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -31,6 +32,12 @@ std::string version() {
   return text + ", report format " + std::to_string(kReportVersion);
 }
 
+// With --verbose also what this build has, a line a part.
+std::string version_of(const std::vector<std::string>& words) {
+  const bool verbose = std::find(words.begin(), words.end(), kVerboseFlag) != words.end();
+  return version() + (verbose ? "\n" + build_parts_text() : "");
+}
+
 // Why what was typed behind -o may not be overwritten; "": it may.
 std::string lost_by_typed(const Command& command) {
   const std::vector<std::string> output = command.given("--output");
@@ -48,7 +55,7 @@ std::string lost_by_typed(const Command& command) {
 int main_of_tool(std::vector<std::string> words) {
   CommandLine line({.name = "vramscope",
                     .description = "Vramscope: where the CUDA memory of a program goes",
-                    .version = version(),
+                    .version = version_of(words),
                     .footer = kFooter,
                     .width = help_width()});
   const Verb verbs[] = {

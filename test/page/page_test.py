@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -563,10 +564,10 @@ class Names(harness.Case):
             self.assertEqual({name}, set(os.listdir(self.folder)) - before)
 
 
-class WithoutNpm(unittest.TestCase):
-    """The tool linked with what a build has where npm is not."""
+class WithoutParts(unittest.TestCase):
+    """The tool linked with what a build has where neither npm, SQLite nor protobuf is."""
 
-    def run_tool(self, *words, tool=harness.BUILD / "test/page/vramscope_without_page"):
+    def run_tool(self, *words, tool=harness.BUILD / "test/page/vramscope_without_parts"):
         return subprocess.run([tool, *words], env=harness.environment(), capture_output=True, text=True, check=False,
                               timeout=harness.DEADLINE_S)  # fmt: skip
 
@@ -574,6 +575,32 @@ class WithoutNpm(unittest.TestCase):
         done = self.run_tool("html", "-o", "-", SAMPLE)
         self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")), done.stderr)
         self.assertIn("this build has no page", done.stderr)
+
+    def test_formats_that_are_left_out_are_refused_and_listed_as_such(self):
+        listed = self.run_tool("export", "--help").stdout
+        full = self.run_tool("export", "--help", tool=harness.TOOL).stdout
+        for name, missing in (("sqlite", "libsqlite3-dev"), ("pprof", "libprotobuf-dev"), ("perfetto", "libprotobuf-dev")):
+            row = re.search(rf"^  {name}\b.*(?:\n    .*)*", listed, re.M)[0]
+            self.assertIn(f"not in this build: {missing}", " ".join(row.split()))
+            done = self.run_tool("export", "--format", name, "-o", "/dev/null", SAMPLE)
+            self.assertEqual((2, 1), (done.returncode, done.stderr.count("\n")), done.stderr)
+            self.assertIn(missing, done.stderr)
+        self.assertEqual(3, listed.count("not in this build"), full)
+
+    def test_version_and_doctor_say_what_is_left_out_and_why(self):
+        said = self.run_tool("--version", "--verbose").stdout.splitlines()
+        found = {one["found"] for one in json.loads(self.run_tool("doctor", "--json").stdout) if one["subject"] == "tool"}
+        for row, name, why in zip(said[1:], ("page", "sqlite", "protobuf"), ("npm", "libsqlite3-dev", "libprotobuf-dev"), strict=True):
+            self.assertTrue(row.startswith(f"without {name} ("), row)
+            self.assertIn(why, row)
+            self.assertIn(row.replace("without ", "lacks "), found)
+        self.assertEqual(1, len(self.run_tool("--version").stdout.splitlines()))
+
+    def test_version_of_a_whole_build_names_all_parts_as_there(self):
+        said = self.run_tool("--version", "--verbose", tool=harness.TOOL).stdout.splitlines()
+        self.assertEqual(3, len(said[1:]))
+        for row in said[1:]:
+            self.assertRegex(row, "^with(out)? (page|sqlite|protobuf) ")
 
     def test_all_else_is_as_ever(self):
         for words in (("--help",), ("report", SAMPLE), ("map", "--json", SAMPLE)):

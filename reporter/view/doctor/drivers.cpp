@@ -33,7 +33,8 @@ std::string why_no_device() {
 }
 
 void examine_answer(const DriverAnswer& driver, bool simulate, Findings& findings) {
-  if (driver.path.find("/stubs/") != driver.path.npos) {
+  constexpr int kStubLibrary = 34;  // CUDA_ERROR_STUB_LIBRARY (cuda.h): a library for linkers
+  if (driver.code == kStubLibrary || driver.path.find("/stubs/") != driver.path.npos) {
     return findings.stops("driver", driver.path + " is the toolkit's stub, no driver",
                           "take its folder out of LD_LIBRARY_PATH");
   }

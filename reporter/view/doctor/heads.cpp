@@ -14,6 +14,7 @@ Findings examine(const Patient& patient) {
   // First what would be a mistake of the caller's: no such program.
   if (!patient.program.empty()) examine_program(patient, findings);
   examine_library(findings);
+  examine_build(findings);
   examine_drivers(patient, findings);
   examine_settings(patient, findings);
   examine_output(patient, findings);

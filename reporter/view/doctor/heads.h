@@ -20,6 +20,8 @@ struct Patient {
 
 // Our library: found, and loadable from where it lies.
 void examine_library(Findings& findings);
+// What this build of the tool lacks.
+void examine_build(Findings& findings);
 // The settings in the environment, and where reports, traces and live files would go.
 void examine_settings(const Patient& patient, Findings& findings);
 void examine_output(const Patient& patient, Findings& findings);

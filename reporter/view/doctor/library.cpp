@@ -1,4 +1,4 @@
-// Whether our library can be preloaded from where it lies.
+// Whether our library can be preloaded from where it lies, and what this build of the tool lacks.
 // SPDX-License-Identifier: Apache-2.0
 #include <unistd.h>
 
@@ -7,6 +7,7 @@
 
 #include "interpose/settings/private_variables.h"
 #include "reporter/view/doctor/heads.h"
+#include "reporter/view/export/build_parts.h"
 #include "reporter/view/outside/elf_program.h"
 #include "reporter/view/outside/executable.h"
 #include "reporter/view/outside/installation.h"
@@ -38,9 +39,6 @@ void examine_version(const std::string& path, Findings& findings) {
 
 std::string why_not_preloaded(const std::string& path, std::string& advice) {
   advice = "move the installation to another folder";
-  if (path.find_first_of(" :") != path.npos) {
-    return "cannot be preloaded: its path has a space or a colon, which separate names there";
-  }
   if (is_on_noexec(path)) return "cannot be preloaded: its file system is mounted noexec";
   advice = "give others the right to read it (chmod a+r), and its folders";
   if (access(path.c_str(), R_OK) != 0) return std::string("cannot be read: ") + strerror(errno);
@@ -52,6 +50,23 @@ std::string why_not_preloaded(const std::string& path, std::string& advice) {
 }
 
 }  // namespace
+
+void examine_build(Findings& findings) {
+  constexpr const char* kSubject = "tool";
+  std::string has;
+  for (const BuildPart& part : build_parts()) {
+    const std::string name(part.name);
+    if (part.why_not.empty()) {
+      has += (has.empty() ? "" : ", ") + name;
+      continue;
+    }
+    findings.limits(
+        kSubject,
+        "lacks " + name + " (" + std::string(part.gives) + "): " + std::string(part.why_not),
+        "install what is missing (scripts/setup demo) and build it again");
+  }
+  if (!has.empty()) findings.fine(kSubject, "has " + has);
+}
 
 std::string version_of_library(const std::string& path) {
   const auto file = ElfProgram::open(path);

@@ -5,19 +5,23 @@
 #include <algorithm>
 #include <array>
 
+#include "reporter/view/export/build_parts.h"
+
 namespace vramscope {
 
 // What was not there when this was built.
 #ifndef VRAMSCOPE_HAS_SQLITE
 std::string write_sqlite(const Exported&, Output&) {
-  return "this build is without SQLite (libsqlite3-dev was not installed)";
+  return "this build is without SQLite: " + std::string(why_no_sqlite());
 }
 #endif
 #ifndef VRAMSCOPE_HAS_PROTOBUF
-constexpr const char* kNoProtobuf =
-    "this build is without protobuf (libprotobuf-dev and protobuf-compiler were not installed)";
-std::string write_pprof(const Exported&, Output&) { return kNoProtobuf; }
-std::string write_perfetto(const Exported&, Output&) { return kNoProtobuf; }
+std::string write_pprof(const Exported&, Output&) {
+  return "this build is without protobuf: " + std::string(why_no_protobuf());
+}
+std::string write_perfetto(const Exported& exported, Output& output) {
+  return write_pprof(exported, output);
+}
 #endif
 
 namespace {
@@ -42,10 +46,12 @@ constexpr auto kFormats = std::to_array<ExportFormat>({
     {"heaptrack", ".heaptrack", "heaptrack_gui, heaptrack_print", "heaptrack_gui FILE", trace,
      write_heaptrack},
     {"rmm", ".rmm.csv", "RMM's replay benchmark", "RMM's REPLAY_BENCH -f FILE", trace, write_rmm},
-    {"pprof", ".pb", "pprof, Perfetto", "go tool pprof -http=: FILE", either, write_pprof},
+    {"pprof", ".pb", "pprof, Perfetto", "go tool pprof -http=: FILE", either, write_pprof, nullptr,
+     nullptr, why_no_protobuf},
     {"perfetto", ".perfetto-trace", "Perfetto", "open it in https://ui.perfetto.dev", either,
-     write_perfetto},
-    {"sqlite", ".sqlite", "SQLite", "sqlite3 FILE .schema", either, write_sqlite},
+     write_perfetto, nullptr, nullptr, why_no_protobuf},
+    {"sqlite", ".sqlite", "SQLite", "sqlite3 FILE .schema", either, write_sqlite, nullptr, nullptr,
+     why_no_sqlite},
     {"openmetrics", ".prom", "Prometheus and its text file collector",
      "into the folder of node_exporter's --collector.textfile.directory", either,
      write_openmetrics},

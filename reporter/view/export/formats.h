@@ -27,6 +27,8 @@ struct ExportFormat {
   std::uint64_t (*most_bytes)(const Exported& exported) = nullptr;
   // Gives "", or one line that says why there is nothing to write.
   std::string (*why_not)(const Exported& exported) = nullptr;
+  // Gives "", or why this build lacks the format; null: no build does.
+  std::string_view (*why_left_out)() noexcept = nullptr;
 };
 
 [[nodiscard]] std::span<const ExportFormat> export_formats();

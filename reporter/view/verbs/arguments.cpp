@@ -248,7 +248,11 @@ std::string mistake_of(const CLI::ParseError& error) {
 
 CommandLine::CommandLine(const Texts& texts)
     : app_(std::make_unique<CLI::App>(texts.description, texts.name)), width_(texts.width) {
-  app_->set_version_flag("--version", texts.version, "Show the version");
+  CLI::Option* const version =
+      app_->set_version_flag("--version", texts.version, "Show the version");
+  app_->add_flag_callback(
+          kVerboseFlag, [] {}, "With --version: say what this build has")
+      ->needs(version);
   app_->require_subcommand(1);
   app_->footer(texts.footer);
   app_->formatter(std::make_shared<Formatter>(width_));

@@ -91,6 +91,9 @@ class Command {
 // refused; else "".
 [[nodiscard]] std::string unit_meant(const std::string& given);
 
+// Beside --version: the version's text is then a longer one.
+inline constexpr char kVerboseFlag[] = "--verbose";
+
 // All verbs of the tool. Threads: one.
 class CommandLine {
  public:

@@ -228,6 +228,11 @@ std::string formats_help() {
   return names + "; told of below";
 }
 
+std::string left_out_text(const ExportFormat& format) {
+  const std::string_view why = format.why_left_out == nullptr ? "" : format.why_left_out();
+  return why.empty() ? "" : "; not in this build: " + std::string(why);
+}
+
 std::string footer() {
   std::string text = "Formats:\n";
   for (const ExportFormat& format : export_formats()) {
@@ -239,7 +244,7 @@ std::string footer() {
             (format.needs == ExportFormat::Needs::trace    ? "; of a trace"
              : format.needs == ExportFormat::Needs::report ? "; of a report"
                                                            : "") +
-            "\n";
+            left_out_text(format) + "\n";
   }
   return text +
          "Examples:\n"

@@ -12,6 +12,7 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/export/build_parts.h"
 #include "reporter/view/html/page.h"
 #include "reporter/view/html/trace_page.h"
 #include "reporter/view/import/imports.h"
@@ -234,9 +235,8 @@ int page_of_reports(const Arguments& given) {
 
 int write_html(const Arguments& given) {
   if (!has_page()) {
-    return refuse(
-        "this build has no page: npm was not there, or could not fetch its packages, "
-        "when it was built; every other verb works");
+    return refuse("this build has no page: " + std::string(why_no_page()) +
+                  "; every other verb works");
   }
   const std::vector<std::string>& words = given.files;
   const bool any_trace = std::any_of(words.begin(), words.end(), [](const std::string& word) {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/export/build_parts.h"
+
+#include <algorithm>
+
+#include "reporter/view/html/page.h"
+
+namespace vramscope {
+
+std::string_view why_no_page() noexcept {
+  return has_page() ? "" : "npm was not there, or could not fetch its packages, when it was built";
+}
+
+std::string_view why_no_sqlite() noexcept {
+#ifdef VRAMSCOPE_HAS_SQLITE
+  return "";
+#else
+  return "libsqlite3-dev was not there, or not wanted, when it was built";
+#endif
+}
+
+std::string_view why_no_protobuf() noexcept {
+#ifdef VRAMSCOPE_HAS_PROTOBUF
+  return "";
+#else
+  return "libprotobuf-dev and protobuf-compiler were not there, or not wanted, when it was built";
+#endif
+}
+
+std::vector<BuildPart> build_parts() {
+  std::vector<BuildPart> parts = {
+      {"page", "vramscope html", why_no_page()},
+      {"sqlite", "vramscope export --format sqlite", why_no_sqlite()},
+      {"protobuf", "vramscope export --format pprof and perfetto", why_no_protobuf()},
+  };
+  std::stable_partition(parts.begin(), parts.end(),
+                        [](const BuildPart& part) { return part.why_not.empty(); });
+  return parts;
+}
+
+std::string build_parts_text() {
+  std::string text;
+  for (const BuildPart& part : build_parts()) {
+    text.append(text.empty() ? "" : "\n").append(part.why_not.empty() ? "with " : "without ");
+    text.append(part.name).append(" (").append(part.gives).append(")");
+    if (!part.why_not.empty()) text.append(": ").append(part.why_not);
+  }
+  return text;
+}
+
+}  // namespace vramscope
