@@ -95,9 +95,9 @@ class CommandLine(harness.Case):
 
     def test_an_output_that_cannot_be_written_does_not_stop_the_program(self):
         native = self.run_program([harness.program("linked")])
-        profiled = self.run_program([harness.program("linked")], "cache", VRAMSCOPE_OUTPUT="/nonexistent/r.json")
+        profiled = self.run_program([harness.program("linked")], "cache", VRAMSCOPE_OUTPUT=f"{self.nowhere}/r.json")
         self.assertEqual((0, native.stdout), profiled.behaviour())
-        self.assertIn("/nonexistent/r.json", profiled.stderr)
+        self.assertIn(f"{self.nowhere}/r.json", profiled.stderr)
 
     def test_run_overwrites_nothing(self):
         taken = pathlib.Path(self.folder, "r.json")
@@ -109,9 +109,9 @@ class CommandLine(harness.Case):
 
     def test_run_starts_no_program_whose_output_cannot_be_written(self):
         for option in ("--output", "--trace"):
-            finished = self.launch(option, "/nonexistent/%p.x", "--", harness.program("linked"))
+            finished = self.launch(option, f"{self.nowhere}/%p.x", "--", harness.program("linked"))
             self.assertEqual((125, ""), (finished.returncode, finished.stdout))
-            self.assertIn("in '/nonexistent/': No such file or directory", finished.stderr)
+            self.assertIn(f"in '{self.nowhere}/': No such file or directory", finished.stderr)
 
     def test_a_truncated_report_is_refused_wherever_it_is_cut(self):
         whole = self.make_report().read_bytes()

@@ -309,8 +309,8 @@ class Surroundings(Doctor):
         if jemalloc is None:
             self.skipTest("libjemalloc2 is not installed")
         self.found("fine", "LD_PRELOAD", f"another malloc too, {jemalloc}", "--sim", LD_PRELOAD=str(jemalloc))
-        done = self.run_tool("doctor", "--sim", "--json", LD_PRELOAD="/no/such.so")
-        self.assertIn("/no/such.so is no library", done.stdout)
+        done = self.run_tool("doctor", "--sim", "--json", LD_PRELOAD=f"{self.nowhere}/no.so")
+        self.assertIn(f"{self.nowhere}/no.so is no library", done.stdout)
         other = shutil.copy(harness.LIBRARY, self.path("libvramscope.so"))
         self.found("limits", "LD_PRELOAD", "another libvramscope.so", "--sim", LD_PRELOAD=other, VRAMSCOPE_MODE="observe")
 
@@ -331,7 +331,7 @@ class Surroundings(Doctor):
         self.found("limits", "live file", "is switched off", "--sim", VRAMSCOPE_LIVE_FILE="off")
 
     def test_a_library_that_cannot_be_preloaded(self):
-        self.stops("library", "/no/such", "--sim", VRAMSCOPE_LIBRARY="/no/such")
+        self.stops("library", self.nowhere, "--sim", VRAMSCOPE_LIBRARY=self.nowhere)
         foreign = self.changed("libvramscope.so", harness.OWN_MACHINE, harness.OTHER_MACHINE, 18, source=harness.LIBRARY)
         other = harness.MACHINES[harness.OTHER_MACHINE][0]
         self.stops("library", f"is for another machine: {other}", "--sim", VRAMSCOPE_LIBRARY=foreign)

@@ -96,6 +96,11 @@ class Case(unittest.TestCase):
         self.folder = tempfile.mkdtemp(prefix="vramscope-test-")
         self.addCleanup(shutil.rmtree, self.folder)
 
+    @property
+    def nowhere(self):
+        """A folder that is not there: no other can be known to be absent on every machine."""
+        return f"{self.folder}/nowhere"
+
     def run_program(self, command, mode=None, simulator="", folder=None, stdin=None, text=True,
                     **variables):  # fmt: skip
         """The Outcome, in a new folder unless one is given."""

@@ -238,7 +238,7 @@ assert cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(1 << 20)) == 0
 
     def test_a_report_that_cannot_be_written_is_one_line_and_changes_nothing(self):
         native = self.run_program([harness.program("linked")])
-        path = "/nonexistent/folder/r.json"
+        path = f"{self.nowhere}/folder/r.json"
         outcome = self.run_program([harness.program("linked")], "cache", VRAMSCOPE_OUTPUT=path)
         self.assertEqual(native.behaviour(), outcome.behaviour())
         (line,) = outcome.stderr.splitlines()

@@ -328,7 +328,7 @@ class Recover(Case):
     def test_nothing_to_recover_is_one_line(self):
         self.assert_refused(["recover", "4194305"], "process 4194305 does not run")  # beyond pid_max
         self.assert_refused(["recover", self.live], "nothing to recover", self.live)
-        self.assert_refused(["recover", "/no/such.live"], "/no/such.live", "No such file")
+        self.assert_refused(["recover", f"{self.nowhere}/a.live"], f"{self.nowhere}/a.live", "No such file")
 
     def test_a_report_is_recovered_in_passing(self):
         for verb in ("report", "stats", "peak", "sites", "owners"):

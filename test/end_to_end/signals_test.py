@@ -81,7 +81,7 @@ class Signals(harness.Case):
         self.assertGreaterEqual(triggers.count("signal"), 10)
 
     def test_signals_whose_reports_fail_have_one_line(self):
-        process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_OUTPUT="/nonexistent/r.json",
+        process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_OUTPUT=f"{self.nowhere}/r.json",
                                      VRAMSCOPE_REPORT_AT_EXIT="off")  # fmt: skip
         process.stdout.readline()
         process.send_signal(signal.SIGUSR1)
@@ -101,7 +101,7 @@ class Signals(harness.Case):
         except BlockingIOError:
             os.set_blocking(writer, True)
         with os.fdopen(reader), os.fdopen(writer) as full:
-            variables = harness.environment("cache", VRAMSCOPE_OUTPUT="/nonexistent/r.json")
+            variables = harness.environment("cache", VRAMSCOPE_OUTPUT=f"{self.nowhere}/r.json")
             done = subprocess.run([harness.program("free_kinds")], env=variables, stderr=full, cwd=self.folder,
                                   stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
                                   timeout=harness.DEADLINE_S)  # fmt: skip

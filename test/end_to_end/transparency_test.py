@@ -221,7 +221,7 @@ class Transparency(harness.Case):
 
     def test_a_program_without_a_driver_fails_as_it_does_without_us(self):
         command = [harness.program("driver_api")]
-        nowhere = {"LD_LIBRARY_PATH": "/nonexistent"}
+        nowhere = {"LD_LIBRARY_PATH": self.nowhere}
         native = self.run_program(command, **nowhere)
         profiled = self.run_program(command, "cache", **nowhere)
         self.assertEqual(native.behaviour(), profiled.behaviour())

@@ -160,7 +160,7 @@ class Triggers(harness.Case):
 
     def test_a_folder_that_is_not_there_is_one_line_not_one_an_interval(self):
         process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_INTERVAL="0.01",
-                                     VRAMSCOPE_OUTPUT="/nonexistent/r.json",
+                                     VRAMSCOPE_OUTPUT=f"{self.nowhere}/r.json",
                                      VRAMSCOPE_REPORT_AT_EXIT="off")  # fmt: skip
         self.assertIn(os.strerror(2), process.stderr.readline())
         time.sleep(0.1)  # too little only hides a failure

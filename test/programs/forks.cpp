@@ -130,7 +130,7 @@ static void spawn_children() {
     wait_for("spawned by name", child);
   }
   std::printf("absent: %d\n",
-              posix_spawn(&child, "/no/such", nullptr, nullptr, arguments, environ));
+              posix_spawn(&child, "/dev/null/program", nullptr, nullptr, arguments, environ));
 }
 
 static void run_commands() {
@@ -187,7 +187,7 @@ static void make_children(CUcontext context) {
     wait_for("clone", child);
   }
   for (int i = 0; is("vfork") && i < 20; ++i) {
-    wait_for("vfork", vfork_and_execute(i % 2 == 0 ? "/bin/true" : "/no/such"));
+    wait_for("vfork", vfork_and_execute(i % 2 == 0 ? "/bin/true" : "/dev/null/program"));
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();

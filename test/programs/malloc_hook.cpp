@@ -83,7 +83,7 @@ int main(int argc, char**) {
   vramscope_empty_cache();
   const int by_faces = next;
   armed_until = kBlocks;
-  execl("/nonexistent/program", "program", nullptr);  // a report, by another thread
+  execl("/dev/null/program", "program", nullptr);  // a report, by another thread
   if (argc > 1) std::printf("freed by faces: %d, by a report: %d\n", by_faces, next - by_faces);
   armed_until = 0;
   std::printf("errno kept: %d, by calls of the driver: %d\n", kept == 77,

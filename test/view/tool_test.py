@@ -129,7 +129,7 @@ class Arguments(ToolTest):
         self.assert_refused(["run", "--sim", "--sim-memory", "1GB", "true"], 125, "; 1GB is written 1GiB")
         self.assert_refused(["run", "--device-memory-limit", "1GB", "true"], 125, "; 1GB is written 1GiB")
         self.assert_refused(["run", "-o", "%z.json", "true"], 125, "'%z' in '%z.json' is none of %e, %p,")
-        self.assert_refused(["run", "true"], 125, "/no/such", VRAMSCOPE_LIBRARY="/no/such")
+        self.assert_refused(["run", "true"], 125, "/dev/null/no", VRAMSCOPE_LIBRARY="/dev/null/no")
 
 
 class Widths(ToolTest):
