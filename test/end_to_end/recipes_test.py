@@ -107,9 +107,9 @@ class Recipes(harness.Case):
     def test_the_workflow_is_one_for_actionlint(self):
         if not os.environ.get("VRAMSCOPE_ACTIONLINT"):
             self.skipTest("actionlint is not fetched; scripts/check --consumers has it from npm")
-        text = blocks("checked", "actions")[0]
-        self.assertEqual([], self.lint(text))
-        self.assertNotEqual([], self.lint(text.replace("runs-on", "run-on")))
+        for text in (blocks("checked", "actions")[0], (harness.SOURCE / ".github/workflows/ci.yml").read_text()):
+            self.assertEqual([], self.lint(text))
+            self.assertNotEqual([], self.lint(text.replace("runs-on", "run-on")))
 
 
 if __name__ == "__main__":
