@@ -42,7 +42,7 @@ inline constexpr std::uint64_t kLivePartBytes = std::uint64_t{1} << 32;
 // process that wrote it, all into parts.
 struct LiveHeader {
   static constexpr std::uint64_t kMagic = 0x6576696c2d6d7276;  // "vrm-live"
-  static constexpr std::uint32_t kFormat = 1;
+  static constexpr std::uint32_t kFormat = 2;
 
   std::uint64_t magic = 0;  // set last: the file can be read
   std::uint32_t format = 0;
@@ -56,6 +56,10 @@ struct LiveHeader {
   // Bytes of each part that are in the file, and that there are.
   std::array<std::atomic<std::uint64_t>, kLiveParts> bytes{};
   std::array<std::atomic<std::uint64_t>, kLiveParts> extent{};
+  // As which file it was made: a copy has another number, and one that the user renamed has
+  // another name. Nobody but the user removes those.
+  std::uint64_t number = 0;      // st_ino
+  std::array<char, 256> name{};  // without folders; no file system has longer ones
 };
 
 // Room in the file is reserved before it is touched, so that a full file system fails nobody; from

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <utility>
 
@@ -27,20 +28,49 @@ constexpr int kMostNames = 1000;  // "~1" to "~999" are tried when a name is tak
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+// Who asks whose it is has it for an instant.
+bool lock(int file) noexcept {
+  constexpr int kAttempts = 20;
+  constexpr timespec kMeanwhile{.tv_sec = 0, .tv_nsec = 1'000'000};
+  for (int i = 0; i < kAttempts; ++i) {
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK) return false;
+    nanosleep(&kMeanwhile, nullptr);
+  }
+  return false;
+}
+
+bool leads_to(const char* path, int file) noexcept {
+  struct stat opened {};
+  struct stat named {};
+  return fstat(file, &opened) == 0 && lstat(path, &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
+}
+
 std::string reason(int problem) { return strerrordesc_np(problem); }
 
 }  // namespace
 
 // The lock belongs to the open file, and the mapping keeps that open when the descriptor is closed.
+// Until it is there `recover` may take the file for one whose process is dead, and remove it: then
+// another is made.
 int LiveFile::begin_at(const std::string& path) noexcept {
   const StandardFilesTaken above_them;
+  constexpr int kAttempts = 3;
+  int problem = ESTALE;
+  for (int i = 0; i < kAttempts && problem == ESTALE; ++i) problem = begin_once(path);
+  return problem;
+}
+
+int LiveFile::begin_once(const std::string& path) noexcept {
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
   const int file = open(path.c_str(), kFlags, S_IRUSR | S_IWUSR);
   if (file < 0) return errno;
-  is_locked_ = flock(file, LOCK_EX | LOCK_NB) == 0;
-  const int problem = memory_.begin(file, path.c_str());
+  is_locked_ = lock(file);
+  int problem = leads_to(path.c_str(), file) ? memory_.begin(file, path.c_str()) : ESTALE;
+  // It was made here and now, and nobody but us has it.
+  if (problem != 0 && leads_to(path.c_str(), file)) unlink(path.c_str());
   close(file);
-  if (problem != 0) unlink(path.c_str());
   return problem;
 }
 

@@ -46,6 +46,7 @@ class LiveFile {
 
  private:
   [[nodiscard]] int begin_at(const std::string& path) noexcept;
+  [[nodiscard]] int begin_once(const std::string& path) noexcept;
   void begin_in_memory();
   void begin_at_pattern();
   void warn(Profiler& profiler) const;

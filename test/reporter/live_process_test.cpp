@@ -105,7 +105,7 @@ struct LiveProcessTest : testing::Test {
   [[nodiscard]] bool alive() const {
     const auto owner = owner_of(file);
     EXPECT_TRUE(owner.has_value());
-    return owner && is_alive(file, *owner);
+    return owner && state_of(file, *owner) == OwnerState::alive;
   }
 
   std::string path = "/dev/shm/vramscope-live-test-XXXXXX";
@@ -229,21 +229,60 @@ TEST_F(LiveProcessTest, IsDeadOnceItExecutesAnotherProgram) {
   EXPECT_FALSE(alive());
 }
 
-TEST_F(LiveProcessTest, WhoeverStartedLaterOrBeforeTheMachineDidIsAnother) {
+TEST_F(LiveProcessTest, WhoeverStartedLaterIsAnother) {
   static_cast<void>(start([](LiveProcess&, int) {}));
   LiveOwner owner = *owner_of(file);
   owner.is_locked = 0;
-  EXPECT_TRUE(is_alive(file, owner));
+  EXPECT_EQ(OwnerState::alive, state_of(file, owner));
 
-  LiveOwner later = owner;
-  ++later.start_ticks;
-  EXPECT_FALSE(is_alive(file, later));
-  LiveOwner before = owner;
-  before.boot_id[0] = before.boot_id[0] == '0' ? '1' : '0';
-  EXPECT_FALSE(is_alive(file, before));
-  LiveOwner elsewhere = later;  // where its number means somebody else
-  ++elsewhere.pid_namespace;
-  EXPECT_TRUE(is_alive(file, elsewhere));
+  ++owner.start_ticks;
+
+  EXPECT_EQ(OwnerState::dead, state_of(file, owner));
+}
+
+// Proved dead is not what cannot be told: another machine shows its file systems, containers have
+// boot ids, process ids and clocks of their own.
+TEST_F(LiveProcessTest, WhatIsElsewhereCannotBeTold) {
+  kill_and_wait(start([](LiveProcess&, int) {}));
+  const LiveOwner owner = *owner_of(file);
+  LiveOwner unlocked = owner;
+  unlocked.is_locked = 0;
+  EXPECT_EQ(OwnerState::dead, state_of(file, unlocked));
+
+  LiveOwner other_boot = owner;
+  other_boot.boot_id[0] = other_boot.boot_id[0] == '0' ? '1' : '0';
+  EXPECT_EQ(OwnerState::untold, state_of(file, other_boot));
+  LiveOwner no_boot = owner;
+  no_boot.boot_id = {};
+  EXPECT_EQ(OwnerState::untold, state_of(file, no_boot));
+  LiveOwner other_numbers = unlocked;
+  ++other_numbers.pid_namespace;
+  EXPECT_EQ(OwnerState::untold, state_of(file, other_numbers));
+  LiveOwner no_number = unlocked;
+  no_number.pid = 0;
+  EXPECT_EQ(OwnerState::untold, state_of(file, no_number));
+}
+
+TEST_F(LiveProcessTest, ALockTellsOfContainersOfThisMachine) {
+  const pid_t child = start([](LiveProcess&, int) {});
+  LiveOwner owner = *owner_of(file);
+  ++owner.pid_namespace;
+  EXPECT_EQ(OwnerState::alive, state_of(file, owner));
+
+  kill_and_wait(child);
+
+  EXPECT_EQ(OwnerState::dead, state_of(file, owner));
+}
+
+TEST_F(LiveProcessTest, AClockOfItsOwnSaysNothingOfTheStart) {
+  static_cast<void>(start([](LiveProcess&, int) {}));
+  LiveOwner owner = *owner_of(file);
+  owner.is_locked = 0;
+
+  ++owner.start_ticks;
+  ++owner.time_namespace;
+
+  EXPECT_EQ(OwnerState::alive, state_of(file, owner));
 }
 
 TEST_F(LiveProcessTest, WhatIsNoLiveFileHasNoOwner) {

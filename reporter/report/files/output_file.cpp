@@ -12,10 +12,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 #include <utility>
 
 #include "allocator/ground/standard_files.h"
-#include "reporter/report/files/process_stat.h"
 
 namespace vramscope {
 
@@ -29,28 +29,56 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
 }
 
-// The number of a process is another's too, later and in other containers; its start is not.
-std::string beginning_of_name(std::int64_t pid, std::uint64_t start_ticks) {
-  return ".vramscope-" + std::to_string(pid) + "-" + std::to_string(start_ticks) + "-";
-}
+constexpr std::string_view kBeginning = ".vramscope-";
 
 // Short whatever the report is called, and not used by another process, on this machine or another
-// that shares the folder.
+// that shares the folder. It says who gave it, so that it can be proved whose an unfinished file
+// is.
 std::string temporary_name(const std::string& path, int attempt) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  const std::uint64_t start_ticks = process_stat("/proc/self/stat").start_ticks;
-  return folder_of(path) + beginning_of_name(getpid(), start_ticks) + std::to_string(now.tv_sec) +
-         std::to_string(now.tv_nsec) + "-" + std::to_string(attempt);
+  return folder_of(path) + std::string(kBeginning) + maker_text(this_maker()) + "-" +
+         std::to_string(now.tv_sec) + std::to_string(now.tv_nsec) + "-" + std::to_string(attempt);
 }
 
-// Two numbers, and nothing but.
-bool ends_name(std::string_view text) {
-  const std::size_t dash = text.find('-');
-  const auto is_number = [](std::string_view part) {
-    return !part.empty() && part.find_first_not_of("0123456789") == part.npos;
-  };
-  return dash != text.npos && is_number(text.substr(0, dash)) && is_number(text.substr(dash + 1));
+// Takes a number and the mark before it from the end; false: there is none.
+bool take_last_number(std::string_view& name) {
+  const std::size_t dash = name.rfind('-');
+  if (dash == name.npos || dash + 1 == name.size()) return false;
+  if (name.find_first_not_of("0123456789", dash + 1) != name.npos) return false;
+  name = name.substr(0, dash);
+  return true;
+}
+
+// Who gave a name like temporary_name().
+std::optional<Maker> maker_of_name(std::string_view name) {
+  if (!name.starts_with(kBeginning)) return std::nullopt;
+  name.remove_prefix(kBeginning.size());
+  if (!take_last_number(name) || !take_last_number(name)) return std::nullopt;
+  return maker_of(name);
+}
+
+// Nobody else can have made it, and no other name leads to it.
+bool is_as_we_make(const struct stat& found) {
+  return S_ISREG(found.st_mode) && found.st_uid == geteuid() && found.st_nlink == 1 &&
+         (found.st_mode & 07777U) == kMode;
+}
+
+void remove_if_unfinished(int folder, const char* name, const Maker& dead) {
+  const std::optional<Maker> maker = maker_of_name(name);
+  if (!maker) return;
+  const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (file < 0) return;
+  const MakerState state = state_of(*maker);
+  const bool is_dead = maker_text(*maker) == maker_text(dead) && state != MakerState::runs;
+  const bool has_ended = is_dead || state == MakerState::gone || is_of_earlier_boot(file, *maker);
+  struct stat opened {};
+  struct stat named {};
+  const bool is_ours = has_ended && fstat(file, &opened) == 0 && is_as_we_make(opened) &&
+                       fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+                       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+  if (is_ours) unlinkat(folder, name, 0);
+  close(file);
 }
 
 bool rename_is_missing(int error) {
@@ -81,19 +109,12 @@ int rename_without_replacing(const char* temporary, const char* name) noexcept {
 
 }  // namespace
 
-void remove_unfinished(const std::string& path, std::int64_t pid, std::uint64_t start_ticks) {
+void remove_unfinished(const std::string& path, const Maker& dead) {
   const std::string place = folder_of(path);
-  const std::string beginning = beginning_of_name(pid, start_ticks);
   DIR* const folder = opendir(place.empty() ? "." : place.c_str());
   if (folder == nullptr) return;
   while (const dirent* const entry = readdir(folder)) {
-    const std::string_view name = entry->d_name;
-    if (!name.starts_with(beginning) || !ends_name(name.substr(beginning.size()))) continue;
-    struct stat found {};
-    const int error = fstatat(dirfd(folder), entry->d_name, &found, AT_SYMLINK_NOFOLLOW);
-    if (error == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid()) {
-      unlinkat(dirfd(folder), entry->d_name, 0);
-    }
+    remove_if_unfinished(dirfd(folder), entry->d_name, dead);
   }
   closedir(folder);
 }

@@ -9,11 +9,14 @@
 #include <string>
 #include <string_view>
 
+#include "reporter/report/files/maker.h"
+
 namespace vramscope {
 
-// Removes what a process was writing beside `path` when it was killed: plain files of the calling
-// user's, of the names that only this process gave. `start_ticks`: as process_stat() says.
-void remove_unfinished(const std::string& path, std::int64_t pid, std::uint64_t start_ticks);
+// Removes what was being written beside `path` when its writer was killed: of `dead`, a process
+// that is known to be dead, and of all of whom that can be proved. Plain files of the calling
+// user's, of mode 0600, with one name, which says who gave it.
+void remove_unfinished(const std::string& path, const Maker& dead);
 
 // Threads: one. Never throws but bad_alloc from open() and publish(). The first failure is kept;
 // what is written after it is dropped; EBADF when the program closed the descriptor, and may have

@@ -158,6 +158,15 @@ void OpenLiveFile::remove() const {
   if (is_still_there()) unlink(path_.c_str());
 }
 
+std::string why_no_header(int file) {
+  try {
+    static_cast<void>(read_header(file));
+    return "";
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
 const LiveHeader& map_live_image(int file, ImageOf how) {
   const HeaderBytes read = read_header(file);
   const LiveHeader& header = read.header();

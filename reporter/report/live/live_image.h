@@ -38,6 +38,10 @@ class OpenLiveFile {
   int number_ = -1;
 };
 
+// Why the file does not begin as a whole live file of this version does, with the byte; "": it
+// does.
+[[nodiscard]] std::string why_no_header(int file);
+
 // How the image is made. moving: of a process that still runs, so that it is a copy of pages that
 // were not all read at one instant.
 enum class ImageOf : bool { ended, moving };

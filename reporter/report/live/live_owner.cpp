@@ -1,65 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/live/live_owner.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/live_memory.h"
-#include "reporter/report/files/process_stat.h"
 
 namespace vramscope {
 namespace {
-
-// The beginning of a small file, as a text; "" when it cannot be read.
-template <std::size_t kBytes>
-void read_text(const char* path, std::array<char, kBytes>& text) noexcept {
-  text = {};
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  if (::read(file, text.data(), kBytes - 1) < 0) text = {};
-  close(file);
-}
-
-std::array<char, 40> boot_id() noexcept {
-  constexpr std::size_t kIdBytes = 36;
-  std::array<char, 40> text{};
-  read_text("/proc/sys/kernel/random/boot_id", text);
-  for (std::size_t i = kIdBytes; i < text.size(); ++i) text[i] = 0;
-  return text;
-}
-
-std::uint64_t pid_namespace() noexcept {
-  struct stat found {};
-  return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
-}
-
-// A process whose main thread has ended looks dead, and has other threads.
-bool has_other_threads(std::int64_t pid) noexcept {
-  std::array<char, 64> path{};
-  std::snprintf(path.data(), path.size(), "/proc/%lld/task", static_cast<long long>(pid));
-  struct stat found {};
-  return stat(path.data(), &found) == 0 && found.st_nlink > 3;
-}
-
-// The process with that number has gone, or it is another one.
-bool is_gone(const LiveOwner& owner) noexcept {
-  std::array<char, 64> path{};
-  std::snprintf(path.data(), path.size(), "/proc/%lld/stat", static_cast<long long>(owner.pid));
-  const ProcessStat now = process_stat(path.data());
-  if (now.state == 0)
-    return process_stat("/proc/self/stat").state != 0;  // else nothing can be told
-  if (owner.start_ticks != 0 && now.start_ticks != owner.start_ticks) return true;
-  return (now.state == 'Z' || now.state == 'X') && !has_other_threads(owner.pid);
-}
 
 // Readers lock it together with others: only the process that writes it has it to itself.
 bool is_locked(int file) noexcept {
@@ -76,13 +28,7 @@ bool read_at(int file, std::uint64_t offset, T& value) noexcept {
 
 }  // namespace
 
-LiveOwner this_owner() noexcept {
-  const KeptErrno kept;
-  return {.pid = getpid(),
-          .pid_namespace = pid_namespace(),
-          .start_ticks = process_stat("/proc/self/stat").start_ticks,
-          .boot_id = boot_id()};
-}
+LiveOwner this_owner() noexcept { return {this_maker()}; }
 
 // The owner is what the process's root begins with.
 std::optional<LiveOwner> owner_of(int file) noexcept {
@@ -102,13 +48,17 @@ std::optional<LiveOwner> owner_of(int file) noexcept {
   return owner;
 }
 
-bool is_alive(int file, const LiveOwner& owner) noexcept {
-  const LiveOwner reader = this_owner();
-  const bool knows_boot = owner.boot_id[0] != 0 && reader.boot_id[0] != 0;
-  if (knows_boot && owner.boot_id != reader.boot_id) return false;
-  const bool is_near = owner.pid_namespace != 0 && owner.pid_namespace == reader.pid_namespace;
-  if (is_near && is_gone(owner)) return false;
-  return owner.is_locked == 0 || is_locked(file);
+// A lock tells of every process of this kernel, whatever its number means. One that is not held
+// any more tells of a process that has executed another program, too.
+OwnerState state_of(int file, const LiveOwner& owner) noexcept {
+  const KeptErrno kept;
+  if (is_of_earlier_boot(file, owner)) return OwnerState::dead;
+  const MakerState maker = state_of(owner);
+  if (maker == MakerState::gone) return OwnerState::dead;
+  const bool tells = owner.is_locked != 0 && is_same_boot(owner, this_maker());
+  if (tells) return is_locked(file) ? OwnerState::alive : OwnerState::dead;
+  const bool is_held = owner.is_locked != 0 && is_locked(file);
+  return maker == MakerState::runs || is_held ? OwnerState::alive : OwnerState::untold;
 }
 
 }  // namespace vramscope

@@ -9,9 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -22,10 +20,9 @@
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/files/output_file.h"
 #include "reporter/report/json.h"
-#include "reporter/report/live/live_folder.h"
 #include "reporter/report/live/live_image.h"
-#include "reporter/report/live/live_owner.h"
 #include "reporter/report/live/live_process.h"
+#include "reporter/report/live/live_proof.h"
 #include "reporter/report/live/sandbox.h"
 #include "reporter/report/parts.h"
 #include "reporter/report/report.h"
@@ -34,21 +31,6 @@
 
 namespace vramscope {
 namespace {
-
-// What the process makes last is not there.
-bool is_begun_only(const OpenLiveFile& file) {
-  std::uint64_t magic = 0;
-  return pread(file.number(), &magic, sizeof magic, 0) >= 0 && magic == 0;
-}
-
-// Nobody needs what was only begun; but it may be just being made, or be no live file at all.
-void remove_begun(const OpenLiveFile& file) {
-  constexpr std::time_t kSeconds = 2;
-  struct stat found {};
-  if (file.path().find(kLiveSuffix) == std::string::npos) return;
-  if (fstat(file.number(), &found) != 0) return;
-  if (std::time(nullptr) - found.st_mtime >= kSeconds) file.remove();
-}
 
 std::string signal_name(int signal) {
   if (signal == 0) return "";
@@ -124,6 +106,8 @@ void set_end(TimelineFacts& timeline, std::uint64_t ended_ns) {
   timeline.duration_ns = std::max(timeline.duration_ns, ended_ns - timeline.start_ns);
 }
 
+constexpr const char* kCopy =
+    "it is a copy of a live file, or was renamed; name it to have its report";
 constexpr char kBetween = '\0';  // of the answer's two texts
 
 // The path of the report, and the name of the program; in the child process.
@@ -137,7 +121,7 @@ std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how) {
   if (const auto* error = std::get_if<FileError>(&written))
     throw std::runtime_error(error->message);
   if (how == ImageOf::ended) {
-    remove_unfinished(known.next_report, known.owner.pid, known.owner.start_ticks);
+    remove_unfinished(known.next_report, known.owner);
   }
   const std::string& program = known.process.executable;
   return std::get<std::string>(written) + kBetween + program.substr(program.rfind('/') + 1);
@@ -150,33 +134,17 @@ ApartAnswer write_apart(int file, const RecoveryWish& wish, ImageOf how) {
   return run_apart(limits, [&] { return write_recovered(file, wish, how); });
 }
 
-}  // namespace
-
-Recovery recover_file(const std::string& path, const RecoveryWish& wish) {
-  const OpenLiveFile file(path);
-  const auto failed = [&](const std::string& problem, std::int64_t pid) {
-    return Recovery{.result = Recovery::Result::failed,
-                    .pid = pid,
-                    .report = {},
-                    .problem = "cannot recover '" + path + "': " + problem};
-  };
-  if (!file.problem().empty()) return failed(file.problem(), 0);
-  const std::optional<LiveOwner> owner = owner_of(file.number());
-  const std::int64_t pid = owner ? owner->pid : 0;
-  const bool alive = owner && is_alive(file.number(), *owner);
-  if (alive && !wish.alive_too) return {.result = Recovery::Result::alive, .pid = pid};
-  if (!alive && !file.lock()) return {.result = Recovery::Result::taken, .pid = pid};
-  if (!owner && is_begun_only(file)) {
-    remove_begun(file);
-    return {.result = Recovery::Result::empty};
-  }
+// A copy of what changes meanwhile may lead nowhere: then another is made.
+ApartAnswer write_of(int file, const RecoveryWish& wish, ImageOf how) {
+  constexpr int kAttempts = 5;
   ApartAnswer answer;
-  constexpr int kAttempts = 5;  // a copy of what changes meanwhile may lead nowhere
-  for (int i = 0; i < (alive ? kAttempts : 1) && answer.text.empty(); ++i) {
-    answer = write_apart(file.number(), wish, alive ? ImageOf::moving : ImageOf::ended);
+  for (int i = 0; i < (how == ImageOf::moving ? kAttempts : 1) && answer.text.empty(); ++i) {
+    answer = write_apart(file, wish, how);
   }
-  if (!answer.problem.empty()) return failed(answer.problem, pid);
-  if (!alive) file.remove();
+  return answer;
+}
+
+Recovery recovered(const ApartAnswer& answer, std::int64_t pid) {
   const std::size_t between = answer.text.find(kBetween);
   return {.result = Recovery::Result::recovered,
           .pid = pid,
@@ -184,15 +152,60 @@ Recovery recover_file(const std::string& path, const RecoveryWish& wish) {
           .program = answer.text.substr(std::min(between + 1, answer.text.size()))};
 }
 
+// Of one that is whole.
+Recovery recover_whole(const OpenLiveFile& file, const LiveProof& proof, const RecoveryWish& wish) {
+  using Result = Recovery::Result;
+  const std::int64_t pid = proof.owner.pid;
+  const bool is_dead = proof.state == OwnerState::dead;
+  if (!is_dead && !wish.alive_too) return {.result = Result::alive, .pid = pid};
+  if (is_dead && !file.lock()) return {.result = Result::taken, .pid = pid};
+  const ApartAnswer answer =
+      write_of(file.number(), wish, is_dead ? ImageOf::ended : ImageOf::moving);
+  if (!answer.problem.empty()) {
+    return {.result = Result::failed, .pid = pid, .reason = answer.problem};
+  }
+  Recovery done = recovered(answer, pid);
+  if (is_dead) done.stays = remove_proved(file, proof);
+  return done;
+}
+
+Recovery recover_open(const OpenLiveFile& file, const RecoveryWish& wish) {
+  using Result = Recovery::Result;
+  if (!file.problem().empty()) return {.result = Result::foreign, .reason = file.problem()};
+  const LiveProof proof = proof_of(file);
+  switch (proof.what) {
+    case LiveProof::What::foreign:
+      return {.result = Result::foreign, .reason = proof.why};
+    case LiveProof::What::begun:
+      static_cast<void>(remove_proved(file, proof));
+      return {.result = Result::empty};
+    case LiveProof::What::whole:
+      break;
+  }
+  if (!proof.is_as_made && !wish.is_named) {
+    return {.result = Result::foreign, .pid = proof.owner.pid, .reason = kCopy};
+  }
+  return recover_whole(file, proof, wish);
+}
+
+}  // namespace
+
+Recovery recover_file(const std::string& path, const RecoveryWish& wish) {
+  Recovery found = recover_open(OpenLiveFile(path), wish);
+  if (!found.reason.empty()) found.problem = "cannot recover '" + path + "': " + found.reason;
+  return found;
+}
+
 LiveFileOwner owner_of_live_file(const std::string& path) {
   const OpenLiveFile file(path);
   if (!file.problem().empty()) return {};
-  const std::optional<LiveOwner> owner = owner_of(file.number());
-  if (!owner) return {};
-  const std::uint64_t space = this_owner().pid_namespace;
-  return {.pid = owner->pid,
-          .is_alive = is_alive(file.number(), *owner),
-          .is_near = space != 0 && owner->pid_namespace == space};
+  const LiveProof proof = proof_of(file);
+  if (proof.what != LiveProof::What::whole) return {};
+  const LiveOwner here = this_owner();
+  return {.pid = proof.owner.pid,
+          .is_alive = proof.state != OwnerState::dead,
+          .is_near = is_same_boot(proof.owner, here) && here.pid_namespace != 0 &&
+                     proof.owner.pid_namespace == here.pid_namespace};
 }
 
 bool is_live_file(const std::string& path) {

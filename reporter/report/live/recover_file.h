@@ -12,26 +12,32 @@ struct RecoveryWish {
   // When the process ended, in nanoseconds since 1970 and not earlier than it did; 0: nobody knows.
   std::uint64_t ended_ns = 0;
   bool alive_too = false;  // of a process that goes on: of a copy, marked "moving"
+  bool is_named = false;   // by the user: then one that was copied or renamed counts, and stays
 };
 
 struct Recovery {
   enum class Result : std::uint8_t {
     recovered,  // the report is written under its usual name
-    alive,      // the process still runs, and nothing was done
+    alive,      // the process still runs, or that cannot be told, and nothing was done
     taken,      // somebody else recovers it, or has done so
     empty,      // its process ended before there was anything to tell, or just begins
-    failed      // problem says why; the file stays
+    foreign,    // it is not proved to be a live file of ours, and was left alone; problem says why
+    failed      // no report can be made of it; problem says why, and the file stays
   };
   Result result = Result::failed;
   std::int64_t pid = 0;      // 0: the file does not say
   std::string report = {};   // path
   std::string program = {};  // its name, without folders
   std::string problem = {};  // one line with the file's path, as all of the tool's
+  std::string reason = {};   // the same without the path
+  std::string stays = {};    // why the live file was left there although there is a report; "": it
+                             // was not, or its process runs
 };
 
 // Reads the file in a process of its own, so that a damaged or hostile one harms nobody. The file
-// of a dead process is removed once its report is written: under its usual name, or in the current
-// folder when the usual one has gone. Threads: one, the only one of the process.
+// of a dead process is removed, if it is proved to be ours (live_proof.h), once its report is
+// written: under its usual name, or in the current folder when the usual one has gone. Threads:
+// one, the only one of the process.
 [[nodiscard]] Recovery recover_file(const std::string& path, const RecoveryWish& wish);
 
 // Whose file it is, where it can be told and the file can be trusted.

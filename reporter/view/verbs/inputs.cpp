@@ -32,7 +32,7 @@ bool is_report(const std::string& path, const std::string& name) {
 std::string recovered(const std::string& live_file, const Tell& tell) {
   if (!is_live_file(live_file)) return "";
   const Recovery found = recover_file(live_file, {});
-  if (found.result == Recovery::Result::failed) tell(found.problem);
+  if (!found.problem.empty()) tell(found.problem);
   if (found.result != Recovery::Result::recovered) return "";
   tell("recovered " + found.report + " of " + found.program + " (" + std::to_string(found.pid) +
        "), which ended without a report");

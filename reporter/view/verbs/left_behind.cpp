@@ -14,6 +14,7 @@
 
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/live/live_image.h"
+#include "reporter/report/live/live_proof.h"
 #include "reporter/report/live/recover_file.h"
 #include "reporter/view/text/format.h"
 
@@ -76,7 +77,7 @@ LeftBehind recover_left_behind(const std::vector<std::string>& live_files, const
     const auto end = ends.find(file);
     const Recovery found = recover_file(file, {.signal = is_program ? ending.signal : 0,
                                                .ended_ns = end == ends.end() ? 0 : end->second});
-    if (found.result == Recovery::Result::failed) left.problems.push_back(found.problem);
+    if (!found.problem.empty()) left.problems.push_back(found.problem);
     if (found.result != Recovery::Result::recovered) continue;
     if (is_program) {
       own = found.report;
@@ -93,10 +94,8 @@ LeftBehind recover_left_behind(const std::vector<std::string>& live_files, const
 void remove_left_behind(const std::vector<std::string>& live_files) {
   for (const std::string& path : still_there(live_files)) {
     await_end_of_ending(path);
-    const LiveFileOwner owner = owner_of_live_file(path);
-    if (owner.pid == 0 || owner.is_alive) continue;
     const OpenLiveFile file(path);
-    if (file.problem().empty() && file.lock()) file.remove();
+    if (file.problem().empty()) static_cast<void>(remove_proved(file, proof_of(file)));
   }
 }
 

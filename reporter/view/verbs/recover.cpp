@@ -40,6 +40,7 @@ void complain(Tally& tally, const std::string& problem) {
   tally.failed = true;
 }
 
+// What the user named himself.
 void add(Tally& tally, const Recovery& one) {
   if (one.result == Recovery::Result::empty) return;
   ++tally.found;
@@ -58,16 +59,18 @@ std::vector<std::string> live_files_in(const std::string& folder) {
   return files;
 }
 
-// Those that still run are left alone: nobody named them.
+// Nobody named what is in a folder: those that still run are left alone, and so is what is none of
+// ours. What cannot be recovered fails none of the others.
 void recover_folder(Tally& tally, const std::string& folder) {
+  using Result = Recovery::Result;
   for (const std::string& file : live_files_in(folder)) {
     const Recovery one = recover_file(file, {});
-    if (one.result == Recovery::Result::taken) continue;
-    if (one.result == Recovery::Result::alive) {
-      ++tally.alive;
-    } else {
-      add(tally, one);
-    }
+    if (one.result == Result::alive) ++tally.alive;
+    if (one.result == Result::foreign) say("left alone: '" + file + "': " + one.reason);
+    if (one.result == Result::failed) say(one.problem);
+    if (one.result != Result::recovered) continue;
+    add(tally, one);
+    if (!one.stays.empty()) say("'" + file + "' stays: " + one.stays);
   }
 }
 
