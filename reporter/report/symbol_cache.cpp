@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "reporter/record/trace/format.h"
+#include "reporter/report/files/input_file.h"
+#include "reporter/report/files/output_file.h"
 
 namespace vramscope {
 namespace {
@@ -164,8 +166,9 @@ std::string file_of(const std::string& folder, const ModuleFact& module,
 
 // Under its name as a whole, or not at all.
 bool publish(const std::string& path, std::string_view text) {
-  std::string name = path + ".XXXXXX";
-  const int file = mkostemp(name.data(), O_CLOEXEC);  // mode 0600
+  remove_unfinished(path, {});
+  const std::string name = unfinished_name(path, 0);
+  const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (file < 0) return false;
   const bool is_whole =
       ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -174,6 +177,24 @@ bool publish(const std::string& path, std::string_view text) {
   return is_there;
 }
 
+// As file_of() makes one.
+bool is_our_name(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  constexpr std::size_t kDigits = 8;
+  return dot != name.npos && is_build_id(name.substr(0, dot)) && name.size() - dot - 1 == kDigits &&
+         name.find_first_not_of("0123456789abcdef", dot + 1) == name.npos;
+}
+
+// One that we wrote, with its bytes; 0: something else.
+std::uint64_t bytes_of_ours(const fs::path& path) {
+  struct stat is {};
+  const bool is_file = is_our_name(path.filename().native()) && lstat(path.c_str(), &is) == 0 &&
+                       S_ISREG(is.st_mode) && is_ours_alone(is) && is.st_nlink == 1;
+  if (!is_file || beginning_of(path, kHead.size()) != kHead) return 0;
+  return static_cast<std::uint64_t>(is.st_size);
+}
+
+// Of what we wrote.
 void remove_oldest(const std::string& folder, std::uint64_t most_bytes) {
   std::vector<std::tuple<fs::file_time_type, std::uint64_t, fs::path>> files;
   std::uint64_t sum = 0;
@@ -181,8 +202,8 @@ void remove_oldest(const std::string& folder, std::uint64_t most_bytes) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::error_code gone;  // another one removed it
-    const std::uint64_t bytes = entry->file_size(gone);
-    if (gone) continue;
+    const std::uint64_t bytes = bytes_of_ours(entry->path());
+    if (bytes == 0) continue;
     files.emplace_back(entry->last_write_time(gone), bytes, entry->path());
     sum += bytes;
   }

@@ -3,7 +3,8 @@
 //
 // UNSTEADY_MEMORY=N: about each N-th request of libvramscope.so (malloc, calloc, realloc,
 // aligned_alloc, mmap) is refused, from the first report on, for UNSTEADY_MS milliseconds.
-// UNSTEADY_FILES=US: each of its writes takes so many microseconds more.
+// UNSTEADY_FILES=US: each of its writes takes so many microseconds more; with UNSTEADY_ALL=1 each
+// of the program's, too.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@
 
 namespace {
 
-long each = 0, ms = 0, write_us = 0;
+long each = 0, ms = 0, write_us = 0, all = 0;
 std::atomic<long> refuses_until{0};  // in milliseconds of the monotonic clock
 
 long now_ms() {
@@ -38,6 +39,7 @@ __attribute__((constructor)) void prepare() {
   each = setting("UNSTEADY_MEMORY");
   ms = setting("UNSTEADY_MS");
   write_us = setting("UNSTEADY_FILES");
+  all = setting("UNSTEADY_ALL");
 }
 
 bool is_refused(const void* caller) {
@@ -55,6 +57,7 @@ bool is_refused(const void* caller) {
 }  // namespace
 
 EXPORT ssize_t write(int file, const void* bytes, std::size_t count) {
+  if (all != 0) usleep(static_cast<unsigned>(write_us));
   if (is_of_library(__builtin_return_address(0))) {
     long none = 0;
     if (each != 0) refuses_until.compare_exchange_strong(none, now_ms() + ms);

@@ -3,6 +3,7 @@
 #include "reporter/report/symbols.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "reporter/record/stack/module_table.h"
+#include "reporter/report/files/output_file.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {
@@ -169,6 +171,13 @@ class Cached : public Victim {
     EXPECT_EQ(++files, std::filesystem::directory_iterator());
     return path;
   }
+  // The one that is not hidden.
+  [[nodiscard]] std::filesystem::path file_of_build_id() const {
+    for (const auto& entry : std::filesystem::directory_iterator(cache())) {
+      if (!entry.path().filename().string().starts_with('.')) return entry.path();
+    }
+    return {};
+  }
   // How many modules a run opens that finds the names that there are.
   [[nodiscard]] std::size_t opened(const ModuleFact& module) const {
     Symbols symbols(cache());
@@ -224,6 +233,52 @@ TEST_F(Cached, IsOpenedWhenWhatWasKeptIsDamagedOrCut) {
     }
   }
   EXPECT_EQ(opened(module_), 0U);
+}
+
+// Too much lies in the folder: what the user has put there is his.
+TEST_F(Cached, TakesAwayTheOldestOfItsOwnFilesAndNobodyElses) {
+  constexpr std::uintmax_t kTooLarge = std::uintmax_t{65} << 20;
+  static_cast<void>(opened(module_));
+  const std::string own = cache() + "/abcdef0123456789.0123abcd";
+  const std::string head = "vramscope symbols 3\n";
+  const auto add = [&](const std::string& path, const std::string& text) {
+    std::ofstream(path, std::ios::binary) << text;
+    std::filesystem::resize_file(path, kTooLarge);
+    chmod(path.c_str(), 0600);
+    std::filesystem::last_write_time(path, std::filesystem::file_time_type());
+  };
+  const std::vector<std::string> others = {cache() + "/backup.tar",
+                                           cache() + "/abcdef0123456789.0123abcd.old",
+                                           cache() + "/abcdef0123456789.0123abce"};
+  for (const std::string& path : others) add(path, path == others.back() ? "mine" : head);
+  add(own, head);
+  std::filesystem::create_symlink(others.front(), cache() + "/abcdef0123456789.0123abcf");
+
+  const std::string copy = folder_ + "/victim.so";
+  std::filesystem::copy_file(VICTIM, copy);
+  EXPECT_EQ(opened(elsewhere(copy)), 1U);
+
+  EXPECT_FALSE(std::filesystem::exists(own));
+  for (const std::string& path : others) EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  EXPECT_TRUE(std::filesystem::is_symlink(cache() + "/abcdef0123456789.0123abcf"));
+}
+
+// What another run was writing when it was killed goes with the next one.
+TEST_F(Cached, LeavesNothingUnfinished) {
+  static_cast<void>(opened(module_));
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string name = unfinished_name(cache() + "/x", 0);
+    _exit(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0600) < 0 ? 1 : 0);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  ASSERT_EQ(status, 0);
+  std::filesystem::remove(file_of_build_id());
+
+  EXPECT_EQ(opened(module_), 1U);
+
+  static_cast<void>(file());
 }
 
 TEST_F(Cached, IsOpenedWhenOthersMayWriteWhatWasKept) {

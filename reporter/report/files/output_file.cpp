@@ -31,16 +31,6 @@ std::string folder_of(const std::string& path) {
 
 constexpr std::string_view kBeginning = ".vramscope-";
 
-// Short whatever the report is called, and not used by another process, on this machine or another
-// that shares the folder. It says who gave it, so that it can be proved whose an unfinished file
-// is.
-std::string temporary_name(const std::string& path, int attempt) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return folder_of(path) + std::string(kBeginning) + maker_text(this_maker()) + "-" +
-         std::to_string(now.tv_sec) + std::to_string(now.tv_nsec) + "-" + std::to_string(attempt);
-}
-
 // Takes a number and the mark before it from the end; false: there is none.
 bool take_last_number(std::string_view& name) {
   const std::size_t dash = name.rfind('-');
@@ -50,7 +40,7 @@ bool take_last_number(std::string_view& name) {
   return true;
 }
 
-// Who gave a name like temporary_name().
+// Who gave a name like unfinished_name().
 std::optional<Maker> maker_of_name(std::string_view name) {
   if (!name.starts_with(kBeginning)) return std::nullopt;
   name.remove_prefix(kBeginning.size());
@@ -109,6 +99,14 @@ int rename_without_replacing(const char* temporary, const char* name) noexcept {
 
 }  // namespace
 
+// is.
+std::string unfinished_name(const std::string& path, int attempt) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return folder_of(path) + std::string(kBeginning) + maker_text(this_maker()) + "-" +
+         std::to_string(now.tv_sec) + std::to_string(now.tv_nsec) + "-" + std::to_string(attempt);
+}
+
 void remove_unfinished(const std::string& path, const Maker& dead) {
   const std::string place = folder_of(path);
   DIR* const folder = opendir(place.empty() ? "." : place.c_str());
@@ -133,7 +131,7 @@ void OutputFile::open() {
   const StandardFilesTaken above_them;
   constexpr int kAttempts = 100;
   for (int attempt = 0; attempt < kAttempts && descriptor_ < 0; ++attempt) {
-    std::string name = temporary_name(path_, attempt);
+    std::string name = unfinished_name(path_, attempt);
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     descriptor_ = ::open(name.c_str(), kFlags, kMode);
     if (descriptor_ >= 0) {
@@ -195,11 +193,15 @@ bool OutputFile::rename_to(const std::string& name) noexcept {
   return error == 0;
 }
 
-std::string OutputFile::publish() {
+void OutputFile::finish() noexcept {
   if (error_ == 0) flush();
   drop_unless_ours();
   // Some file systems tell only now that the disk is full.
   if (descriptor_ >= 0 && close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+}
+
+std::string OutputFile::publish() {
+  finish();
   for (int number = 0; number < kMaxNames && error_ == 0; ++number) {
     std::string name = number == 0 ? path_ : path_ + "~" + std::to_string(number);
     if (rename_to(name)) return name;

@@ -13,6 +13,10 @@
 
 namespace vramscope {
 
+// A name beside `path` that says who gives it, for a file that is not complete. Short whatever
+// `path` is, and not used by another process, on this machine or another that shares the folder.
+[[nodiscard]] std::string unfinished_name(const std::string& path, int attempt);
+
 // Removes what was being written beside `path` when its writer was killed: of `dead`, a process
 // that is known to be dead, and of all of whom that can be proved. Plain files of the calling
 // user's, of mode 0600, with one name, which says who gave it.
@@ -41,6 +45,9 @@ class OutputFile {
     used_ += text.size();
   }
 
+  // Writes what is pending and closes the file: all of it can be read under temporary_name().
+  void finish() noexcept;
+  [[nodiscard]] const std::string& temporary_name() const { return temporary_; }
   // Gives the file its name, or the first free one of "~1", "~2", ... behind it; "" on failure.
   [[nodiscard]] std::string publish();
 

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/files/scratch_file.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <system_error>
 #include <utility>
+
+#include "reporter/report/files/unnamed_file.h"
 
 namespace vramscope {
 namespace {
@@ -24,10 +25,8 @@ std::string scratch_folder() {
 }  // namespace
 
 ScratchFile::ScratchFile() : folder_(scratch_folder()) {
-  std::string name = folder_ + "/vramscope.XXXXXX";
-  descriptor_ = mkostemp(name.data(), O_CLOEXEC);  // mode 0600
+  descriptor_ = unnamed_file(folder_);
   if (descriptor_ < 0) fail("cannot make a scratch file");
-  unlink(name.c_str());
 }
 
 ScratchFile::~ScratchFile() {

@@ -15,6 +15,7 @@
 #include "allocator/ground/standard_files.h"
 #include "reporter/report/files/descriptor.h"
 #include "reporter/report/files/file_name.h"
+#include "reporter/report/files/unnamed_file.h"
 #include "reporter/report/files/write_signals.h"
 
 namespace vramscope {
@@ -34,16 +35,14 @@ std::string host() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-// errno of making and filling a file in the folder, which is gone again.
+// errno of making and filling a file in the folder, which has no name and is gone again.
 int try_folder(const std::string& folder) {
   const HeldWriteSignals held;
-  std::string name = folder + ".vramscope-XXXXXX";
-  const int file = mkostemp(name.data(), O_CLOEXEC);
+  const int file = unnamed_file(folder);
   if (file < 0) return errno;
   const std::string bytes(kTriedBytes, ' ');
   const ssize_t written = ::write(file, bytes.data(), bytes.size());
   const int error = written < 0 ? errno : written < static_cast<ssize_t>(kTriedBytes) ? ENOSPC : 0;
-  unlink(name.c_str());
   return ::close(file) != 0 && error == 0 ? errno : error;
 }
 
