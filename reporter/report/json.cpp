@@ -266,12 +266,30 @@ std::variant<Report, FileError> read_report(const std::string& path) noexcept {
 
 namespace {
 
+enum class ReadBack : bool { no, yes };
+
+// Thrown when a report that was written is none.
+struct Unreadable {
+  std::string reason;
+};
+
+void read_back(const std::string& path) {
+  const auto read = read_report(path);
+  const auto* const error = std::get_if<FileError>(&read);
+  if (error == nullptr) return;
+  const std::string begin = path + ": ";
+  const bool has_path = error->message.starts_with(begin);
+  throw Unreadable{error->message.substr(has_path ? begin.size() : 0)};
+}
+
 // As errno.
 std::variant<std::string, int> write_once(const Report& report, const SiteList* sites,
-                                          const std::string& path) try {
+                                          const std::string& path, ReadBack back) try {
   OutputFile file(path);
   file.open();
   if (file.error() == 0) write_json(report, sites, file);
+  if (back == ReadBack::yes) file.finish();
+  if (back == ReadBack::yes && file.error() == 0) read_back(file.temporary_name());
   std::string name = file.publish();
   if (file.error() != 0) return file.error();
   return name;
@@ -280,18 +298,20 @@ std::variant<std::string, int> write_once(const Report& report, const SiteList* 
 }
 
 std::variant<std::string, FileError> write_with(const Report& report, const SiteList* sites,
-                                                const std::string& path) noexcept {
+                                                const std::string& path, ReadBack back) noexcept {
   const KeptErrno kept;
   const HeldWriteSignals held;
   try {
     constexpr int kAttempts = 3;
     int error = EBADF;  // the program closed our descriptor: once more
     for (int attempt = 0; attempt < kAttempts && error == EBADF; ++attempt) {
-      auto written = write_once(report, sites, path);
+      auto written = write_once(report, sites, path, back);
       if (auto* name = std::get_if<std::string>(&written)) return std::move(*name);
       error = std::get<int>(written);
     }
     return FileError{"cannot write '" + path + "': " + std::generic_category().message(error)};
+  } catch (const Unreadable& found) {
+    return FileError{found.reason};
   } catch (...) {
     return FileError{};  // there may be no memory for words
   }
@@ -301,12 +321,17 @@ std::variant<std::string, FileError> write_with(const Report& report, const Site
 
 std::variant<std::string, FileError> write_report(const Report& report,
                                                   const std::string& path) noexcept {
-  return write_with(report, nullptr, path);
+  return write_with(report, nullptr, path, ReadBack::no);
+}
+
+std::variant<std::string, FileError> write_readable_report(const Report& report,
+                                                           const std::string& path) noexcept {
+  return write_with(report, nullptr, path, ReadBack::yes);
 }
 
 std::variant<std::string, FileError> write_report(const Report& report, const SiteList& sites,
                                                   const std::string& path) noexcept {
-  return write_with(report, &sites, path);
+  return write_with(report, &sites, path, ReadBack::no);
 }
 
 }  // namespace vramscope

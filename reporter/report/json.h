@@ -27,6 +27,11 @@ struct FileError {
                                                                 const SiteList& sites,
                                                                 const std::string& path) noexcept;
 
+// The same for a report of memory that may be damaged. It is read back before it has its name:
+// where read_report() refuses it there is no file, and the error is why, without a path.
+[[nodiscard]] std::variant<std::string, FileError> write_readable_report(
+    const Report& report, const std::string& path) noexcept;
+
 // Reads a report file. The error tells file, byte offset or field, and what was expected. Unknown
 // fields are skipped. Never throws; memory is bounded by a small multiple of the file's size.
 [[nodiscard]] std::variant<Report, FileError> read_report(const std::string& path) noexcept;

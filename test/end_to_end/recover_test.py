@@ -24,6 +24,8 @@ import time
 import harness
 import recount
 
+DAMAGED = 300  # live files with damage at other places each
+LIVE_NUMBER = 280  # where a live file says its number, and its name behind it (LiveHeader)
 KILLS = int(os.environ.get("VRAMSCOPE_KILLS", "60"))
 SIGNALS = ("INT", "TERM", "HUP", "QUIT", "SEGV", "ABRT", "KILL", "BUS")
 HELD = 6 * 1024 * 1024 + 1000  # bytes that the victim `killed` has when it ends
@@ -465,6 +467,28 @@ class Amid(Case):
         (folder / names[-1]).symlink_to(folder / names[0])
         return sorted({name for name in os.listdir(folder) if name.startswith(".")} - {unfinished})
 
+    def hidden(self):
+        return {name for name in os.listdir(self.folder) if name.startswith(".")}
+
+    def test_a_recover_that_is_killed_leaves_nothing_once_another_has_run(self):
+        path = self.dead_file("killed", "many", "30000")
+        # Each write of its hundred takes half a second more: nobody is too late.
+        slow = {"LD_PRELOAD": harness.program("libunsteady.so"), "UNSTEADY_FILES": "500000", "UNSTEADY_ALL": "1"}
+        seen = set()
+        for _ in range(3):
+            tool = self.start_program([harness.TOOL, "recover", path], **slow)
+            self.wait_until(lambda: self.hidden() - seen)
+            self.kill(tool)
+            self.await_maker(*(self.hidden() - seen))
+            seen |= self.hidden()
+        self.assertEqual(1, len(self.hidden()))  # each takes away what the one before has left
+        self.assertEqual(1, len(self.recovered(path)))
+        self.assertEqual(set(), self.hidden())
+
+    def await_maker(self, name):
+        """The tool writes in a child, which ends with it."""
+        self.wait_until(lambda: not os.path.exists(f"/proc/{name.split('-')[1]}"))
+
     def test_kills_while_the_live_file_grows(self):
         generator = random.Random(2)
         counts, tries = [], 0
@@ -574,10 +598,21 @@ class Hostile(Case):
         self.assertEqual({2}, set(ends), "a file that lacks something was recovered")
         for number in range(60):
             self.copy(path, damaged)
-            for _ in range(1 + number % 20):
-                begin, end = generator.choice(parts)
-                self.overwrite(damaged, generator.randrange(begin, end), generator.randbytes(1 + number % 8))
+            self.damage(damaged, parts, generator, number)
             ends.append(self.survives(damaged))
+
+    def damage(self, path, parts, generator, number):
+        for _ in range(1 + number % 20):
+            begin, end = generator.choice(parts)
+            self.overwrite(path, generator.randrange(begin, end), generator.randbytes(1 + number % 8))
+
+    def word_at(self, path, offset):
+        with open(path, "rb") as file:
+            return os.pread(file.fileno(), 8, offset)
+
+    def adopt(self, path):
+        """The copy says that it was made where it lies: for the tool it is no copy any more."""
+        self.overwrite(path, LIVE_NUMBER, struct.pack("<Q256s", os.stat(path).st_ino, os.path.basename(path).encode()))
 
     def survives(self, path):
         """The exit status: a report that is one, or one line."""
@@ -586,8 +621,61 @@ class Hostile(Case):
         self.assertEqual(done.returncode == 0, bool(done.stdout), done.stderr)
         if done.returncode == 2:
             self.assertEqual(1, done.stderr.count("\n"), done.stderr)
-            os.unlink(path)
+        os.unlink(path)
         return done.returncode
+
+    def test_a_live_file_goes_only_for_a_report_that_can_be_read(self):
+        path = self.dead_file("killed", "many", "20", VRAMSCOPE_OUTPUT=os.path.join(self.folder, "%p", "r.json"))
+        used = words_in_use(path)
+        unset = [at for at in used if self.word_at(path, at) == bytes([255]) * 8]  # the rank among them
+        seed = int(os.environ.get("VRAMSCOPE_DAMAGE_SEED", "1"))
+        print(f"# seed {seed}, {DAMAGED} damaged files, {len(used)} words in use")
+        with concurrent.futures.ThreadPoolExecutor(max(os.cpu_count(), 2)) as pool:
+            ends = list(pool.map(lambda number: self.recover_damaged(path, used, unset, seed, number), range(DAMAGED)))
+        self.assertEqual([], list(filter(None, (problem for _, problem in ends)))[:5])
+        self.assertGreater(sum(end == "recovered" for end, _ in ends), DAMAGED // 10)
+        self.assertGreater(sum(end == "refused" for end, _ in ends), DAMAGED // 50)
+
+    def recover_damaged(self, path, used, unset, seed, number):
+        """What became of it, and what is wrong with that."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        damaged = os.path.join(folder, "damaged.live")
+        self.copy(path, damaged)
+        generator = random.Random(seed * 1000000 + number)
+        if number < len(unset):
+            self.overwrite(damaged, unset[number], b"\xfe")  # -2 in place of -1
+        elif number % 2:
+            self.overwrite(damaged, generator.choice(used) + 7, b"\xff")  # a number becomes a negative one
+        else:
+            for _ in range(1 + number % 20):
+                self.overwrite(damaged, generator.choice(used), generator.randbytes(1 + number % 8))
+        self.adopt(damaged)
+        done = self.tool_in(folder, "recover", damaged)
+        left = sorted(os.listdir(folder))
+        where = f"seed {seed}, {number}: {done.stderr}{left}"
+        if done.returncode == 2:
+            return "refused", "" if left == ["damaged.live"] and done.stderr.count("\n") == 1 else where
+        # It stays where its owner is damaged, so that nobody knows whether that is dead.
+        if left not in (["r.json"], ["damaged.live", "r.json"]):
+            return "lost", where
+        shown = self.tool_in(folder, "report", "r.json")
+        shutil.rmtree(folder)
+        return "recovered", "" if shown.returncode == 0 else where + shown.stderr
+
+    def tool_in(self, folder, *words):
+        """Its messages may hold damaged names."""
+        return harness.programs.finish([harness.TOOL, *words], harness.environment(), folder, harness.DEADLINE_S,
+                                       errors="replace")  # fmt: skip
+
+
+def words_in_use(path):
+    """Offsets of the words of eight bytes that say something, behind the header."""
+    with open(path, "rb") as file:
+        found = []
+        for begin, end in extents(file):
+            bytes_ = os.pread(file.fileno(), end - begin, begin)
+            found += [begin + at for at in range(0, len(bytes_), 8) if any(bytes_[at:at + 8]) and begin + at >= 4096]
+    return found
 
 
 def extents(file):

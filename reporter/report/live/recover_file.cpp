@@ -108,6 +108,7 @@ void set_end(TimelineFacts& timeline, std::uint64_t ended_ns) {
 
 constexpr const char* kCopy =
     "it is a copy of a live file, or was renamed; name it to have its report";
+const std::string kUnreadable = "what it holds makes no report that could be read: ";
 constexpr char kBetween = '\0';  // of the answer's two texts
 
 // The path of the report, and the name of the program; in the child process.
@@ -117,11 +118,12 @@ std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how) {
   if (known.next_report.empty()) throw std::runtime_error("it has no name for its report");
   Report report = assemble(parts_of(header, known, wish, how));
   set_end(report.timeline, wish.ended_ns);
-  const auto written = write_report(report, place_for(known.next_report));
-  if (const auto* error = std::get_if<FileError>(&written))
-    throw std::runtime_error(error->message);
-  if (how == ImageOf::ended) {
-    remove_unfinished(known.next_report, known.owner);
+  const std::string place = place_for(known.next_report);
+  if (how == ImageOf::ended) remove_unfinished(place, known.owner);
+  const auto written = write_readable_report(report, place);
+  if (const auto* error = std::get_if<FileError>(&written)) {
+    const bool is_unwritten = error->message.empty() || error->message.starts_with("cannot write");
+    throw std::runtime_error(is_unwritten ? error->message : kUnreadable + error->message);
   }
   const std::string& program = known.process.executable;
   return std::get<std::string>(written) + kBetween + program.substr(program.rfind('/') + 1);
