@@ -11,11 +11,13 @@
 
 namespace vramscope {
 
-// Absolute path of a file, from `run` to the library of every process of the run. The library opens
+// Absolute path of a file, from `run` to the library of every process of the run. It begins with a
+// line of kNoteBeginning and who made it. The library opens
 // it for each report with O_WRONLY | O_APPEND, never creating it, and appends a line: the report's
 // path, one of the next two, or at the beginning the third with the path of its trace and the
 // fourth with that of its live file. A newline in a path is a null byte in the file.
 inline constexpr const char* kNoteVariable = "VRAMSCOPE_NOTE_FILE";
+inline constexpr const char* kNoteBeginning = "vramscope-note 1 ";
 inline constexpr const char* kReportFailed = "!";    // a report could not be written
 inline constexpr const char* kProgramRefused = "?";  // the simulated device said why it cannot run
 inline constexpr const char* kTraceNote = "trace ";

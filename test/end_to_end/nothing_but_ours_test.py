@@ -346,6 +346,59 @@ class Ours(Case):
         self.assertEqual([], [path for path in paths if path.exists()])
         self.assertTrue(alive.exists())
 
+    def notes(self):
+        return sorted(name for name in os.listdir(self.folder) if name.startswith("vramscope-note-"))
+
+    def start_run(self):
+        words = [harness.TOOL, "run", "--sim", "--", harness.program("killed"), "wait"]
+        tool = self.start_program(words, VRAMSCOPE_LIBRARY=str(harness.LIBRARY), TMPDIR=self.folder,
+                                  VRAMSCOPE_LIVE_FILE=f"{self.folder}/%p.live")  # fmt: skip
+        self.assertIn("ready", tool.stdout.readline())
+        return tool
+
+    def run_true(self):
+        done = self.tool_as(os.geteuid(), ["run", "-q", "true"], self.folder)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+
+    def test_the_note_of_a_run_that_was_killed_goes_with_the_next_one(self):
+        killed, alive = self.start_run(), self.start_run()
+        self.assertEqual(2, len(self.notes()))
+        for name in self.notes():
+            path = pathlib.Path(self.folder) / name
+            self.assertEqual(0o100600, path.stat().st_mode)
+            self.assertTrue(path.read_text().startswith("vramscope-note 1 "))
+        of_alive = [name for name in self.notes()
+                    if f" 1 {alive.pid}-" in (pathlib.Path(self.folder) / name).read_text()]  # fmt: skip
+        os.killpg(killed.pid, signal.SIGKILL)
+        killed.communicate()
+        self.run_true()
+        self.assertEqual(of_alive, self.notes())
+        note = pathlib.Path(self.folder) / of_alive[0]
+        alive.send_signal(signal.SIGTERM)
+        self.assertIn("report recovered in", alive.communicate(timeout=harness.DEADLINE_S)[1])
+        self.assertFalse(note.exists())
+
+    def test_a_note_that_somebody_changed_is_nobody_elses_to_remove(self):
+        killed = self.start_run()
+        (name,) = self.notes()
+        os.killpg(killed.pid, signal.SIGKILL)
+        killed.communicate()
+        folder = pathlib.Path(self.folder)
+        note = folder / name
+        text = note.read_bytes()
+        for change, undo in ((lambda: note.chmod(0o644), lambda: note.chmod(0o600)),
+                             (lambda: os.link(note, folder / "link"), lambda: (folder / "link").unlink()),
+                             (lambda: note.write_bytes(text.replace(b"vramscope-note 1", b"vramscope-note 2", 1)),
+                              lambda: note.write_bytes(text)),
+                             (lambda: note.rename(folder / f"{name}x"), lambda: (folder / f"{name}x").rename(note))):  # fmt: skip
+            change()
+            before = self.notes()
+            self.run_true()
+            self.assertEqual(before, self.notes())
+            undo()
+        self.run_true()
+        self.assertEqual([], self.notes())
+
 
 if __name__ == "__main__":
     harness.main()

@@ -8,7 +8,8 @@
 namespace vramscope {
 
 // What a note (kNoteVariable) says: paths of reports, or the marks for what became of one; paths of
-// traces and of live files. A last line without its newline is left out: it is being written.
+// traces and of live files. The first line, of who made it, is none of them. A last line without
+// its newline is left out: it is being written.
 struct Notes {
   std::vector<std::string> reports;
   std::vector<std::string> traces;
@@ -16,9 +17,11 @@ struct Notes {
 };
 [[nodiscard]] Notes notes_in(const std::string& path);
 
-// A new, empty file in the folder for temporary files; removed with this object.
+// A new file in the folder for temporary files, which says who made it; removed with this object.
 class NoteFile {
  public:
+  // Those go that earlier runs of this user left when they were killed: plain files of mode 0600,
+  // with one name of ours, whose maker is proved dead.
   NoteFile();
   ~NoteFile();
   NoteFile(const NoteFile&) = delete;
