@@ -60,6 +60,8 @@ struct LiveHeader {
   // another name. Nobody but the user removes those.
   std::uint64_t number = 0;      // st_ino
   std::array<char, 256> name{};  // without folders; no file system has longer ones
+  // Who makes it, so that it can be told of one that was cut off, too (report/live/live_owner.h).
+  alignas(8) std::array<std::byte, 128> owner{};
 };
 
 // Room in the file is reserved before it is touched, so that a full file system fails nobody; from

@@ -72,7 +72,7 @@ class Case(harness.Case):
         """The reports that `recover` prints the paths of, which removes the live files."""
         done = self.run_tool("recover", *(words or [self.live]), **variables)
         self.assertEqual((0, ""), (done.returncode, done.stderr))
-        reports = [json.loads(pathlib.Path(path).read_text()) for path in done.stdout.splitlines()]
+        reports = [json.loads(pathlib.Path(self.folder, path).read_text()) for path in done.stdout.splitlines()]
         for report in reports:
             recount.check(self, report)
         return reports
@@ -405,6 +405,82 @@ class Recover(Case):
         (report,) = self.recovered()
         self.assertTrue(report["trace"]["path"].endswith("/all.trace"))
         self.assertGreater(report["trace"]["events"], 2)
+
+
+class LeftOver(Case):
+    """Live files that cannot become a report, and those that nobody wants."""
+
+    def dead(self, output, **variables):
+        before = set(self.live_files())
+        self.kill(self.start_victim("killed", "wait", VRAMSCOPE_OUTPUT=output, **variables))
+        (path,) = set(self.live_files()) - before
+        return path
+
+    def unwritable(self):
+        """Live files whose reports cannot be written where they are to go."""
+        folder = os.path.join(self.folder, "is-a-folder.json")
+        os.mkdir(folder)
+        return [self.dead(output) for output in ("/dev/null", folder, "x" * 300, "x/" * 3000 + "%p.json")]
+
+    def test_one_that_cannot_be_recovered_fails_no_other(self):
+        bad = self.unwritable()
+        good = self.dead("good.json")
+        done = self.run_tool("recover", self.live)
+        self.assertEqual((0, f"{self.folder}/good.json\n"), (done.returncode, done.stdout), done.stderr)
+        self.assertEqual(len(bad), done.stderr.count("\n"), done.stderr)
+        self.assertEqual(len(bad), done.stderr.count("recover -o FILE writes it elsewhere, recover --discard throws it away"))
+        self.assertEqual(sorted(bad), self.live_files())
+        self.assertFalse(os.path.exists(good))
+        self.assert_refused(["recover", bad[0]], bad[0], "recover -o FILE")
+        self.assertIn("nothing to recover", self.run_tool("recover", self.live).stderr)
+
+    def test_their_reports_can_be_given_other_names(self):
+        bad = self.unwritable()
+        (report,) = self.recovered("-o", "mine.json", bad[0])
+        self.assertEqual(HELD, recount.live_bytes(report))
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "mine.json")))
+        out = os.path.join(self.folder, "out")
+        os.mkdir(out)
+        os.rename(os.path.join(self.folder, "mine.json"), os.path.join(out, "is-a-folder.json"))
+        done = self.run_tool("recover", "-o", out, *bad[1:3])  # nothing is replaced; one name is too long there, too
+        self.assertEqual((2, f"{out}/is-a-folder.json~1\n"), (done.returncode, done.stdout), done.stderr)
+        self.recovered("-o", "mine.json", bad[2])
+        self.recovered("-o", out, bad[3])  # no file system takes its path: it has the usual name
+        self.assertRegex(" ".join(sorted(os.listdir(out))), r"^is-a-folder.json is-a-folder.json~1 vramscope\.killed\.\d+\.json$")
+        self.assertEqual([], self.live_files())
+
+    def test_a_process_that_runs_is_copied_to_another_name(self):
+        process = self.start_victim("killed", "wait")
+        (report,) = self.recovered("-o", "mine.json", *self.live_files())
+        self.assertTrue(os.path.exists(os.path.join(self.folder, "mine.json")))
+        self.assertEqual(("moving", process.pid), (report["trigger"], report["process"]["pid"]))
+        self.assertEqual(1, len(self.live_files()))
+        self.kill(process)
+
+    def test_they_can_be_thrown_away_and_it_is_said_what_they_hold(self):
+        path = self.dead("a.json")
+        cut = self.dead("b.json")
+        os.truncate(cut, 5000)  # as a limit of the system on the size of files does it
+        running = self.start_victim("killed", "wait")
+        done = self.run_tool("recover", self.live)
+        self.assertIn("the file is too short; recover -o FILE", done.stderr)
+        path = self.dead("a.json")
+        mine = os.path.join(self.live, "mine.live")
+        pathlib.Path(mine).write_bytes(bytes(64))
+        os.chmod(mine, 0o600)
+        done = self.run_tool("recover", "--discard", self.live)
+        self.assertEqual((0, ""), (done.returncode, done.stdout), done.stderr)
+        self.assertEqual(3, done.stderr.count("\n"), done.stderr)
+        self.assertRegex(done.stderr, rf"discarding '{path}': of killed \(\d+\), which held 6.00 MiB; the file takes \S+ \S+\n")
+        self.assertIn("what it holds cannot be read: byte", done.stderr)
+        self.assertIn("left alone: '" + mine, done.stderr)
+        self.assertEqual(2, len(self.live_files()))
+        self.assert_refused(["recover", "--discard", mine], "cannot discard", "expected a live file")
+        self.assert_refused(["recover", "--discard", next(name for name in self.live_files() if name != mine)], "its process runs")
+        self.kill(running)
+        self.assertEqual(0, self.run_tool("recover", "--discard", self.live).returncode)
+        self.assertEqual([mine], self.live_files())
+        self.assertEqual(["a.json"], sorted(name for name in os.listdir(self.folder) if name.endswith(".json")))
 
 
 class Amid(Case):

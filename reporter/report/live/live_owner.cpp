@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
+#include <type_traits>
 
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/live_memory.h"
@@ -30,20 +32,25 @@ bool read_at(int file, std::uint64_t offset, T& value) noexcept {
 
 LiveOwner this_owner() noexcept { return {this_maker()}; }
 
-// The owner is what the process's root begins with.
+void set_owner(LiveHeader& header, const LiveOwner& owner) noexcept {
+  static_assert(sizeof owner <= sizeof header.owner && std::is_trivially_copyable_v<LiveOwner>);
+  std::memcpy(header.owner.data(), &owner, sizeof owner);
+}
+
 std::optional<LiveOwner> owner_of(int file) noexcept {
   std::uint64_t magic = 0;
   std::uint32_t format = 0;
   std::uint64_t base = 0;
   std::uint64_t root = 0;
+  LiveOwner owner;
   const bool known = read_at(file, offsetof(LiveHeader, magic), magic) &&
                      read_at(file, offsetof(LiveHeader, format), format) &&
                      read_at(file, offsetof(LiveHeader, base), base) &&
-                     read_at(file, offsetof(LiveHeader, process), root);
+                     read_at(file, offsetof(LiveHeader, process), root) &&
+                     read_at(file, offsetof(LiveHeader, owner), owner);
   if (!known || magic != LiveHeader::kMagic || format != LiveHeader::kFormat) return std::nullopt;
   if (root < base || root - base >= kLiveParts * kLivePartBytes) return std::nullopt;
-  LiveOwner owner;
-  if (!read_at(file, root - base, owner)) return std::nullopt;
+  if (owner.pid <= 0) return std::nullopt;
   owner.boot_id.back() = 0;
   return owner;
 }

@@ -9,6 +9,8 @@
 
 namespace vramscope {
 
+struct LiveHeader;
+
 // Lies in the file as it is.
 struct LiveOwner : Maker {
   // It has a lock on the file (flock). A mapping holds that, and no descriptor: neither closing
@@ -18,6 +20,9 @@ struct LiveOwner : Maker {
 
 // The calling process; is_locked is left 0. Keeps errno. Threads: any.
 [[nodiscard]] LiveOwner this_owner() noexcept;
+
+// Lets the file say it.
+void set_owner(LiveHeader& header, const LiveOwner& owner) noexcept;
 
 // What an open live file says; nothing when it is none, or is not complete enough to say it.
 [[nodiscard]] std::optional<LiveOwner> owner_of(int file) noexcept;

@@ -126,6 +126,7 @@ bool LiveProcess::begin(LiveMemory& memory, const LiveStart& start) noexcept {
   if (root == nullptr || !fill(*root, start)) return false;
   root_ = root;
   set_next_report(1, start.next_report);
+  set_owner(*memory.header(), root->owner);
   memory.header()->process.store(root, std::memory_order_release);
   return true;
 }

@@ -78,7 +78,7 @@ struct LiveNextReport {
 };
 
 struct LiveProcessRoot {
-  LiveOwner owner;  // first: owner_of() reads it alone
+  LiveOwner owner;  // as the header has it
   std::uint64_t layout = 0;
   std::int64_t ppid = 0;
   std::int64_t rank = -1;

@@ -114,15 +114,6 @@ std::string why_begun_stays(const OpenLiveFile& file) {
   return std::time(nullptr) - status.st_ctim.tv_sec < kSeconds ? "it may be just being made" : "";
 }
 
-std::string why_it_stays(const LiveProof& proof, const OpenLiveFile& file) {
-  if (proof.what == LiveProof::What::foreign) return proof.why;
-  if (proof.what == LiveProof::What::begun) return why_begun_stays(file);
-  if (!proof.is_as_made) return "it is a copy, or was renamed";
-  if (proof.state == OwnerState::alive) return "its process runs";
-  return proof.state == OwnerState::dead ? ""
-                                         : "whether its process still runs cannot be told here";
-}
-
 }  // namespace
 
 LiveProof proof_of(const OpenLiveFile& file) {
@@ -145,8 +136,17 @@ LiveProof proof_of(const OpenLiveFile& file) {
   return proof;
 }
 
+std::string why_it_stays(const OpenLiveFile& file, const LiveProof& proof) {
+  if (proof.what == LiveProof::What::foreign) return proof.why;
+  if (proof.what == LiveProof::What::begun) return why_begun_stays(file);
+  if (!proof.is_as_made) return "it is a copy, or was renamed";
+  if (proof.state == OwnerState::alive) return "its process runs";
+  return proof.state == OwnerState::dead ? ""
+                                         : "whether its process still runs cannot be told here";
+}
+
 std::string remove_proved(const OpenLiveFile& file, const LiveProof& proof) {
-  const std::string why = why_it_stays(proof, file);
+  const std::string why = why_it_stays(file, proof);
   if (!why.empty()) return why;
   if (!file.lock()) return "somebody else has it";
   file.remove();

@@ -30,6 +30,9 @@ struct LiveProof {
 // Of a file without a problem. Reads its header alone. May throw bad_alloc.
 [[nodiscard]] LiveProof proof_of(const OpenLiveFile& file);
 
+// "" where that proves it to be ours, and its process to be dead; else why it has to stay.
+[[nodiscard]] std::string why_it_stays(const OpenLiveFile& file, const LiveProof& proof);
+
 // Takes its name away where that proves it to be ours, and its process to be dead; the only way in
 // which the tool removes a live file. Gives "", or why it was left alone. Keeps the file locked.
 [[nodiscard]] std::string remove_proved(const OpenLiveFile& file, const LiveProof& proof);

@@ -106,34 +106,69 @@ void set_end(TimelineFacts& timeline, std::uint64_t ended_ns) {
   timeline.duration_ns = std::max(timeline.duration_ns, ended_ns - timeline.start_ns);
 }
 
+std::uint64_t taken_bytes(int file) {
+  struct stat found {};
+  return fstat(file, &found) != 0 ? 0 : static_cast<std::uint64_t>(found.st_blocks) * 512;
+}
+
 constexpr const char* kCopy =
     "it is a copy of a live file, or was renamed; name it to have its report";
 const std::string kUnreadable = "what it holds makes no report that could be read: ";
 constexpr char kBetween = '\0';  // of the answer's two texts
 
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Where its report goes.
+std::string place_of(const RecoveredProcess& known, const std::string& output) {
+  if (output.empty() && known.next_report.empty()) {
+    throw std::runtime_error("it has no name for its report");
+  }
+  if (output.empty()) return place_for(known.next_report);
+  struct stat found {};
+  const bool is_folder = stat(output.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+  if (!is_folder && !output.ends_with('/')) return output;
+  const ProcessFacts& process = known.process;
+  const std::string usual = known.next_report.empty()
+                                ? "vramscope." + base_name(process.executable) + "." +
+                                      std::to_string(process.pid) + ".json"
+                                : base_name(known.next_report);
+  return output + (output.ends_with('/') ? "" : "/") + usual;
+}
+
 // The path of the report, and the name of the program; in the child process.
 std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how) {
   const LiveHeader& header = map_live_image(file, how);
   const RecoveredProcess known = recover_process(header);
-  if (known.next_report.empty()) throw std::runtime_error("it has no name for its report");
+  const std::string place = place_of(known, wish.output);
   Report report = assemble(parts_of(header, known, wish, how));
   set_end(report.timeline, wish.ended_ns);
-  const std::string place = place_for(known.next_report);
   if (how == ImageOf::ended) remove_unfinished(place, known.owner);
   const auto written = write_readable_report(report, place);
   if (const auto* error = std::get_if<FileError>(&written)) {
     const bool is_unwritten = error->message.empty() || error->message.starts_with("cannot write");
     throw std::runtime_error(is_unwritten ? error->message : kUnreadable + error->message);
   }
-  const std::string& program = known.process.executable;
-  return std::get<std::string>(written) + kBetween + program.substr(program.rfind('/') + 1);
+  return std::get<std::string>(written) + kBetween + base_name(known.process.executable);
+}
+
+// The name of the program, and what it held; in the child process.
+std::string tell_content(int file) {
+  const LiveHeader& header = map_live_image(file, ImageOf::ended);
+  const RecoveredProcess known = recover_process(header);
+  const Report report = assemble(parts_of(header, known, {}, ImageOf::ended));
+  std::uint64_t bytes = 0;
+  for (const KindFacts& kind : report.kinds) bytes += kind.current_bytes;
+  return base_name(known.process.executable) + kBetween + std::to_string(bytes);
+}
+
+ApartLimits limits_for(int file) {
+  constexpr std::uint64_t kOwnBytes = std::uint64_t{1} << 30;
+  constexpr std::uint64_t kCopies = 24;  // what lies in tables takes more as text and as values
+  return {.address_bytes = kOwnBytes + kCopies * live_bytes(file)};
 }
 
 ApartAnswer write_apart(int file, const RecoveryWish& wish, ImageOf how) {
-  constexpr std::uint64_t kOwnBytes = std::uint64_t{1} << 30;
-  constexpr std::uint64_t kCopies = 16;  // what lies in tables takes more as text and as values
-  const ApartLimits limits{.address_bytes = kOwnBytes + kCopies * live_bytes(file)};
-  return run_apart(limits, [&] { return write_recovered(file, wish, how); });
+  return run_apart(limits_for(file), [&] { return write_recovered(file, wish, how); });
 }
 
 // A copy of what changes meanwhile may lead nowhere: then another is made.
@@ -195,6 +230,32 @@ Recovery recover_open(const OpenLiveFile& file, const RecoveryWish& wish) {
 Recovery recover_file(const std::string& path, const RecoveryWish& wish) {
   Recovery found = recover_open(OpenLiveFile(path), wish);
   if (!found.reason.empty()) found.problem = "cannot recover '" + path + "': " + found.reason;
+  return found;
+}
+
+Discarded discard_file(const std::string& path, const std::function<void(const Discarded&)>& tell) {
+  using Result = Recovery::Result;
+  const OpenLiveFile file(path);
+  if (!file.problem().empty()) return {.result = Result::foreign, .reason = file.problem()};
+  const LiveProof proof = proof_of(file);
+  Discarded found{.pid = proof.owner.pid, .file_bytes = taken_bytes(file.number())};
+  found.reason = why_it_stays(file, proof);
+  if (!found.reason.empty()) {
+    const bool is_alive = proof.what == LiveProof::What::begun || proof.is_as_made;
+    found.result = is_alive ? Result::alive : Result::foreign;
+    return found;
+  }
+  if (proof.what == LiveProof::What::whole) {
+    const ApartAnswer answer =
+        run_apart(limits_for(file.number()), [&] { return tell_content(file.number()); });
+    const std::size_t between = std::min(answer.text.find(kBetween), answer.text.size());
+    found.program = answer.text.substr(0, between);
+    if (answer.problem.empty()) found.live_bytes = std::stoull(answer.text.substr(between + 1));
+    found.unreadable = answer.problem;
+  }
+  tell(found);
+  found.reason = remove_proved(file, proof);
+  if (found.reason.empty()) found.result = Result::recovered;
   return found;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace vramscope {
@@ -11,8 +12,9 @@ struct RecoveryWish {
   int signal = 0;  // that ended the process; 0: nobody knows
   // When the process ended, in nanoseconds since 1970 and not earlier than it did; 0: nobody knows.
   std::uint64_t ended_ns = 0;
-  bool alive_too = false;  // of a process that goes on: of a copy, marked "moving"
-  bool is_named = false;   // by the user: then one that was copied or renamed counts, and stays
+  bool alive_too = false;   // of a process that goes on: of a copy, marked "moving"
+  std::string output = {};  // where the report goes, a file or a folder; "": under its usual name
+  bool is_named = false;    // by the user: then one that was copied or renamed counts, and stays
 };
 
 struct Recovery {
@@ -39,6 +41,22 @@ struct Recovery {
 // written: under its usual name, or in the current folder when the usual one has gone. Threads:
 // one, the only one of the process.
 [[nodiscard]] Recovery recover_file(const std::string& path, const RecoveryWish& wish);
+
+// What a live file holds that is thrown away.
+struct Discarded {
+  Recovery::Result result = Recovery::Result::failed;  // recovered: it was removed
+  std::int64_t pid = 0;
+  std::string program = {};      // its name, without folders; "": it cannot be read
+  std::uint64_t live_bytes = 0;  // requested, of all kinds of memory
+  std::uint64_t file_bytes = 0;  // that the file takes
+  std::string unreadable = {};   // why what it holds cannot be read
+  std::string reason = {};       // why it was left alone
+};
+
+// Removes the file as recover_file() does, without a report, once `tell` has been told what it
+// holds. `tell` may throw: then it stays. Threads: one, the only one of the process.
+[[nodiscard]] Discarded discard_file(const std::string& path,
+                                     const std::function<void(const Discarded&)>& tell);
 
 // Whose file it is, where it can be told and the file can be trusted.
 struct LiveFileOwner {

@@ -26,19 +26,19 @@ std::string answer_of(std::int64_t pid, unsigned wait_seconds,
 
 Recovery report_of_live_file(const std::string& path, const AskFirst& how,
                              const std::function<void(std::string_view)>& tell) {
-  Recovery found = recover_file(path, {.is_named = true});
+  Recovery found = recover_file(path, {.output = how.output, .is_named = true});
   if (found.result == Recovery::Result::taken) {
     found.problem = "cannot recover '" + path + "': somebody else recovers it";
   }
   if (!found.stays.empty()) tell("'" + path + "' stays: " + found.stays);
   if (found.result != Recovery::Result::alive) return found;
   const bool is_near = owner_of_live_file(path).is_near;
-  if (is_near && how.wait_seconds != 0) {
+  if (is_near && how.wait_seconds != 0 && how.output.empty()) {
     found.report = answer_of(found.pid, how.wait_seconds, tell);
     found.result = Recovery::Result::recovered;
     if (!found.report.empty()) return found;
   }
-  return recover_file(path, {.alive_too = true, .is_named = true});
+  return recover_file(path, {.alive_too = true, .output = how.output, .is_named = true});
 }
 
 }  // namespace vramscope

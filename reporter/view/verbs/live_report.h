@@ -13,6 +13,7 @@ namespace vramscope {
 // Of a process that still runs.
 struct AskFirst {
   unsigned wait_seconds = 10;  // for its answer; 0: it is not asked
+  std::string output = {};  // where a report goes; "": under its usual name. It is not asked then
 };
 
 // The report of the dead process is recovered; a living one is asked for a report, and where it

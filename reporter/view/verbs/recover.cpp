@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 
-#include "reporter/report/live/live_folder.h"
+#include "reporter/view/outside/left_overs.h"
 #include "reporter/view/outside/question.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/verbs/live_report.h"
@@ -20,11 +18,10 @@
 namespace vramscope {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Arguments {
   std::vector<std::string> words;
   AskFirst how;
+  bool discards = false;
 };
 
 // What was done.
@@ -35,6 +32,10 @@ struct Tally {
   bool failed = false;
 };
 
+// Of one that is ours, and that no report can be made of where it was to go.
+constexpr const char* kOtherWays =
+    "; recover -o FILE writes it elsewhere, recover --discard throws it away";
+
 void complain(Tally& tally, const std::string& problem) {
   say(problem);
   tally.failed = true;
@@ -44,45 +45,28 @@ void complain(Tally& tally, const std::string& problem) {
 void add(Tally& tally, const Recovery& one) {
   if (one.result == Recovery::Result::empty) return;
   ++tally.found;
-  if (!one.problem.empty()) return complain(tally, one.problem);
+  const bool is_ours = one.result == Recovery::Result::failed;
+  if (!one.problem.empty()) return complain(tally, one.problem + (is_ours ? kOtherWays : ""));
   tally.reports.push_back(one);
-}
-
-std::vector<std::string> live_files_in(const std::string& folder) {
-  std::vector<std::string> files;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find(kLiveSuffix) != name.npos) files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
 // Nobody named what is in a folder: those that still run are left alone, and so is what is none of
 // ours. What cannot be recovered fails none of the others.
-void recover_folder(Tally& tally, const std::string& folder) {
+void recover_folder(Tally& tally, const std::string& folder, const AskFirst& how) {
   using Result = Recovery::Result;
   for (const std::string& file : live_files_in(folder)) {
-    const Recovery one = recover_file(file, {});
+    const Recovery one = recover_file(file, {.output = how.output});
     if (one.result == Result::alive) ++tally.alive;
     if (one.result == Result::foreign) say("left alone: '" + file + "': " + one.reason);
-    if (one.result == Result::failed) say(one.problem);
+    if (one.result == Result::failed) say(one.problem + kOtherWays);
     if (one.result != Result::recovered) continue;
     add(tally, one);
     if (!one.stays.empty()) say("'" + file + "' stays: " + one.stays);
   }
 }
 
-std::vector<std::string> usual_folders() {
-  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
-  std::vector<std::string> folders = live_folders(runtime == nullptr ? "" : runtime);
-  std::erase_if(folders, [](const std::string& folder) { return why_not_private(folder) != 0; });
-  return folders;
-}
-
-void recover_usual_folders(Tally& tally) {
-  for (const std::string& folder : usual_folders()) recover_folder(tally, folder);
+void recover_usual_folders(Tally& tally, const AskFirst& how) {
+  for (const std::string& folder : usual_live_folders()) recover_folder(tally, folder, how);
 }
 
 std::string quoted(const std::vector<std::string>& places) {
@@ -94,7 +78,7 @@ std::string quoted(const std::vector<std::string>& places) {
 // A process that runs without a live file can be asked all the same.
 void recover_process_of(Tally& tally, pid_t pid, const AskFirst& how) {
   const std::size_t before = tally.found;
-  for (const std::string& folder : usual_folders()) {
+  for (const std::string& folder : usual_live_folders()) {
     for (const std::string& file : live_files_in(folder)) {
       const LiveFileOwner owner = owner_of_live_file(file);
       if (owner.pid == pid && owner.is_near) add(tally, report_of_live_file(file, how, say));
@@ -105,7 +89,7 @@ void recover_process_of(Tally& tally, pid_t pid, const AskFirst& how) {
   if (kill(pid, 0) != 0 && errno == ESRCH) {
     return complain(tally, "nothing to recover: process " + std::to_string(pid) +
                                " does not run, and no live file of it is in " +
-                               quoted(usual_folders()));
+                               quoted(usual_live_folders()));
   }
   if (how.wait_seconds == 0) return complain(tally, none + " is in the usual folders");
   const ReportReply reply = ask_for_report({.pid = pid, .wait_seconds = how.wait_seconds}, say);
@@ -119,7 +103,7 @@ void recover_word(Tally& tally, const std::string& word, const AskFirst& how) {
   struct stat found {};
   const bool is_there = lstat(word.c_str(), &found) == 0;
   const int error = errno;
-  if (is_there && S_ISDIR(found.st_mode)) return recover_folder(tally, word);
+  if (is_there && S_ISDIR(found.st_mode)) return recover_folder(tally, word, how);
   if (is_there) return add(tally, report_of_live_file(word, how, say));
   if (not_a_count(word).empty()) {
     return recover_process_of(tally, static_cast<pid_t>(std::stol(word)), how);
@@ -127,8 +111,13 @@ void recover_word(Tally& tally, const std::string& word, const AskFirst& how) {
   complain(tally, "cannot recover '" + word + "': " + std::strerror(error));
 }
 
+std::string running(const Tally& tally) {
+  if (tally.alive == 0) return "";
+  return "; " + counted(tally.alive, "live file") + " of running processes";
+}
+
 std::string searched(const std::vector<std::string>& words) {
-  const std::vector<std::string>& places = words.empty() ? usual_folders() : words;
+  const std::vector<std::string>& places = words.empty() ? usual_live_folders() : words;
   return places.empty() ? "there is no folder of live files"
                         : "no dead process left one in " + quoted(places);
 }
@@ -165,14 +154,65 @@ std::string list_of(const std::vector<Recovery>& reports) {
   return table.text(page) + "\nNext: vramscope report " + next_words(paths) + "\n";
 }
 
-int recover(const Arguments& arguments) {
+std::string content_text(const Discarded& one) {
+  if (one.pid == 0) return "only begun";
+  const std::string process = std::to_string(one.pid);
+  const std::string takes = "; the file takes " + amount_text(one.file_bytes);
+  if (one.program.empty()) {
+    return "of process " + process + "; what it holds cannot be read: " + one.unreadable + takes;
+  }
+  return "of " + one.program + " (" + process + "), which held " + amount_text(one.live_bytes) +
+         takes;
+}
+
+void discard(Tally& tally, const std::string& file, bool is_named) {
+  using Result = Recovery::Result;
+  const Discarded one = discard_file(file, [&](const Discarded& found) {
+    say("discarding '" + file + "': " + content_text(found));
+  });
+  if (one.result == Result::recovered) ++tally.found;
+  if (one.reason.empty()) return;
+  if (is_named) return complain(tally, "cannot discard '" + file + "': " + one.reason);
+  if (one.result == Result::alive) ++tally.alive;
+  if (one.result != Result::alive) say("left alone: '" + file + "': " + one.reason);
+}
+
+void discard_word(Tally& tally, const std::string& word) {
+  struct stat found {};
+  const bool is_there = lstat(word.c_str(), &found) == 0;
+  if (is_there && !S_ISDIR(found.st_mode)) return discard(tally, word, true);
+  if (is_there) {
+    for (const std::string& file : live_files_in(word)) discard(tally, file, false);
+    return;
+  }
+  const bool is_pid = not_a_count(word).empty();
+  for (const std::string& folder : usual_live_folders()) {
+    for (const std::string& file : live_files_in(folder)) {
+      const LiveFileOwner owner = owner_of_live_file(file);
+      if (is_pid && owner.is_near && std::to_string(owner.pid) == word) discard(tally, file, true);
+    }
+  }
+}
+
+int discard_all(const Arguments& arguments) {
   Tally tally;
-  if (arguments.words.empty()) recover_usual_folders(tally);
+  const bool is_all = arguments.words.empty();
+  for (const std::string& word : is_all ? usual_live_folders() : arguments.words) {
+    discard_word(tally, word);
+  }
+  if (tally.found == 0 && !tally.failed) {
+    complain(tally, "nothing to discard: " + searched(arguments.words) + running(tally));
+  }
+  return tally.failed ? kBadInput : kFine;
+}
+
+int recover(const Arguments& arguments) {
+  if (arguments.discards) return discard_all(arguments);
+  Tally tally;
+  if (arguments.words.empty()) recover_usual_folders(tally, arguments.how);
   for (const std::string& word : arguments.words) recover_word(tally, word, arguments.how);
   if (tally.found == 0 && !tally.failed) {
-    const std::string alive =
-        tally.alive == 0 ? "" : "; " + counted(tally.alive, "live file") + " of running processes";
-    complain(tally, "nothing to recover: " + searched(arguments.words) + alive);
+    complain(tally, "nothing to recover: " + searched(arguments.words) + running(tally));
   }
   const int status = tally.reports.empty() ? kFine : publish({}, list_of(tally.reports));
   return tally.failed ? kBadInput : status;
@@ -188,16 +228,25 @@ Verb add_recover(CommandLine& line) {
   command.option("--wait", &arguments->how.wait_seconds,
                  "How long to wait for a running process's answer; 0: copy its tables at once",
                  {.value_name = "SECONDS", .why_not = not_a_count, .shows_default = true});
+  command.option("-o,--output", &arguments->how.output,
+                 "Give the report another name; in a folder: its own name there. Never replaces",
+                 {.value_name = "FILE|FOLDER"});
+  command.flag("--discard", arguments->discards,
+               "Throw live files of dead processes away, having said what they hold");
+  command.exclude("--discard", "--output");
   command.footer(
       "Each report has the name that its program was to give it (--output), in the folder in "
       "which\n"
-      "the program was started; in the current one when that has gone. Its live file is removed.\n"
+      "the program was started; in the current one when that has gone. Its live file is removed\n"
+      "where it is proved to be ours, and its process to be dead; all else is left alone.\n"
       "Prints a table and the next command on a terminal, elsewhere the paths of the reports.\n"
       "Examples:\n"
       "  vramscope recover                        all that was left of this user's killed "
       "programs\n"
       "  vramscope report \"$(vramscope recover 4711)\"");
-  return {.command = &command, .act = [arguments] { return recover(*arguments); }};
+  return {.command = &command,
+          .act = [arguments] { return recover(*arguments); },
+          .judges_output = true};  // a name that is taken gets another ending
 }
 
 }  // namespace vramscope

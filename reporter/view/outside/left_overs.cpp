@@ -1,0 +1,75 @@
+// Goes through the usual folders.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/outside/left_overs.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <tuple>
+
+#include "reporter/report/live/live_folder.h"
+#include "reporter/report/live/live_proof.h"
+
+namespace vramscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+void add_file(const std::string& path, LeftOvers& left) {
+  const OpenLiveFile file(path);
+  struct stat found {};
+  if (!file.problem().empty() || fstat(file.number(), &found) != 0) return;
+  if (!why_it_stays(file, proof_of(file)).empty()) return;
+  const auto bytes = static_cast<std::uint64_t>(found.st_blocks) * 512;
+  const std::int64_t ns = found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec;
+  left.files.push_back({.path = path, .bytes = bytes, .changed_ns = ns});
+  left.bytes += bytes;
+}
+
+std::uint64_t bytes_of_system(const std::string& folder) {
+  struct statvfs system {};
+  if (statvfs(folder.c_str(), &system) != 0) return 0;
+  return std::uint64_t{system.f_blocks} * system.f_frsize;
+}
+
+}  // namespace
+
+std::vector<std::string> usual_live_folders() {
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  std::vector<std::string> folders = live_folders(runtime == nullptr ? "" : runtime);
+  std::erase_if(folders, [](const std::string& folder) { return why_not_private(folder) != 0; });
+  return folders;
+}
+
+std::vector<std::string> live_files_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.find(kLiveSuffix) != name.npos) files.push_back(entry->path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+LeftOvers left_overs() {
+  LeftOvers left;
+  for (const std::string& folder : usual_live_folders()) {
+    const std::size_t before = left.files.size();
+    for (const std::string& path : live_files_in(folder)) add_file(path, left);
+    if (before != 0 || left.files.empty()) continue;
+    left.folder = folder;
+    left.system = bytes_of_system(folder);
+  }
+  std::sort(left.files.begin(), left.files.end(), [](const auto& one, const auto& other) {
+    return std::tie(one.changed_ns, one.path) < std::tie(other.changed_ns, other.path);
+  });
+  return left;
+}
+
+}  // namespace vramscope
