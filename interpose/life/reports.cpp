@@ -51,9 +51,8 @@ constexpr const char* kNoMemory =
 // Tells `vramscope run` where a report is, or that one could not be written.
 void note(const std::string& path) {
   if (startup().note_file.empty()) return;
-  constexpr int kFlags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  const int file = open(startup().note_file.c_str(), kFlags);
-  if (file < 0) return;  // the tool has gone: nobody reads it. Or a pipe, for which nobody waits.
+  const int file = open_note(startup().note_file.c_str());
+  if (file < 0) return;     // the tool has gone: nobody reads it
   std::string line = path;  // no path has a null byte in it
   std::replace(line.begin(), line.end(), '\n', '\0');
   line += '\n';

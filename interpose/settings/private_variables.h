@@ -12,13 +12,13 @@
 namespace vramscope {
 
 // Absolute path of a file, from `run` to the library of every process of the run. It begins with a
-// line of kNoteBeginning and who made it. The library opens
-// it for each report with O_WRONLY | O_APPEND, never creating it, and appends a line: the report's
-// path, one of the next two, or at the beginning the third with the path of its trace and the
-// fourth with that of its live file. A newline in a path is a null byte in the file.
+// line of kNoteBeginning and who made it. The library opens it for each report with open_note() and
+// appends a line: the report's path, one of the next two, or at the beginning the third with the
+// path of its trace and the fourth with that of its live file. A newline in a path is a null byte
+// in the file.
 inline constexpr const char* kNoteVariable = "VRAMSCOPE_NOTE_FILE";
-inline constexpr const char* kNoteBeginning = "vramscope-note 1 ";
-inline constexpr const char* kReportFailed = "!";    // a report could not be written
+inline constexpr const char* kNoteBeginning = "vramscope-note 1 ";  // of its first line
+inline constexpr const char* kReportFailed = "!";                   // a report could not be written
 inline constexpr const char* kProgramRefused = "?";  // the simulated device said why it cannot run
 inline constexpr const char* kTraceNote = "trace ";
 inline constexpr const char* kLiveNote = "live ";
@@ -45,6 +45,12 @@ inline constexpr std::string_view kPrivateVariables[] = {
     kFaultVariable,
 #endif
 };
+
+// The file that kNoteVariable names, to append to; -1: it is not proved to be a note that a `run`
+// of the calling user made, and nothing is written: a plain file of that user's, which nobody else
+// may open, under one name that is no link, and with kNoteBeginning first. Never made, nor waited
+// for. Keeps errno.
+[[nodiscard]] int open_note(const char* path) noexcept;
 
 struct FreeBytes {
   std::string uuid;  // "GPU-" and 32 digits in groups

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <array>
@@ -115,18 +116,20 @@ Startup take() {
 
 // Without a byte of memory: texts stay empty, and the program goes on without us.
 Startup switched_off_at_start() noexcept {
-  return {.options =
-              {
+  Startup now{.options =
+                  {
 #define OPTION(type, name, value, sentence) .name = type{},
 #include "interpose/settings/options.def"
 #undef OPTION
-              },
-          .problems = {},
-          .folder = {},
-          .note_file = {},
-          .runtime_folder = {},
-          .free_before = {},
-          .environment = {}};
+                  },
+              .problems = {},
+              .folder = {},
+              .note_file = {},
+              .runtime_folder = {},
+              .free_before = {},
+              .environment = {}};
+  now.options.mode = Mode::off;
+  return now;
 }
 
 void take_once() noexcept {
@@ -137,10 +140,9 @@ void take_once() noexcept {
     return;
   }
   try {
-    new (&storage.value) Startup(take());
+    new (&storage.value) Startup(is_in_secure_execution() ? switched_off_at_start() : take());
   } catch (const std::exception&) {
     new (&storage.value) Startup(switched_off_at_start());
-    storage.value.options.mode = Mode::off;
   }
   taken.store(Taken::yes, std::memory_order_release);
 }
@@ -179,6 +181,8 @@ const Startup& startup() noexcept {
 void note_rank() noexcept {
   if (startup().rank < 0) rank_at_first_use.store(rank(), std::memory_order_relaxed);
 }
+
+bool is_in_secure_execution() noexcept { return getauxval(AT_SECURE) != 0; }
 
 bool switched_off() noexcept { return startup().options.mode == Mode::off; }
 

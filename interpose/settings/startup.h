@@ -32,6 +32,11 @@ struct Startup {
 // since its start counts where a launcher gave none.
 void note_rank() noexcept;
 
+// The program has more rights than whoever started it (set-user-id, set-group-id, file
+// capabilities; getauxval(3), AT_SECURE), so that nothing its environment says may be obeyed. No
+// variable is read then, and it is switched off. Threads: any.
+[[nodiscard]] bool is_in_secure_execution() noexcept;
+
 // --mode off: no wrapper, no handler, no thread, no report.
 [[nodiscard]] bool switched_off() noexcept;
 

@@ -312,6 +312,7 @@ void make_state() {
 }
 
 bool take_over(NvtxGetExportTableFunc_t get_table) {
+  if (is_in_secure_execution()) return false;  // who set the variables may not choose its libraries
   const auto* callbacks =
       static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr) return start_other(get_table);

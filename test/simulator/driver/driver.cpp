@@ -28,7 +28,7 @@ void on_exit() { life = Life::ended; }
 void in_child() { life = Life::forked; }
 
 Configuration read_configuration() {
-  const char* text = std::getenv(kSimulatorVariable);
+  const char* text = secure_getenv(kSimulatorVariable);
   Parsed parsed = parse_configuration(text == nullptr ? "" : text);
   for (const std::string& line : parsed.complaints) {
     std::fprintf(stderr, "vramscope: %s\n", line.c_str());

@@ -1,7 +1,6 @@
 // cuGetProcAddress: the newest ABI of a name that the asker knows, in the flavour it wants.
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -73,7 +72,7 @@ void hide(const Entry& entry) {
 // As the library is loaded. Programs that link the driver were bound before; they may choose other
 // settings until cuInit.
 [[gnu::constructor]] void hide_absent_symbols() {
-  const char* const text = std::getenv(kSimulatorVariable);
+  const char* const text = secure_getenv(kSimulatorVariable);
   const Parsed parsed = parse_configuration(text == nullptr ? "" : text);
   for (const Entry& entry : kEntries) {
     if (is_absent(entry, parsed.configuration)) hide(entry);
@@ -148,8 +147,8 @@ namespace {
 
 // Tells `vramscope run` that the line about this program has been said.
 void note_refusal() {
-  const char* note = std::getenv(kNoteVariable);
-  const int file = note == nullptr ? -1 : open(note, O_WRONLY | O_APPEND | O_CLOEXEC);
+  const char* note = secure_getenv(kNoteVariable);
+  const int file = note == nullptr ? -1 : open_note(note);
   if (file < 0) return;
   [[maybe_unused]] const ssize_t written = dprintf(file, "%s\n", kProgramRefused);
   close(file);

@@ -82,7 +82,7 @@ int nvmlDeviceGetComputeRunningProcesses_v2(Device device, unsigned int* count, 
 EXPORTED int nvmlInit_v2() {
   const std::lock_guard lock(users_mutex);
   if (users++ > 0) return kSuccess;
-  const char* settings = std::getenv(vramscope::kSimulatorVariable);
+  const char* settings = secure_getenv(vramscope::kSimulatorVariable);
   configuration = std::make_unique<Configuration>(
       parse_configuration(settings != nullptr ? settings : "").configuration);
   if (!configuration->shared.empty()) use = std::make_unique<SharedUse>(configuration->shared);
