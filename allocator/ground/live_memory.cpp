@@ -14,6 +14,7 @@
 
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/machine.h"
+#include "allocator/ground/own_file.h"
 #include "allocator/ground/standard_files.h"
 #include "allocator/ground/uncancelled.h"
 
@@ -82,6 +83,8 @@ int allocate_in(int file, std::uint64_t offset, std::size_t bytes) noexcept {
   return refused == 0 ? 0 : errno;
 }
 
+const char* folder_of(const char* place) noexcept { return *place == '\0' ? "/" : place; }
+
 }  // namespace
 
 // The first page of each part, for this process alone: 0 or errno.
@@ -102,10 +105,19 @@ int LiveMemory::map_parts(int file) noexcept {
   return 0;
 }
 
+void LiveMemory::keep_path(const char* path) noexcept {
+  const char* const slash = std::strrchr(path, '/');
+  const std::size_t length = slash == nullptr ? 1 : static_cast<std::size_t>(slash - path);
+  path_[0] = '.';
+  if (slash != nullptr) std::memcpy(path_.data(), path, length);
+  path_[length] = '\0';
+  name_ = std::strcpy(path_.data() + length + 1, slash == nullptr ? path : slash + 1);
+}
+
 int LiveMemory::begin(int file, const char* path) noexcept {
   const KeptErrno kept;
   struct stat found {};
-  if (std::strlen(path) >= path_.size()) return ENAMETOOLONG;
+  if (std::strlen(path) + 2 > path_.size()) return ENAMETOOLONG;
   if (fstat(file, &found) != 0) return errno;
   if (!is_within_file_limit(kFileBytes)) return EFBIG;
   if (!leaves_room(path, kWholePage)) return ENOSPC;
@@ -113,7 +125,7 @@ int LiveMemory::begin(int file, const char* path) noexcept {
   if (const int problem = allocate_in(file, 0, kWholePage); problem != 0) return problem;
   device_ = found.st_dev;
   number_ = found.st_ino;
-  std::strcpy(path_.data(), path);
+  keep_path(path);
   int problem = ENOMEM;
   for (int i = 0; i < kBases && problem == ENOMEM; ++i) {
     base_ = kFirstBase + static_cast<std::uint64_t>(i) * kBaseStep;
@@ -138,8 +150,12 @@ int LiveMemory::reserve_by_path(std::uint64_t offset, std::size_t bytes) const n
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
   const Uncancelled uncancelled;
   const StandardFilesTaken above_them;
-  const int file = open(path_.data(), kFlags);
-  if (file < 0) return errno;
+  const int folder = open(folder_of(path_.data()), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return errno;
+  const int file = openat(folder, name_, kFlags);
+  const int refused = file < 0 ? errno : 0;
+  close(folder);
+  if (file < 0) return refused;
   struct stat found {};
   int problem = fstat(file, &found) != 0 ? errno : 0;
   if (problem == 0 && (found.st_dev != device_ || found.st_ino != number_)) problem = ESTALE;
@@ -155,7 +171,7 @@ int LiveMemory::extend(LivePart part, std::size_t bytes, std::size_t wanted) noe
   void* const added = reinterpret_cast<void*>(address_of(part) + bytes);
   const std::size_t more = wanted - bytes;
   if (!is_within_file_limit(address_of(part) - base_ + wanted)) return EFBIG;
-  if (!leaves_room(path_.data(), more)) return ENOSPC;
+  if (!leaves_room(folder_of(path_.data()), more)) return ENOSPC;
   const std::size_t mapped = std::max(bytes, kWholePage);
   if (mremap(first, mapped, std::max(wanted, kWholePage), 0) == MAP_FAILED) return errno;
   int problem = 0;
@@ -172,9 +188,7 @@ int LiveMemory::extend(LivePart part, std::size_t bytes, std::size_t wanted) noe
 
 void LiveMemory::remove_file() const noexcept {
   const KeptErrno kept;
-  struct stat found {};
-  if (header_ == nullptr || lstat(path_.data(), &found) != 0) return;
-  if (found.st_dev == device_ && found.st_ino == number_) unlink(path_.data());
+  if (header_ != nullptr) remove_own_file(path_.data(), name_, device_, number_);
 }
 
 void* LiveMemory::grow(LivePart part, std::size_t bytes, std::size_t wanted) noexcept {

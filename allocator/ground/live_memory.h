@@ -75,7 +75,7 @@ class LiveMemory {
   LiveMemory(const LiveMemory&) = delete;
   LiveMemory& operator=(const LiveMemory&) = delete;
 
-  // Takes an empty file that the caller made, and to which `path`, absolute, leads. The descriptor
+  // Takes an empty file that the caller made, and to which `path` leads. The descriptor
   // may be closed afterwards; what is mapped keeps the file open, and its lock held. 0, or errno
   // and nothing is live: ENOSPC also where too little would be left to others.
   [[nodiscard]] int begin(int file, const char* path) noexcept;
@@ -105,6 +105,7 @@ class LiveMemory {
   static constexpr std::size_t kLongestPath = 4096;
 
   [[nodiscard]] int map_parts(int file) noexcept;
+  void keep_path(const char* path) noexcept;
   [[nodiscard]] int extend(LivePart part, std::size_t bytes, std::size_t wanted) noexcept;
   [[nodiscard]] int reserve_by_path(std::uint64_t offset, std::size_t bytes) const noexcept;
   [[nodiscard]] std::uint64_t address_of(LivePart part) const noexcept {
@@ -115,7 +116,8 @@ class LiveMemory {
   std::uint64_t base_ = 0;
   std::uint64_t device_ = 0;  // of the file, with its number: is it the same one?
   std::uint64_t number_ = 0;
-  std::array<char, kLongestPath> path_{};
+  std::array<char, kLongestPath> path_{};  // of its folder; behind a null byte comes its name
+  const char* name_ = nullptr;
   SystemMutex objects_lock_;
   std::size_t object_bytes_ VRAMSCOPE_GUARDED_BY(objects_lock_) = 0;  // there are
   std::size_t objects_used_ VRAMSCOPE_GUARDED_BY(objects_lock_) = 0;  // of them

@@ -3,17 +3,22 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <exception>
 #include <vector>
 
+#include "allocator/ground/standard_files.h"
+#include "reporter/report/live/live_folder.h"
+
 namespace vramscope {
 namespace {
 
-constexpr const char* kFile = "/dev/zero";  // local, readable by all, and can be mapped
+constexpr const char* kFile = "contexts";  // in the private folder
 constexpr std::size_t kPage = 4096;
 
 // An offset of a file has 63 bits: device, before, taken, process, from the highest on.
@@ -55,11 +60,48 @@ flock lock_of(short type, std::uint64_t first, std::uint64_t length) {
   return lock;
 }
 
-int open_file() { return open(kFile, O_RDONLY | O_CLOEXEC); }
+constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+
+// Only who can open it has locks on it: this user, and root.
+bool is_ours_alone(int file) noexcept {
+  struct stat found {};
+  return fstat(file, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid() &&
+         (found.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+}
+
+// -1: it is not there, or not ours. "": there is no place for it.
+int open_file(const char* path) noexcept {
+  const StandardFilesTaken above_them;
+  const int file = open(path, kFlags);
+  if (file < 0 || is_ours_alone(file)) return file;
+  close(file);
+  return -1;
+}
+
+// Whatever the program's umask is, others that make use of the file can open it.
+bool make_file(int folder) noexcept {
+  const int file = openat(folder, kFile, kFlags | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
+  if (file < 0) return errno == EEXIST;
+  const bool done = fchmod(file, S_IRUSR | S_IWUSR) == 0;
+  close(file);
+  return done;
+}
+
+// The path of the file, in the first folder that can have it. Never freed.
+const std::string* choose_file(const std::string& runtime_folder) {
+  const StandardFilesTaken above_them;
+  for (const std::string& folder : live_folders(runtime_folder)) {
+    const int opened = open_private_folder(folder);
+    const bool done = opened >= 0 && make_file(opened);
+    if (opened >= 0) close(opened);
+    if (done) return new std::string(folder + "/" + kFile);
+  }
+  return new std::string;
+}
 
 // The mapping that holds the lock; null where there can be none.
-void* publish(std::uint64_t note) noexcept {
-  const int file = open_file();
+void* publish(const char* path, std::uint64_t note) noexcept {
+  const int file = open_file(path);
   if (file < 0) return nullptr;
   void* page = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE, file, 0);
   flock lock = lock_of(F_RDLCK, note, 1);
@@ -95,9 +137,9 @@ void each_in(int file, Range whole, const Visit& visit) {
 
 // Visits the notes about the device of `own`, that one included.
 template <class Visit>
-void each_beside(std::uint64_t own, const Visit& visit) noexcept {
+void each_beside(const char* path, std::uint64_t own, const Visit& visit) noexcept {
   if (own == 0) return;
-  const int file = open_file();
+  const int file = open_file(path);
   if (file < 0) return;
   const std::uint64_t first = own >> kDeviceAt << kDeviceAt;
   try {
@@ -124,11 +166,21 @@ void withdraw_all() {
 
 }  // namespace
 
+// Chosen once: a program that changes its user has its notes where they were.
+const char* SiblingContexts::file() const noexcept {
+  try {
+    static const std::string* const chosen = choose_file(runtime_folder_);
+    return chosen->c_str();
+  } catch (const std::exception&) {  // no memory for a name
+    return "";
+  }
+}
+
 // For a moment nothing is told: two notes of one process would count as two processes.
 void SiblingContexts::note(std::uint16_t device, std::uint64_t text) noexcept {
   hold(device, nullptr);
   notes_[device] = text;
-  hold(device, publish(text));
+  hold(device, publish(file(), text));
 }
 
 void SiblingContexts::announce(std::uint16_t device, std::string_view uuid,
@@ -143,7 +195,7 @@ void SiblingContexts::announce(std::uint16_t device, std::string_view uuid,
 unsigned SiblingContexts::made_since(std::uint16_t device) const noexcept {
   const std::uint64_t own = notes_[device];
   unsigned count = 0;
-  each_beside(own, [&](std::uint64_t other) {
+  each_beside(file(), own, [&](std::uint64_t other) {
     count += part(other, kBeforeAt, kBeforeBits) >= part(own, kBeforeAt, kBeforeBits) ? 1 : 0;
   });
   return std::max(count, 1U);
@@ -157,7 +209,7 @@ void SiblingContexts::tell(std::uint16_t device, std::uint64_t taken_bytes) noex
 
 std::optional<std::uint64_t> SiblingContexts::least_taken(std::uint16_t device) const noexcept {
   std::optional<std::uint64_t> least;
-  each_beside(notes_[device], [&](std::uint64_t other) {
+  each_beside(file(), notes_[device], [&](std::uint64_t other) {
     const std::uint64_t bytes = part(other, kTakenAt, kTakenBits) * kUnit;
     if (bytes != 0) least = std::min(least.value_or(bytes), bytes);
   });

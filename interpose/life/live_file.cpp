@@ -12,6 +12,7 @@
 #include <exception>
 #include <utility>
 
+#include "allocator/ground/own_file.h"
 #include "allocator/ground/standard_files.h"
 #include "interpose/driver/device_facts.h"
 #include "interpose/ground/clock.h"
@@ -40,11 +41,11 @@ bool lock(int file) noexcept {
   return false;
 }
 
-bool leads_to(const char* path, int file) noexcept {
+bool leads_to(int folder, const char* name, int file) noexcept {
   struct stat opened {};
   struct stat named {};
-  return fstat(file, &opened) == 0 && lstat(path, &named) == 0 && opened.st_dev == named.st_dev &&
-         opened.st_ino == named.st_ino;
+  return fstat(file, &opened) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
 std::string reason(int problem) { return strerrordesc_np(problem); }
@@ -54,23 +55,38 @@ std::string reason(int problem) { return strerrordesc_np(problem); }
 // The lock belongs to the open file, and the mapping keeps that open when the descriptor is closed.
 // Until it is there `recover` may take the file for one whose process is dead, and remove it: then
 // another is made.
-int LiveFile::begin_at(const std::string& path) noexcept {
+int LiveFile::begin_at(int folder, const char* name, const std::string& path) noexcept {
   const StandardFilesTaken above_them;
   constexpr int kAttempts = 3;
   int problem = ESTALE;
-  for (int i = 0; i < kAttempts && problem == ESTALE; ++i) problem = begin_once(path);
+  for (int i = 0; i < kAttempts && problem == ESTALE; ++i) problem = begin_once(folder, name, path);
   return problem;
 }
 
-int LiveFile::begin_once(const std::string& path) noexcept {
+int LiveFile::begin_once(int folder, const char* name, const std::string& path) noexcept {
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
-  const int file = open(path.c_str(), kFlags, S_IRUSR | S_IWUSR);
+  const int file = openat(folder, name, kFlags, S_IRUSR | S_IWUSR);
   if (file < 0) return errno;
   is_locked_ = lock(file);
-  int problem = leads_to(path.c_str(), file) ? memory_.begin(file, path.c_str()) : ESTALE;
-  // It was made here and now, and nobody but us has it.
-  if (problem != 0 && leads_to(path.c_str(), file)) unlink(path.c_str());
+  const int problem = leads_to(folder, name, file) ? memory_.begin(file, path.c_str()) : ESTALE;
+  struct stat made {};
+  const bool is_known = problem != 0 && fstat(file, &made) == 0;
   close(file);
+  if (is_known) remove_own_file(folder, name, made.st_dev, made.st_ino);
+  return problem;
+}
+
+int LiveFile::begin_in(const std::string& folder, const std::string& name) {
+  const StandardFilesTaken above_them;
+  const int opened = open_private_folder(folder);
+  int problem = opened < 0 ? -opened : EEXIST;
+  for (int i = 0; i < kMostNames && problem == EEXIST; ++i) {
+    const std::string one = name + (i == 0 ? "" : "~" + std::to_string(i));
+    std::string path = folder + "/" + one;
+    problem = begin_at(opened, one.c_str(), path);
+    if (problem == 0) path_ = std::move(path);
+  }
+  if (opened >= 0) close(opened);
   return problem;
 }
 
@@ -78,13 +94,7 @@ void LiveFile::begin_in_memory() {
   const std::string name = base_name(process_facts().executable) + "." + std::to_string(getpid()) +
                            std::string(kLiveSuffix);
   for (const std::string& folder : live_folders(startup().runtime_folder)) {
-    int problem = make_private_folder(folder);
-    for (int i = 0; i < kMostNames && problem == 0 && path_.empty(); ++i) {
-      std::string path = folder + "/" + name + (i == 0 ? "" : "~" + std::to_string(i));
-      problem = begin_at(path);
-      if (problem == 0) path_ = std::move(path);
-      if (problem == EEXIST) problem = 0;
-    }
+    const int problem = begin_in(folder, name);
     if (!path_.empty()) return why_not_.clear();
     why_not_ += (why_not_.empty() ? "" : "; ") + folder + ": " + reason(problem);
   }
@@ -95,7 +105,7 @@ void LiveFile::begin_at_pattern() {
   int problem = EEXIST;
   for (int i = 0; i < kMostNames && problem == EEXIST; ++i) {
     std::string path = wanted + (i == 0 ? "" : "~" + std::to_string(i));
-    problem = begin_at(path);
+    problem = begin_at(AT_FDCWD, path.c_str(), path);
     if (problem == 0) path_ = std::move(path);
   }
   if (problem == 0) return;

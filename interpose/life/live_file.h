@@ -45,8 +45,10 @@ class LiveFile {
   void remove() noexcept;
 
  private:
-  [[nodiscard]] int begin_at(const std::string& path) noexcept;
-  [[nodiscard]] int begin_once(const std::string& path) noexcept;
+  // `name`: in the open folder, where `path` leads.
+  [[nodiscard]] int begin_at(int folder, const char* name, const std::string& path) noexcept;
+  [[nodiscard]] int begin_once(int folder, const char* name, const std::string& path) noexcept;
+  [[nodiscard]] int begin_in(const std::string& folder, const std::string& name);
   void begin_in_memory();
   void begin_at_pattern();
   void warn(Profiler& profiler) const;

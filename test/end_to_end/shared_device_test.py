@@ -1,10 +1,13 @@
 """Processes that use one device at the same time: what each report says of it is that process's."""
 # SPDX-License-Identifier: Apache-2.0
+import fcntl
 import json
 import os
 import pathlib
 import signal
+import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -74,6 +77,43 @@ class SharedDevice(harness.Case):
             os.kill(self.child_of(process), signal.SIGUSR1)
         self.check(harness.wait_for_reports(self.folder, COUNT))
         self.finish(processes)
+
+    def plant(self, uuid):
+        """What any user could do: says of many processes that they have contexts of 2 MiB on the device, as
+        locks on bytes of /dev/zero said it once."""
+        number = 0xCBF29CE484222325
+        for letter in uuid.encode():
+            number = (number ^ letter) * 0x100000001B3 % (1 << 64)
+        device = max(number >> (64 - 22), 1)
+        zero = open("/dev/zero", "rb")
+        self.addCleanup(zero.close)
+        for process in range(0, 16, 2):  # neighbours would be one lock
+            note = device << 41 | ((1 << 18) - 1) << 23 | 1 << 11 | process
+            lock = struct.pack("hhqqi4x", fcntl.F_RDLCK, os.SEEK_SET, note, 1, 0)
+            fcntl.fcntl(zero, fcntl.F_OFD_SETLK, lock)
+
+    def test_no_other_user_changes_a_number_or_reads_one(self):
+        for planted in (False, True):
+            process = self.begin(10)
+            self.step([process], "made")
+            self.step([process], "ready")
+            folder = harness.LIVE_FILES
+            self.assertEqual((0o40700, os.geteuid()), (folder.stat().st_mode, folder.stat().st_uid))
+            shared = (folder / "contexts").stat()
+            self.assertEqual((0o100600, os.geteuid(), 0), (shared.st_mode, shared.st_uid, shared.st_size))
+            self.finish([process])
+            *_, report = harness.read_reports(self.folder)
+            (device,) = report["devices"]
+            self.assertEqual(CONTEXT, device["context_bytes"], planted)
+            self.plant(device["uuid"])
+
+    def test_a_program_without_a_context_makes_no_file(self):
+        program = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0)"
+        script = f'mount -t tmpfs -o mode=1777 none /dev/shm && "{sys.executable}" -c "{program}"; find /dev/shm -type f'
+        if subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/dev/shm"], capture_output=True).returncode:
+            self.skipTest("no file system can be mounted here")
+        outcome = self.run_program(["unshare", "-rm", "sh", "-c", script], "cache")
+        self.assertEqual((0, "", ""), (outcome.status, outcome.stdout, outcome.stderr))
 
     def test_memory_that_an_importer_has_open_is_told_apart(self):
         for mode in ("cache", "dedicated", "observe"):

@@ -17,6 +17,8 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
+const std::string kNoRuntimeFolder;
+
 // A device that no other process knows.
 std::string device_of_test() { return "GPU-of-test-" + std::to_string(getpid()); }
 
@@ -28,7 +30,7 @@ class Sibling {
     EXPECT_EQ(pipe(asked_), 0);
     pid_ = fork();
     if (pid_ == 0) {
-      SiblingContexts own;
+      SiblingContexts own(kNoRuntimeFolder);
       own.announce(0, uuid, 0);
       body(own);
       char byte = 0;
@@ -59,7 +61,7 @@ void nothing_more(SiblingContexts&) {}
 
 TEST(SiblingContexts, CountsThoseThatAreThere) {
   const std::string uuid = device_of_test();
-  SiblingContexts own;
+  SiblingContexts own(kNoRuntimeFolder);
   Sibling first(uuid, nothing_more);
   Sibling second(uuid, nothing_more);
 
@@ -75,7 +77,7 @@ TEST(SiblingContexts, CountsThoseThatAreThere) {
 // What they have was in use before, and is in no difference.
 TEST(SiblingContexts, CountsNoneThatWereThereBefore) {
   const std::string uuid = device_of_test();
-  SiblingContexts own;
+  SiblingContexts own(kNoRuntimeFolder);
   const Sibling first(uuid, nothing_more);
 
   own.announce(0, uuid, 300 * kMiB);
@@ -84,7 +86,7 @@ TEST(SiblingContexts, CountsNoneThatWereThereBefore) {
 }
 
 TEST(SiblingContexts, CountsNoneOfOtherDevices) {
-  SiblingContexts own;
+  SiblingContexts own(kNoRuntimeFolder);
   const Sibling first(device_of_test() + "-other", nothing_more);
 
   own.announce(0, device_of_test(), 0);
@@ -94,7 +96,7 @@ TEST(SiblingContexts, CountsNoneOfOtherDevices) {
 
 TEST(SiblingContexts, KnowsTheLeastThatAnyTold) {
   const std::string uuid = device_of_test();
-  SiblingContexts own;
+  SiblingContexts own(kNoRuntimeFolder);
   own.announce(0, uuid, 0);
   EXPECT_EQ(own.least_taken(0), std::nullopt);
 
@@ -109,10 +111,10 @@ TEST(SiblingContexts, KnowsTheLeastThatAnyTold) {
 // A process that has ended its context, and a child of it, count as nobody.
 TEST(SiblingContexts, ForgetsWhoWithdrewAndWhoWasForked) {
   const std::string uuid = device_of_test();
-  SiblingContexts own;
+  SiblingContexts own(kNoRuntimeFolder);
   own.announce(0, uuid, 0);
   own.tell(0, 100 * kMiB);
-  SiblingContexts looking;
+  SiblingContexts looking(kNoRuntimeFolder);
   looking.announce(1, uuid, 0);
   EXPECT_EQ(looking.least_taken(1), 100 * kMiB);
 
@@ -136,7 +138,7 @@ TEST(SiblingContexts, ForgetsWhoWithdrewAndWhoWasForked) {
 TEST(SiblingContexts, LeavesNoDescriptorOpen) {
   const int before = dup(0);
   close(before);
-  SiblingContexts own;
+  SiblingContexts own(kNoRuntimeFolder);
   own.announce(0, device_of_test(), 0);
   own.tell(0, 100 * kMiB);
   ASSERT_EQ(own.least_taken(0), 100 * kMiB);

@@ -293,6 +293,23 @@ TEST_F(LiveProcessTest, WhatIsNoLiveFileHasNoOwner) {
   EXPECT_FALSE(owner_of(file).has_value());  // its root lies nowhere
 }
 
+// Whoever keeps another user's variables (sudo -E) makes nothing in that user's folder.
+TEST(LiveFolder, IsNotInAnotherUsersRuntimeFolder) {
+  std::string runtime = "/dev/shm/vramscope-folder-test-XXXXXX";
+  ASSERT_NE(nullptr, mkdtemp(runtime.data()));
+  EXPECT_EQ(2u, live_folders(runtime).size());
+  EXPECT_EQ(1u, live_folders("").size());
+  EXPECT_EQ(1u, live_folders(runtime + "/none").size());
+  chmod(runtime.c_str(), 0722);
+  EXPECT_EQ(1u, live_folders(runtime).size());
+  chmod(runtime.c_str(), 0700);
+  if (geteuid() == 0) {
+    ASSERT_EQ(0, chown(runtime.c_str(), 12345, 0));
+    EXPECT_EQ(1u, live_folders(runtime).size());
+  }
+  rmdir(runtime.c_str());
+}
+
 TEST(LiveFolder, IsPrivateOrRefused) {
   std::string outer = "/dev/shm/vramscope-folder-test-XXXXXX";
   ASSERT_NE(nullptr, mkdtemp(outer.data()));
@@ -306,6 +323,14 @@ TEST(LiveFolder, IsPrivateOrRefused) {
   ASSERT_EQ(0, symlink(folder.c_str(), link.c_str()));
   EXPECT_EQ(ELOOP, make_private_folder(link));
   EXPECT_EQ(ENOENT, make_private_folder(outer + "/none/own"));
+  const int opened = open_private_folder(folder);
+  struct stat by_name {
+  }, by_number{};
+  ASSERT_EQ(0, fstat(opened, &by_number));
+  ASSERT_EQ(0, stat(folder.c_str(), &by_name));
+  EXPECT_EQ(by_name.st_ino, by_number.st_ino);
+  close(opened);
+  EXPECT_EQ(-ELOOP, open_private_folder(link));
   if (geteuid() == 0) {
     ASSERT_EQ(0, chown(folder.c_str(), 12345, 0));
     EXPECT_EQ(EPERM, make_private_folder(folder));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/live/live_folder.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -9,22 +10,35 @@
 #include <cerrno>
 
 namespace vramscope {
+namespace {
+
+// A folder of root's is of no use to who kept another's variables (sudo -E), nor the reverse.
+bool is_for_runtime(const std::string& folder) {
+  struct stat found {};
+  return folder.starts_with('/') && stat(folder.c_str(), &found) == 0 &&
+         found.st_uid == geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+int why_not_private(const struct stat& found) noexcept {
+  if (S_ISLNK(found.st_mode)) return ELOOP;
+  if (!S_ISDIR(found.st_mode)) return ENOTDIR;
+  return found.st_uid == geteuid() && (found.st_mode & 077U) == 0 ? 0 : EPERM;
+}
+
+}  // namespace
 
 std::vector<std::string> live_folders(std::string_view runtime_folder) {
   const std::string name = "/vramscope-" + std::to_string(geteuid());
   std::vector<std::string> folders{"/dev/shm" + name};
-  if (runtime_folder.starts_with('/')) folders.push_back(std::string(runtime_folder) + name);
+  const std::string other(runtime_folder);
+  if (is_for_runtime(other)) folders.push_back(other + name);
   return folders;
 }
 
 // Once it is private nobody but the user and root can change that.
 int why_not_private(const std::string& folder) noexcept {
   struct stat found {};
-  if (lstat(folder.c_str(), &found) != 0) return errno;
-  if (S_ISLNK(found.st_mode)) return ELOOP;
-  if (!S_ISDIR(found.st_mode)) return ENOTDIR;
-  const bool is_private = found.st_uid == geteuid() && (found.st_mode & 077U) == 0;
-  return is_private ? 0 : EPERM;
+  return lstat(folder.c_str(), &found) != 0 ? errno : why_not_private(found);
 }
 
 int make_private_folder(const std::string& folder) noexcept {
@@ -33,6 +47,16 @@ int make_private_folder(const std::string& folder) noexcept {
   struct statfs system {};
   if (statfs(folder.c_str(), &system) != 0) return errno;
   return system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC ? 0 : ENOTSUP;
+}
+
+int open_private_folder(const std::string& folder) noexcept {
+  if (const int problem = make_private_folder(folder); problem != 0) return -problem;
+  const int opened = open(folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  struct stat found {};
+  int problem = opened < 0 || fstat(opened, &found) != 0 ? errno : why_not_private(found);
+  if (problem == 0) return opened;
+  if (opened >= 0) close(opened);
+  return -problem;
 }
 
 }  // namespace vramscope

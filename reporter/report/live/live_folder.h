@@ -9,7 +9,8 @@
 namespace vramscope {
 
 // Of the calling user, best first: "vramscope-UID" in /dev/shm, and in `runtime_folder` (the
-// variable XDG_RUNTIME_DIR; "": there is none). They need not be there. May throw bad_alloc.
+// variable XDG_RUNTIME_DIR; "": there is none), if that is the user's and only his to change. They
+// need not be there. May throw bad_alloc.
 [[nodiscard]] std::vector<std::string> live_folders(std::string_view runtime_folder);
 
 // 0 when it is a folder of the calling user's that nobody else may read or change, and no link;
@@ -17,6 +18,10 @@ namespace vramscope {
 [[nodiscard]] int why_not_private(const std::string& folder) noexcept;
 // The same, and the folder is made if it is not there. ENOTSUP: it would not lie in memory.
 [[nodiscard]] int make_private_folder(const std::string& folder) noexcept;
+
+// The folder itself, for openat(): the same of what its descriptor (O_PATH) shows, whatever becomes
+// of its name. The caller closes it; negative: -errno.
+[[nodiscard]] int open_private_folder(const std::string& folder) noexcept;
 
 inline constexpr std::string_view kLiveSuffix = ".live";  // of the files' names
 
