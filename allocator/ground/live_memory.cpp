@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -14,7 +13,6 @@
 
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/machine.h"
-#include "allocator/ground/own_file.h"
 #include "allocator/ground/standard_files.h"
 #include "allocator/ground/uncancelled.h"
 
@@ -116,15 +114,13 @@ void LiveMemory::keep_path(const char* path) noexcept {
 
 int LiveMemory::begin(int file, const char* path) noexcept {
   const KeptErrno kept;
-  struct stat found {};
   if (std::strlen(path) + 2 > path_.size()) return ENAMETOOLONG;
-  if (fstat(file, &found) != 0) return errno;
+  own_ = identity_of(file);
+  if (own_.inode == 0) return errno;
   if (!is_within_file_limit(kFileBytes)) return EFBIG;
   if (!leaves_room(path, kWholePage)) return ENOSPC;
   if (ftruncate(file, static_cast<off_t>(kFileBytes)) != 0) return errno;
   if (const int problem = allocate_in(file, 0, kWholePage); problem != 0) return problem;
-  device_ = found.st_dev;
-  number_ = found.st_ino;
   keep_path(path);
   int problem = ENOMEM;
   for (int i = 0; i < kBases && problem == ENOMEM; ++i) {
@@ -156,10 +152,7 @@ int LiveMemory::reserve_by_path(std::uint64_t offset, std::size_t bytes) const n
   const int refused = file < 0 ? errno : 0;
   close(folder);
   if (file < 0) return refused;
-  struct stat found {};
-  int problem = fstat(file, &found) != 0 ? errno : 0;
-  if (problem == 0 && (found.st_dev != device_ || found.st_ino != number_)) problem = ESTALE;
-  if (problem == 0) problem = allocate_in(file, offset, bytes);
+  const int problem = identity_of(file) == own_ ? allocate_in(file, offset, bytes) : ESTALE;
   close(file);
   return problem;
 }
@@ -186,9 +179,18 @@ int LiveMemory::extend(LivePart part, std::size_t bytes, std::size_t wanted) noe
   return problem;
 }
 
-void LiveMemory::remove_file() const noexcept {
+void LiveMemory::finish(LiveState how) noexcept {
   const KeptErrno kept;
-  if (header_ != nullptr) remove_own_file(path_.data(), name_, device_, number_);
+  if (header_ == nullptr) return;
+  header_->state.store(how, std::memory_order_release);
+  if (remove_own_file(path_.data(), name_, own_)) has_name_ = false;
+}
+
+bool LiveMemory::revive() noexcept {
+  const KeptErrno kept;
+  if (header_ == nullptr || !has_name_) return false;
+  header_->state.store(LiveState::needed, std::memory_order_release);
+  return true;
 }
 
 void* LiveMemory::grow(LivePart part, std::size_t bytes, std::size_t wanted) noexcept {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "allocator/ground/capability.h"
+#include "allocator/ground/own_file.h"
 
 namespace vramscope {
 
@@ -38,6 +39,13 @@ inline constexpr std::size_t kLiveParts = static_cast<std::size_t>(LivePart::cou
 // Bytes from the beginning of one part to that of the next, in the file and in memory.
 inline constexpr std::uint64_t kLivePartBytes = std::uint64_t{1} << 32;
 
+// Whether the file holds what nothing else has. Zero in files of versions that did not say.
+enum class LiveState : std::uint32_t {
+  needed,
+  finished,  // nobody needs it, and whoever may removes it
+  reported  // the same; its process has written its last report, which has the name of the next one
+};
+
 // The first bytes of the file. Zero bytes where nothing is known yet. Pointers are those of the
 // process that wrote it, all into parts.
 struct LiveHeader {
@@ -49,6 +57,7 @@ struct LiveHeader {
   std::uint32_t parts = 0;                // kLiveParts
   std::uint64_t base = 0;                 // address of this header
   std::atomic<std::uint32_t> problem{0};  // errno of why some memory is not in the file; 0: all is
+  std::atomic<LiveState> state{LiveState::needed};
   // What each room begins with; null until it is there.
   std::atomic<const void*> allocator{nullptr};
   std::atomic<const void*> recorder{nullptr};
@@ -80,9 +89,11 @@ class LiveMemory {
   // and nothing is live: ENOSPC also where too little would be left to others.
   [[nodiscard]] int begin(int file, const char* path) noexcept;
 
-  // The file loses its name, if the same file still has it; the memory stays. Nobody can read it
-  // afterwards. Keeps errno.
-  void remove_file() const noexcept;
+  // Nobody needs the file from now on. It says so, for whoever finds it where this process may not
+  // remove it, and loses its name, if the same file still has it; the memory stays. Keeps errno.
+  void finish(LiveState how) noexcept;
+  // It is needed again, if it could not be removed. Keeps errno.
+  [[nodiscard]] bool revive() noexcept;
 
   [[nodiscard]] bool is_live() const noexcept { return header_ != nullptr; }
   // Null when nothing is live.
@@ -114,8 +125,8 @@ class LiveMemory {
 
   LiveHeader* header_ = nullptr;
   std::uint64_t base_ = 0;
-  std::uint64_t device_ = 0;  // of the file, with its number: is it the same one?
-  std::uint64_t number_ = 0;
+  FileIdentity own_;
+  std::atomic<bool> has_name_{true};       // as far as it is known
   std::array<char, kLongestPath> path_{};  // of its folder; behind a null byte comes its name
   const char* name_ = nullptr;
   SystemMutex objects_lock_;

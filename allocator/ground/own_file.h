@@ -11,30 +11,41 @@
 
 namespace vramscope {
 
-// `device` and `inode`: of a file that this process made and had open (O_EXCL). Nothing else that
-// has its name by now is removed: who can change the folder in that instant could remove it
-// himself. True: the name was taken away. A relative `name` is looked for in the open folder.
-inline bool remove_own_file(int folder, const char* name, dev_t device, ino_t inode) noexcept {
+// Which file it is, of one that this process made (O_EXCL), taken while it was open.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;  // 0: of none
+  [[nodiscard]] bool operator==(const FileIdentity&) const = default;
+};
+// Of an open file; of none where that cannot be told, and errno tells why.
+[[nodiscard]] inline FileIdentity identity_of(int file) noexcept {
   struct stat found {};
-  return fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(found.st_mode) &&
-         found.st_dev == device && found.st_ino == inode && unlinkat(folder, name, 0) == 0;
+  return fstat(file, &found) == 0 ? FileIdentity{found.st_dev, found.st_ino} : FileIdentity{};
+}
+
+// Nothing else that has its name by now is removed: who can change the folder in that instant could
+// remove it himself. True: the name was taken away. `name` is looked for in the open folder.
+inline bool remove_own_file(int folder, const char* name, const FileIdentity& own) noexcept {
+  struct stat found {};
+  return own.inode != 0 && fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISREG(found.st_mode) && FileIdentity{found.st_dev, found.st_ino} == own &&
+         unlinkat(folder, name, 0) == 0;
 }
 
 // The same in the folder that the path `place` leads to now ("": the root), and which stays the
 // same while this looks: the way to it may change meanwhile.
-inline bool remove_own_file(const char* place, const char* name, dev_t device,
-                            ino_t inode) noexcept {
+inline bool remove_own_file(const char* place, const char* name, const FileIdentity& own) noexcept {
   const int folder = open(*place == '\0' ? "/" : place, O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return false;
-  const bool done = remove_own_file(folder, name, device, inode);
+  const bool done = remove_own_file(folder, name, own);
   close(folder);
   return done;
 }
-// `path`: absolute. May throw bad_alloc.
-inline bool remove_own_file(const std::string& path, dev_t device, ino_t inode) {
+// The folder is in `path`. May throw bad_alloc.
+inline bool remove_own_file(const std::string& path, const FileIdentity& own) {
   const std::size_t slash = path.rfind('/');
-  if (slash == path.npos) return false;
-  return remove_own_file(path.substr(0, slash).c_str(), path.c_str() + slash + 1, device, inode);
+  const std::string place = slash == path.npos ? "." : path.substr(0, slash);
+  return remove_own_file(place.c_str(), path.c_str() + (slash == path.npos ? 0 : slash + 1), own);
 }
 
 }  // namespace vramscope

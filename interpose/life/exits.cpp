@@ -1,11 +1,17 @@
 // All ways out of a process, and exec: a report is written first.
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdarg>
-#include <cstddef>
-#include <cstdlib>
-
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
 
 #include "allocator/ground/fault.h"
 #include "allocator/ground/kept_errno.h"
@@ -50,14 +56,45 @@ template <class Function>
   __builtin_unreachable();
 }
 
-// It returns only when it failed, and then the program goes on.
-template <class Function, class... Arguments>
-int replace_program(NextDefinition<Function>& exec, Arguments... arguments) noexcept {
-  Reports* const reports = Reports::of_this_process();
+// What the kernel will answer, if `path` can be seen not to be a program. A shell's language that
+// looks for a program does so by exec itself, in one folder after the other.
+bool is_hopeless(int folder, const char* path) noexcept {
+  if (path == nullptr || faccessat(folder, path, X_OK, AT_EACCESS) == 0) return false;
+  return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP ||
+         errno == ENAMETOOLONG;
+}
+
+// It returns only when it failed, and then the program goes on. `is_seen_to_fail` asks beforehand,
+// in the process that owns the record, so that an exec in vain costs no report.
+template <class Function, class Forecast, class... Arguments>
+int replace_program(NextDefinition<Function>& exec, const Forecast& is_seen_to_fail,
+                    Arguments... arguments) noexcept {
+  Reports* const owner = Reports::of_this_process();
+  Reports* const reports = owner != nullptr && is_seen_to_fail() ? nullptr : owner;
   if (reports != nullptr) reports->write_before_exec();
   const int result = exec.get()(arguments...);
   if (reports != nullptr) reports->note_failed_exec();
   return result;
+}
+
+// Of execvp: a name with a slash is a path, another is looked for in the folders of PATH.
+bool is_nowhere(const char* file) noexcept {
+  if (file == nullptr || std::strchr(file, '/') != nullptr) return is_hopeless(AT_FDCWD, file);
+  const char* const variable = std::getenv("PATH");
+  std::string_view rest = variable == nullptr ? "/bin:/usr/bin" : variable;  // as execvp(3) says
+  for (bool is_last = false; !is_last;) {
+    const std::size_t colon = rest.find(':');
+    is_last = colon == rest.npos;
+    const std::string_view folder = rest.substr(0, colon);
+    std::array<char, 1024> path{};
+    const int length =
+        std::snprintf(path.data(), path.size(), "%.*s%s%s", static_cast<int>(folder.size()),
+                      folder.data(), folder.empty() ? "" : "/", file);
+    const bool is_cut = length < 0 || static_cast<std::size_t>(length) >= path.size();
+    if (is_cut || !is_hopeless(AT_FDCWD, path.data())) return false;
+    if (!is_last) rest.remove_prefix(colon + 1);
+  }
+  return true;
 }
 
 // How many pointers a list of arguments has, the null one at its end included.
@@ -115,20 +152,24 @@ VRAMSCOPE_EXPORT void _Exit(int status) noexcept {
   vramscope::leave(vramscope::next::exit_of_the_standard, status);
 }
 
-// Each passes to the C library's function of the same name.
-#define VRAMSCOPE_EXEC(name, parameters, ...)                              \
-  VRAMSCOPE_EXPORT int name parameters noexcept {                          \
-    return vramscope::replace_program(vramscope::next::name, __VA_ARGS__); \
+// Each passes to the C library's function of the same name. `forecast`: it is seen to fail.
+#define VRAMSCOPE_EXEC(name, parameters, forecast, ...)                                     \
+  VRAMSCOPE_EXPORT int name parameters noexcept {                                           \
+    const auto is_seen_to_fail = [&]() noexcept -> bool { return (forecast); };             \
+    return vramscope::replace_program(vramscope::next::name, is_seen_to_fail, __VA_ARGS__); \
   }
-VRAMSCOPE_EXEC(execve, (const char* path, char* const argv[], char* const envp[]), path, argv, envp)
-VRAMSCOPE_EXEC(execv, (const char* path, char* const argv[]), path, argv)
-VRAMSCOPE_EXEC(execvp, (const char* file, char* const argv[]), file, argv)
-VRAMSCOPE_EXEC(execvpe, (const char* file, char* const argv[], char* const envp[]), file, argv,
-               envp)
-VRAMSCOPE_EXEC(fexecve, (int fd, char* const argv[], char* const envp[]), fd, argv, envp)
+VRAMSCOPE_EXEC(execve, (const char* path, char* const argv[], char* const envp[]),
+               vramscope::is_hopeless(AT_FDCWD, path), path, argv, envp)
+VRAMSCOPE_EXEC(execv, (const char* path, char* const argv[]),
+               vramscope::is_hopeless(AT_FDCWD, path), path, argv)
+VRAMSCOPE_EXEC(execvp, (const char* file, char* const argv[]), vramscope::is_nowhere(file), file,
+               argv)
+VRAMSCOPE_EXEC(execvpe, (const char* file, char* const argv[], char* const envp[]),
+               vramscope::is_nowhere(file), file, argv, envp)
+VRAMSCOPE_EXEC(fexecve, (int fd, char* const argv[], char* const envp[]), false, fd, argv, envp)
 VRAMSCOPE_EXEC(execveat,
                (int folder, const char* path, char* const argv[], char* const envp[], int flags),
-               folder, path, argv, envp, flags)
+               flags == 0 && vramscope::is_hopeless(folder, path), folder, path, argv, envp, flags)
 
 // execl and its family: the arguments become an array on the stack (a child of vfork must not
 // allocate); execle's environment stands behind the null pointer.

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -69,10 +68,9 @@ int LiveFile::begin_once(int folder, const char* name, const std::string& path) 
   if (file < 0) return errno;
   is_locked_ = lock(file);
   const int problem = leads_to(folder, name, file) ? memory_.begin(file, path.c_str()) : ESTALE;
-  struct stat made {};
-  const bool is_known = problem != 0 && fstat(file, &made) == 0;
+  const FileIdentity made = identity_of(file);
   close(file);
-  if (is_known) remove_own_file(folder, name, made.st_dev, made.st_ino);
+  if (problem != 0) remove_own_file(folder, name, made);
   return problem;
 }
 
@@ -182,7 +180,17 @@ std::string LiveFile::problem() const {
 }
 
 void LiveFile::remove() noexcept {
-  if (!is_removed_.exchange(true)) memory_.remove_file();
+  if (!is_removed_.exchange(true)) memory_.finish(LiveState::finished);
+}
+
+void LiveFile::remove_after(Profiler& profiler, const std::string& report) noexcept {
+  if (is_removed_.exchange(true)) return;
+  profiler.live_process().set_last_report(report);
+  memory_.finish(LiveState::reported);
+}
+
+void LiveFile::note_failed_exec() noexcept {
+  if (is_removed_.load(std::memory_order_relaxed) && memory_.revive()) is_removed_ = false;
 }
 
 }  // namespace vramscope

@@ -43,6 +43,10 @@ class LiveFile {
 
   // Nobody needs it any more: the program ends, or executes another, and its report was written.
   void remove() noexcept;
+  // The same; that report, by its absolute path, was the last one.
+  void remove_after(Profiler& profiler, const std::string& report) noexcept;
+  // The program goes on. A file that is gone does not come back.
+  void note_failed_exec() noexcept;
 
  private:
   // `name`: in the open folder, where `path` leads.

@@ -41,21 +41,27 @@ std::vector<std::string> function_names() {
 
 }  // namespace
 
+void ProcessTrace::say_there_is_none(const TraceFile& file) {
+  const std::string line = why_not(file) + "; there is none";
+  say(line.c_str());
+  profiler_.recorder().warn(line.c_str());
+}
+
 // A file that cannot be made is one line; the program runs without a trace.
 void ProcessTrace::start(Trace::Bell bell) noexcept {
   if (startup().options.trace.empty()) return;
   try {
     const ProcessFacts process = process_facts();
     auto file = std::make_unique<TraceFile>(path_of(startup().options.trace, process, 1));
-    if (file->error() != 0) {
-      const std::string line = why_not(*file) + "; there is none";
-      say(line.c_str());
-      profiler_.recorder().warn(line.c_str());
-      return;
-    }
-    file_ = file.get();
+    if (file->error() != 0) return say_there_is_none(*file);
+    TraceFile& made = *file;
     auto trace = std::make_unique<Trace>(std::move(file), bell);
     trace->begin(trace_process(process, profiler_.started_ns()), function_names());
+    if (made.error() != 0) {
+      made.take_away();
+      return say_there_is_none(made);
+    }
+    file_ = &made;
     profiler_.recorder().keep(std::move(trace));
     profiler_.set_traces();
     const auto record = [](void* recorder, const Event& event) {

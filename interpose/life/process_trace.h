@@ -33,6 +33,7 @@ class ProcessTrace {
   [[nodiscard]] TraceReport finish(const char* trigger) noexcept;
 
  private:
+  void say_there_is_none(const TraceFile& file);
   void tell_of_segments() noexcept;
   void write_names(Trace& trace);
   void note_problem() noexcept;

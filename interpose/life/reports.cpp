@@ -161,8 +161,13 @@ void Reports::await_last() noexcept {
 }
 
 void Reports::write_before_exec() noexcept {
-  executes_.store(true, std::memory_order_relaxed);
+  exec_reports_.begin_exec();
   end_files("exec");
+}
+
+void Reports::note_failed_exec() noexcept {
+  live_file_.note_failed_exec();
+  exec_reports_.note_failed_exec();
 }
 
 // The live file stays when the report could not be written: one can be made of it later.
@@ -306,8 +311,7 @@ void Reports::end_process() noexcept {
 
 // The last report stays the last one, and none is cut short by exec.
 const char* Reports::due() noexcept {
-  const bool ends =
-      ended_.load(std::memory_order_relaxed) || executes_.load(std::memory_order_relaxed);
+  const bool ends = ended_.load(std::memory_order_relaxed) || exec_reports_.is_any_under_way();
   if (ends || !writes_by_itself()) return nullptr;
   return schedule_.due(now_ns(), uses());
 }
@@ -340,15 +344,20 @@ bool Reports::is_within_quota(const char* trigger) noexcept {
   return false;
 }
 
-void Reports::note_written(std::string_view trigger) noexcept {
+// One before exec has no number of its own: what comes after it comes where that failed.
+void Reports::note_written(std::string_view trigger, OwnReport report) {
+  const bool is_of_exec = trigger == "exec";
+  if (!is_of_exec) sequence_.fetch_add(1, std::memory_order_relaxed);
   has_complained_.store(false, std::memory_order_relaxed);
-  const bool is_last = trigger == "exit" || trigger == "exec";
-  if (is_last) {
+  if (is_of_exec || trigger == "exit") {
     // At once: who is killed from now on has had his last report.
-    live_file_.remove();
+    live_file_.remove_after(profiler_, report.path);
     has_failed_.store(false, std::memory_order_release);
   }
   live_file_.note_next_report(profiler_, sequence_.load(std::memory_order_relaxed) + 1);
+  note(report.path);
+  if (Schedule::asks(trigger)) kept_.add(std::move(report));
+  if (is_of_exec) exec_reports_.add(std::move(report));
 }
 
 // Signals may ask for reports for ever: after one that failed, others say so only once one was
@@ -376,16 +385,16 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
     if (!is_to_be_written(trigger)) return writing.store(false, std::memory_order_release);
     parts.sequence = sequence_.load(std::memory_order_relaxed) + 1;
     const std::string path = path_of(options_.output, parts.process, parts.sequence);
-    const auto written = write_report(assemble(std::move(parts)), path);
+    exec_reports_.take_back(std::string_view(trigger) == "exec");
+    OwnReport own;
+    auto written = write_report(assemble(std::move(parts)), path, &own.file);
     if (const auto* error = std::get_if<FileError>(&written)) {
       const char* const line = error->message.empty() ? kNoMemory : error->message.c_str();
       complain(trigger, line);
       note(kReportFailed);
     } else {
-      sequence_.fetch_add(1, std::memory_order_relaxed);
-      note_written(trigger);
-      note(std::get<std::string>(written));
-      if (Schedule::asks(trigger)) kept_.add(std::get<std::string>(written));
+      own.path = std::move(std::get<std::string>(written));
+      note_written(trigger, std::move(own));
     }
   } catch (const std::exception&) {
     complain(trigger, kNoMemory);

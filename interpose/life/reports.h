@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "interpose/driver/profiler.h"
+#include "interpose/life/exec_reports.h"
 #include "interpose/life/kept_reports.h"
 #include "interpose/life/live_file.h"
 #include "interpose/life/oom_log.h"
@@ -40,7 +41,7 @@ class Reports {
   void write_last(const char* trigger) noexcept;
   // Its program is replaced, unless that fails. In between no other report is begun.
   void write_before_exec() noexcept;
-  void note_failed_exec() noexcept { executes_.store(false, std::memory_order_relaxed); }
+  void note_failed_exec() noexcept;
 
   // The process's main thread leaves by pthread_exit. Threads: that one.
   void note_end_of_main_thread() noexcept;
@@ -48,7 +49,7 @@ class Reports {
  private:
   void await_last() noexcept;
   void end_files(const char* trigger) noexcept;
-  void note_written(std::string_view trigger) noexcept;
+  void note_written(std::string_view trigger, OwnReport report);
   void complain(const char* trigger, const char* line) noexcept;
   void note_refusal(const Refusal& refusal) noexcept;
   void note_growth() noexcept;
@@ -75,7 +76,6 @@ class Reports {
   [[nodiscard]] const char* due() noexcept;
   [[nodiscard]] bool wants_report(const char* trigger) const noexcept;
   [[nodiscard]] bool is_within_quota(const char* trigger) noexcept;
-
   void begin_files() noexcept;
   [[nodiscard]] ProcessFacts process() const;
 
@@ -85,16 +85,16 @@ class Reports {
   const std::int32_t driver_version_;
   ProcessTrace trace_;
   Triggers triggers_;
-  ReportQuota quota_;  // the helper thread's, as the next two
+  ReportQuota quota_;  // the helper thread's, as the next three
   Schedule schedule_;
   KeptReports kept_;
+  ExecReports exec_reports_;
   OomLog oom_;
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
-  std::atomic<pid_t> ending_{0};  // the thread that set it
-  WaitableCounter last_written_;  // raised when the last report is complete ...
-  WaitableCounter last_left_;     // ... and when that thread goes on
-  std::atomic<bool> executes_{false};
+  std::atomic<pid_t> ending_{0};             // the thread that set it
+  WaitableCounter last_written_;             // raised when the last report is complete ...
+  WaitableCounter last_left_;                // ... and when that thread goes on
   std::atomic<bool> has_failed_{false};      // the last report: it could not be written
   std::atomic<bool> has_complained_{false};  // that one could not be written, and none was since
   CUcontext last_context_ = nullptr;         // of the main thread when it left by pthread_exit

@@ -266,7 +266,10 @@ std::variant<Report, FileError> read_report(const std::string& path) noexcept {
 
 namespace {
 
-enum class ReadBack : bool { no, yes };
+struct Writing {
+  bool reads_back = false;          // before it has its name
+  FileIdentity* written = nullptr;  // set to which file it became; null: nobody asks
+};
 
 // Thrown when a report that was written is none.
 struct Unreadable {
@@ -284,28 +287,30 @@ void read_back(const std::string& path) {
 
 // As errno.
 std::variant<std::string, int> write_once(const Report& report, const SiteList* sites,
-                                          const std::string& path, ReadBack back) try {
+                                          const std::string& path, const Writing& how) try {
   OutputFile file(path);
   file.open();
   if (file.error() == 0) write_json(report, sites, file);
-  if (back == ReadBack::yes) file.finish();
-  if (back == ReadBack::yes && file.error() == 0) read_back(file.temporary_name());
+  if (how.reads_back) file.finish();
+  if (how.reads_back && file.error() == 0) read_back(file.temporary_name());
   std::string name = file.publish();
   if (file.error() != 0) return file.error();
+  if (how.written != nullptr) *how.written = file.identity();
   return name;
 } catch (const std::system_error& error) {  // of what `sites` reads
   return error.code().value();
 }
 
 std::variant<std::string, FileError> write_with(const Report& report, const SiteList* sites,
-                                                const std::string& path, ReadBack back) noexcept {
+                                                const std::string& path,
+                                                const Writing& how) noexcept {
   const KeptErrno kept;
   const HeldWriteSignals held;
   try {
     constexpr int kAttempts = 3;
     int error = EBADF;  // the program closed our descriptor: once more
     for (int attempt = 0; attempt < kAttempts && error == EBADF; ++attempt) {
-      auto written = write_once(report, sites, path, back);
+      auto written = write_once(report, sites, path, how);
       if (auto* name = std::get_if<std::string>(&written)) return std::move(*name);
       error = std::get<int>(written);
     }
@@ -319,19 +324,19 @@ std::variant<std::string, FileError> write_with(const Report& report, const Site
 
 }  // namespace
 
-std::variant<std::string, FileError> write_report(const Report& report,
-                                                  const std::string& path) noexcept {
-  return write_with(report, nullptr, path, ReadBack::no);
+std::variant<std::string, FileError> write_report(const Report& report, const std::string& path,
+                                                  FileIdentity* written) noexcept {
+  return write_with(report, nullptr, path, {.written = written});
 }
 
 std::variant<std::string, FileError> write_readable_report(const Report& report,
                                                            const std::string& path) noexcept {
-  return write_with(report, nullptr, path, ReadBack::yes);
+  return write_with(report, nullptr, path, {.reads_back = true});
 }
 
 std::variant<std::string, FileError> write_report(const Report& report, const SiteList& sites,
                                                   const std::string& path) noexcept {
-  return write_with(report, &sites, path, ReadBack::no);
+  return write_with(report, &sites, path, {});
 }
 
 }  // namespace vramscope

@@ -98,8 +98,27 @@ TEST_F(LiveMemoryTest, GrowsWithoutDescriptorOrName) {
   EXPECT_EQ(7U, array[kMany - 1]);
   EXPECT_EQ(8U, read<std::uint64_t>(offset_of(LivePart::tags) + 8 * (100 * kMany - 1)));
   ASSERT_EQ(0, rename(moved.c_str(), path.c_str()));
-  memory.remove_file();
+  memory.finish(LiveState::finished);
   EXPECT_EQ(-1, access(path.c_str(), F_OK));
+  EXPECT_FALSE(memory.revive());
+}
+
+TEST_F(LiveMemoryTest, SaysThatItIsFinishedWhereItCannotBeRemoved) {
+  LiveMemory memory;
+  ASSERT_EQ(0, memory.begin(file, path.c_str()));
+  const std::string moved = path + "-moved";
+  ASSERT_EQ(0, rename(path.c_str(), moved.c_str()));
+  const int other = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+
+  memory.finish(LiveState::reported);
+
+  EXPECT_EQ(0, access(path.c_str(), F_OK));  // another file has the name
+  EXPECT_EQ(LiveState::reported, read<LiveState>(offsetof(LiveHeader, state)));
+  EXPECT_TRUE(memory.revive());
+  EXPECT_EQ(LiveState::needed, read<LiveState>(offsetof(LiveHeader, state)));
+  close(other);
+  ASSERT_EQ(0, unlink(path.c_str()));
+  ASSERT_EQ(0, rename(moved.c_str(), path.c_str()));
 }
 
 // Ends 0 when `f` gives 0, in a process of its own.

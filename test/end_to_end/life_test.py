@@ -36,6 +36,51 @@ class Life(harness.Case):
         self.assertEqual("exec", report["trigger"])
         self.assertIn("executed", outcome.stdout)
 
+    def test_executions_that_fail_leave_no_report(self):
+        text = pathlib.Path(self.folder, "text")
+        text.write_text("#!/nowhere")
+        text.chmod(0o700)
+        for paths in (["/nowhere/program"], [text], [self.folder], ["/nowhere", text, "/nowhere"] * 50):
+            command = [harness.program("rights"), "exec", *paths]
+            outcome = self.run_program(command, "cache", folder=self.folder)
+            self.assertEqual((0, ""), (outcome.status, outcome.stderr))
+            self.assertEqual(len(paths), outcome.stdout.count("-1\n"))
+            report = self.only_report(outcome)
+            self.assertEqual(("exit", 1), (report["trigger"], report["sequence"]))
+            self.assertEqual([], list(harness.LIVE_FILES.glob("rights.*")))
+            (path,) = pathlib.Path(self.folder).glob("vramscope.*")
+            self.assertRegex(path.name, r"^vramscope\.rights\.\d+\.json$")
+            path.unlink()
+
+    def test_run_tells_of_one_report_where_executions_failed(self):
+        text = pathlib.Path(self.folder, "text")
+        text.write_text("#!/nowhere")
+        text.chmod(0o700)
+        done = self.run_tool("run", "--sim", harness.program("rights"), "exec", text, text)
+        self.assertRegex(done.stderr, r"report in vramscope\.rights\.\d+\.json\n")
+
+    def test_what_has_the_name_of_such_a_report_by_now_is_kept(self):
+        text = pathlib.Path(self.folder, "text")
+        text.write_text("#!/nowhere")
+        text.chmod(0o700)
+        program = f"""
+import ctypes, os
+ctypes.CDLL("libcuda.so.1").cuInit(0)
+try:
+    os.execv("{text}", ["text"])
+except OSError:
+    (path,) = [name for name in os.listdir() if name.endswith(".json")]
+    os.rename(path, "moved")
+    open(path, "w").write("other")
+"""
+        process = self.start_program([sys.executable, "-c", program], "cache")
+        _, errors = process.communicate(timeout=harness.DEADLINE_S)
+        self.assertEqual((0, ""), (process.returncode, errors))
+        (path,) = pathlib.Path(self.folder).glob("vramscope.*.json")
+        self.assertEqual("other", path.read_text())
+        self.assertEqual("exec", json.loads(pathlib.Path(self.folder, "moved").read_text())["trigger"])
+        self.assertEqual("exit", json.loads(pathlib.Path(f"{path}~1").read_text())["trigger"])
+
     def test_frees_at_the_very_end_are_in_the_report(self):
         for way in ("exit", "quick_exit"):
             for mode in ("cache", "observe"):

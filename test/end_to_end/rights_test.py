@@ -79,6 +79,59 @@ mkdir -m 777 /mnt/open; cd /mnt/open; printf '{NOTE}' >/mnt/note; chmod 600 /mnt
                 self.check_off(outcome)
 
 
+class GivenUp(harness.Case):
+    """A program that gives up rights after cuInit may no longer remove or note what was made before."""
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("only root has rights to give up")
+        os.chmod(self.folder, 0o777)
+        harness.remove_live_files("rights")
+
+    def run_recorded(self, *way):
+        """What `run` says in the end, the reports, and the live files that are left."""
+        done = self.run_tool("run", "--sim", harness.program("rights"), *way)
+        if done.returncode == 77:
+            self.skipTest("this machine does not let a program give up its rights so")
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stderr, harness.read_reports(self.folder), list(harness.LIVE_FILES.glob("rights.*"))
+
+    def test_its_report_is_the_only_one_and_run_finds_it(self):
+        for way in ("setuid", "setgid"):
+            said, reports, left = self.run_recorded(way)
+            self.assertEqual((["exit"], []), ([report["trigger"] for report in reports], left), way)
+            (path,) = pathlib.Path(self.folder).glob("*.json")
+            self.assertIn(f"vramscope: report in {path.name}\n", said)
+            self.assertNotIn("recovered", said)
+            path.unlink()
+
+    def test_a_report_in_another_root_folder_is_named_as_it_is_there(self):
+        jail = pathlib.Path(self.folder, "jail")
+        inside = pathlib.Path(f"{jail}{self.folder}")
+        inside.mkdir(parents=True)
+        said, reports, left = self.run_recorded("chroot", jail)
+        self.assertEqual(([], []), (reports, left))
+        (report,) = harness.read_reports(inside)
+        self.assertEqual("exit", report["trigger"])
+        self.assertEqual(1, said.count("vramscope: the program wrote its report to '/"), said)
+        self.assertNotIn("no report", said)
+
+    def test_one_that_cannot_be_written_is_one_line_and_recovered_once(self):
+        said, reports, left = self.run_recorded("closed", self.folder)
+        self.assertEqual((["recovered"], []), ([report["trigger"] for report in reports], left))
+        self.assertEqual(1, said.count("vramscope: cannot write '"), said)
+        self.assertIn("ended without a report; report recovered in", said)
+
+    def test_without_run_what_is_left_holds_nothing_and_recover_clears_it_away(self):
+        self.run_program([harness.program("rights"), "setuid"], "cache", folder=self.folder)
+        (left,) = harness.LIVE_FILES.glob("rights.*")
+        done = self.run_tool("recover", left)
+        self.assertIn("nothing to recover", done.stderr)
+        self.assertFalse(left.exists())
+        self.assertEqual(["exit"], [report["trigger"] for report in harness.read_reports(self.folder)])
+
+
 class Note(harness.Case):
     """The file whose name a variable gives is written to only where it is a note of the same user's."""
 

@@ -106,6 +106,7 @@ class Surroundings(harness.Case):
             self.assertEqual("0", outcome.stdout.split()[0])
             self.assertNotIn(".json", outcome.stdout)
             self.assertNotIn(".vramscope-", outcome.stdout)
+            self.assertNotIn(".trace", outcome.stdout)
             self.assertIn(os.strerror(28), outcome.stderr)
             self.assertLessEqual(len(outcome.stderr.splitlines()), 2 if trigger else 1, outcome.stderr)
 

@@ -3,6 +3,7 @@
 #include "interpose/life/schedule.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -139,9 +140,12 @@ class KeptReportsTest : public testing::Test {
     folder_ = mkdtemp(name.data());
   }
   void TearDown() override { fs::remove_all(folder_); }
-  std::string write(const std::string& name) {
-    std::ofstream(folder_ / name) << name;
-    return (folder_ / name).string();
+  OwnReport write(const std::string& name) {
+    const std::string path = (folder_ / name).string();
+    std::ofstream(path) << name;
+    struct stat found {};
+    EXPECT_EQ(stat(path.c_str(), &found), 0);
+    return {path, {found.st_dev, found.st_ino}};
   }
   std::set<std::string> names() const {
     std::set<std::string> names;

@@ -123,7 +123,7 @@ OutputFile::OutputFile(std::string path)
 OutputFile::~OutputFile() {
   drop_unless_ours();
   if (descriptor_ >= 0) close(descriptor_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+  if (!temporary_.empty()) remove_own_file(temporary_, own_);
 }
 
 void OutputFile::open() {
@@ -140,15 +140,12 @@ void OutputFile::open() {
       break;
     }
   }
-  struct stat opened {};
-  if (descriptor_ < 0 || fstat(descriptor_, &opened) != 0) return fail(errno);
-  device_ = opened.st_dev;
-  inode_ = opened.st_ino;
+  if (descriptor_ >= 0) own_ = identity_of(descriptor_);
+  if (own_.inode == 0) fail(errno);
 }
 
 bool OutputFile::is_ours() const noexcept {
-  struct stat now {};
-  return fstat(descriptor_, &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
+  return own_.inode != 0 && identity_of(descriptor_) == own_;
 }
 
 // Programs close every descriptor that they do not know, as daemons do, at any moment.

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "allocator/ground/own_file.h"
 #include "reporter/report/files/maker.h"
 
 namespace vramscope {
@@ -51,6 +50,9 @@ class OutputFile {
   // Gives the file its name, or the first free one of "~1", "~2", ... behind it; "" on failure.
   [[nodiscard]] std::string publish();
 
+  // Which file it is, once it was opened.
+  [[nodiscard]] const FileIdentity& identity() const { return own_; }
+
   [[nodiscard]] int error() const { return error_; }  // errno of the first failure, 0: none
 
  private:
@@ -68,8 +70,7 @@ class OutputFile {
   std::unique_ptr<char[]> buffer_;
   std::size_t used_ = 0;
   int descriptor_ = -1;
-  dev_t device_ = 0;  // what the descriptor names, while it is ours
-  ino_t inode_ = 0;
+  FileIdentity own_;  // what the descriptor names, while it is ours
   int error_ = 0;
 };
 

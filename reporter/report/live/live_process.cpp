@@ -162,6 +162,10 @@ void LiveProcess::set_next_report(std::uint64_t sequence, const std::string& pat
   });
 }
 
+void LiveProcess::set_last_report(const std::string& path) noexcept {
+  if (root_ != nullptr) set_next_report(root_->next_report.read().sequence, path);
+}
+
 void LiveProcess::set_simulated_launches(std::uint64_t launches) noexcept {
   if (root_ != nullptr) root_->simulated_launches.store(launches, std::memory_order_relaxed);
 }

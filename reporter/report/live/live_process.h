@@ -125,6 +125,8 @@ class LiveProcess {
   }
   // Threads: one at a time. It takes no lock.
   void set_next_report(std::uint64_t sequence, const std::string& path) noexcept;
+  // What was written, in the place of what comes next: see LiveState::reported.
+  void set_last_report(const std::string& path) noexcept;
   void set_simulated_launches(std::uint64_t launches) noexcept;
 
  private:

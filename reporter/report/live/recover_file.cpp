@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
@@ -111,6 +112,13 @@ std::uint64_t taken_bytes(int file) {
   return fstat(file, &found) != 0 ? 0 : static_cast<std::uint64_t>(found.st_blocks) * 512;
 }
 
+// What the process says when it has ended.
+LiveState last_state(int file) {
+  LiveState state = LiveState::needed;
+  constexpr off_t kPlace = offsetof(LiveHeader, state);
+  return pread(file, &state, sizeof state, kPlace) == sizeof state ? state : LiveState::needed;
+}
+
 constexpr const char* kCopy =
     "it is a copy of a live file, or was renamed; name it to have its report";
 const std::string kUnreadable = "what it holds makes no report that could be read: ";
@@ -167,6 +175,11 @@ ApartLimits limits_for(int file) {
   return {.address_bytes = kOwnBytes + kCopies * live_bytes(file)};
 }
 
+// The name of a report that the process wrote itself; in the child process.
+std::string find_written(int file) {
+  return recover_process(map_live_image(file, ImageOf::ended)).next_report;
+}
+
 ApartAnswer write_apart(int file, const RecoveryWish& wish, ImageOf how) {
   return run_apart(limits_for(file), [&] { return write_recovered(file, wish, how); });
 }
@@ -189,6 +202,17 @@ Recovery recovered(const ApartAnswer& answer, std::int64_t pid) {
           .program = answer.text.substr(std::min(between + 1, answer.text.size()))};
 }
 
+// Of a dead process that needed it no more. What cannot be told of its report stays untold.
+Recovery clear_away(const OpenLiveFile& file, const LiveProof& proof, LiveState state) {
+  Recovery done{.result = Recovery::Result::finished, .pid = proof.owner.pid};
+  const int number = file.number();
+  if (state == LiveState::reported) {
+    done.report = run_apart(limits_for(number), [&] { return find_written(number); }).text;
+  }
+  done.stays = remove_proved(file, proof);
+  return done;
+}
+
 // Of one that is whole.
 Recovery recover_whole(const OpenLiveFile& file, const LiveProof& proof, const RecoveryWish& wish) {
   using Result = Recovery::Result;
@@ -196,6 +220,8 @@ Recovery recover_whole(const OpenLiveFile& file, const LiveProof& proof, const R
   const bool is_dead = proof.state == OwnerState::dead;
   if (!is_dead && !wish.alive_too) return {.result = Result::alive, .pid = pid};
   if (is_dead && !file.lock()) return {.result = Result::taken, .pid = pid};
+  const LiveState state = is_dead ? last_state(file.number()) : LiveState::needed;
+  if (state != LiveState::needed) return clear_away(file, proof, state);
   const ApartAnswer answer =
       write_of(file.number(), wish, is_dead ? ImageOf::ended : ImageOf::moving);
   if (!answer.problem.empty()) {

@@ -24,6 +24,7 @@ struct Recovery {
     taken,      // somebody else recovers it, or has done so
     empty,      // its process ended before there was anything to tell, or just begins
     foreign,    // it is not proved to be a live file of ours, and was left alone; problem says why
+    finished,   // its process needed it no more, and could not remove it; `report` is its last one
     failed      // no report can be made of it; problem says why, and the file stays
   };
   Result result = Result::failed;

@@ -69,13 +69,15 @@ TraceFile::TraceFile(std::string path) : path_(std::move(path)) {
     fail(error);
     return;
   }
-  static_cast<void>(write(trace_head(), {}));
+  if (!write(trace_head(), {})) take_away();
 }
 
 TraceFile::~TraceFile() {
   const int descriptor = descriptor_.load();
   if (descriptor >= 0 && is_ours(descriptor)) close(descriptor);
 }
+
+void TraceFile::take_away() { remove_own_file(path_, own_); }
 
 int TraceFile::make() {
   const std::string wanted = path_;
@@ -87,11 +89,8 @@ int TraceFile::make() {
     const int descriptor = ::open(path_.c_str(), kFlags, kMode);
     if (descriptor >= 0) {
       descriptor_ = raised(descriptor);
-      struct stat opened {};
-      if (fstat(descriptor_, &opened) != 0) return errno;
-      device_ = opened.st_dev;
-      inode_ = opened.st_ino;
-      return 0;
+      own_ = identity_of(descriptor_);
+      return own_.inode != 0 ? 0 : errno;
     }
     if (errno != EEXIST) return errno;
   }
@@ -99,8 +98,7 @@ int TraceFile::make() {
 }
 
 bool TraceFile::is_ours(int descriptor) const noexcept {
-  struct stat now {};
-  return fstat(descriptor, &now) == 0 && now.st_dev == device_ && now.st_ino == inode_;
+  return own_.inode != 0 && identity_of(descriptor) == own_;
 }
 
 // Opened again when the program has closed it, or opened something else under its number.

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "allocator/ground/own_file.h"
 #include "reporter/record/trace/lane.h"
 
 namespace vramscope {
@@ -22,12 +21,17 @@ class TraceFile final : public ChunkSink {
   static constexpr std::uint64_t kLeftFree = std::uint64_t{16} << 20;
 
   // Makes `path`, or the first free one of "~1", "~2", ... behind it: mode 0600, links not
-  // followed, no folder made. A failure is in error(). May throw bad_alloc.
+  // followed, no folder made. After a failure, which is in error(), there is no file. May throw
+  // bad_alloc.
   explicit TraceFile(std::string path);
   ~TraceFile() override;
 
   [[nodiscard]] bool write(std::span<const std::byte> head,
                            std::span<const std::byte> bytes) noexcept override;
+
+  // Takes the file away that was made, unless something else has its name by now. May throw
+  // bad_alloc. Threads: one, with no other at work on it.
+  void take_away();
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int error() const noexcept {  // errno of the first failure, 0: none
@@ -46,8 +50,7 @@ class TraceFile final : public ChunkSink {
   void fail(int error) noexcept;
 
   std::string path_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  FileIdentity own_;
   std::atomic<int> descriptor_{-1};
   std::atomic<std::uint64_t> end_{0};
   std::atomic<int> error_{0};

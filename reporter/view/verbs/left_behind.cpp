@@ -78,6 +78,8 @@ LeftBehind recover_left_behind(const std::vector<std::string>& live_files, const
     const Recovery found = recover_file(file, {.signal = is_program ? ending.signal : 0,
                                                .ended_ns = end == ends.end() ? 0 : end->second});
     if (!found.problem.empty()) left.problems.push_back(found.problem);
+    const bool is_written = found.result == Recovery::Result::finished && !found.report.empty();
+    if (is_written) left.written.push_back(found.report);
     if (found.result != Recovery::Result::recovered) continue;
     if (is_program) {
       own = found.report;

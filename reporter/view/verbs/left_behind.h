@@ -14,6 +14,7 @@ struct LeftBehind {
   std::vector<std::string> reports;   // paths; that of the program that was run is the last one
   bool has_program = false;           // it is among them
   std::vector<std::string> others;    // "python3 (4712)": its descendants'
+  std::vector<std::string> written;   // paths of reports of which their processes could not note it
   std::vector<std::string> problems;  // one line each
   [[nodiscard]] bool is_empty() const { return reports.empty() && problems.empty(); }
 };

@@ -43,7 +43,8 @@ void complain(Tally& tally, const std::string& problem) {
 
 // What the user named himself.
 void add(Tally& tally, const Recovery& one) {
-  if (one.result == Recovery::Result::empty) return;
+  using Result = Recovery::Result;
+  if (one.result == Result::empty || one.result == Result::finished) return;
   ++tally.found;
   const bool is_ours = one.result == Recovery::Result::failed;
   if (!one.problem.empty()) return complain(tally, one.problem + (is_ours ? kOtherWays : ""));
