@@ -13,20 +13,17 @@ class ReportQuota {
  public:
   static constexpr std::size_t kMostInASecond = 10;
   static constexpr std::uint64_t kMostInAll = 1000;
-  enum class Answer : std::uint8_t { yes, too_many_in_a_second, too_many_in_all };
+  static constexpr std::uint64_t kForever = ~std::uint64_t{0};
 
-  // Counts when the answer is yes. `now_ns` never falls.
-  [[nodiscard]] Answer ask(std::uint64_t now_ns) noexcept {
+  // How long the next one has to wait: 0, up to a second, or kForever. `now_ns` never falls.
+  [[nodiscard]] std::uint64_t held_back_ns(std::uint64_t now_ns) const noexcept {
     constexpr std::uint64_t kSecondNs = 1'000'000'000;
-    if (given_ >= kMostInAll) return Answer::too_many_in_all;
-    std::uint64_t& tenth_before = times_ns_[given_ % kMostInASecond];
-    if (given_ >= kMostInASecond && now_ns - tenth_before < kSecondNs) {
-      return Answer::too_many_in_a_second;
-    }
-    tenth_before = now_ns;
-    ++given_;
-    return Answer::yes;
+    if (given_ >= kMostInAll) return kForever;
+    const std::uint64_t since = now_ns - times_ns_[given_ % kMostInASecond];  // the tenth before
+    return given_ < kMostInASecond || since >= kSecondNs ? 0 : kSecondNs - since;
   }
+  // One is written.
+  void count(std::uint64_t now_ns) noexcept { times_ns_[given_++ % kMostInASecond] = now_ns; }
 
  private:
   std::array<std::uint64_t, kMostInASecond> times_ns_{};

@@ -99,8 +99,12 @@ TriggerCallbacks Reports::callbacks() noexcept {
     return static_cast<Reports*>(self)->schedule_.wait_ns(now_ns());
   };
   const auto end = [](void* self) noexcept { static_cast<Reports*>(self)->end_process(); };
+  const auto held_back = [](void* self) noexcept {
+    return static_cast<Reports*>(self)->quota_.held_back_ns(now_ns());
+  };
   return {.context = this,
           .write_report = write,
+          .held_back_ns = held_back,
           .write_trace = write_trace,
           .due = due,
           .due_in_ns = due_in_ns,
@@ -326,24 +330,6 @@ bool Reports::is_to_be_written(std::string_view trigger) noexcept {
   return options_.on_oom == OnOom::report && oom_.deserves_report(now_ns());
 }
 
-// Says once why not.
-bool Reports::is_within_quota(const char* trigger) noexcept {
-  if (std::string_view(trigger) != "signal") return true;
-  switch (quota_.ask(now_ns())) {
-    case ReportQuota::Answer::yes:
-      return true;
-    case ReportQuota::Answer::too_many_in_a_second:
-      say_once(Once::reports_in_a_second,
-               "more than 10 signals in a second ask for a report; the further ones get none");
-      return false;
-    case ReportQuota::Answer::too_many_in_all:
-      say_once(Once::reports_in_all,
-               "1,000 signals have had a report; further ones get none, the exit does");
-      return false;
-  }
-  return false;
-}
-
 // One before exec has no number of its own: what comes after it comes where that failed.
 void Reports::note_written(std::string_view trigger, OwnReport report) {
   const bool is_of_exec = trigger == "exec";
@@ -371,7 +357,7 @@ void Reports::complain(const char* trigger, const char* line) noexcept {
 
 void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
   const CallGuard guard(CallGuard::Ends::without_waiting);
-  if (!is_within_quota(trigger)) return;
+  if (std::string_view(trigger) == "signal") quota_.count(now_ns());
   if (!wants_report(trigger)) {
     writing.store(true, std::memory_order_release);
     static_cast<void>(trace_.finish(trigger));

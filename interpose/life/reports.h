@@ -75,7 +75,6 @@ class Reports {
   }
   [[nodiscard]] const char* due() noexcept;
   [[nodiscard]] bool wants_report(const char* trigger) const noexcept;
-  [[nodiscard]] bool is_within_quota(const char* trigger) noexcept;
   void begin_files() noexcept;
   [[nodiscard]] ProcessFacts process() const;
 

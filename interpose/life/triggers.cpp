@@ -16,7 +16,6 @@
 #include "allocator/ground/uncancelled.h"
 #include "interpose/ground/message.h"
 #include "interpose/life/signals.h"
-#include "interpose/settings/private_variables.h"
 
 namespace vramscope {
 namespace {
@@ -101,7 +100,7 @@ void Triggers::main_thread_ended() noexcept {
 }
 
 void* Triggers::run(void* self) noexcept {
-  pthread_setname_np(pthread_self(), kHelperName);
+  pthread_setname_np(pthread_self(), helper_name({}).data());
   static_cast<Triggers*>(self)->serve();
 }
 
@@ -127,6 +126,8 @@ void Triggers::wait_beyond(std::uint32_t seen) noexcept {
   std::uint64_t limit = callbacks_.due_in_ns(callbacks_.context);
   if (keeps_trace_fresh_) limit = std::min(limit, kTraceNs);
   if (main_ended) limit = std::min(limit, kLookNs);
+  if (held_until_ns_ != 0)
+    limit = std::min(limit, held_until_ns_ - std::min(held_until_ns_, now_ns()));
   if (limit == TriggerCallbacks::kForever) return requests_.wait_beyond(seen);
   requests_.wait_beyond(seen, limit);
   if (main_ended && is_last_thread()) callbacks_.end_process(callbacks_.context);
@@ -142,25 +143,46 @@ void Triggers::serve() noexcept {
 }
 
 // `vramscope snapshot` reads it.
-void Triggers::tell_handler() noexcept {
-  const bool handles = program_handles_signal();
-  if (handles == tells_handler_) return;
-  tells_handler_ = handles;
-  pthread_setname_np(pthread_self(), handles ? kHelperBesideHandler : kHelperName);
+void Triggers::tell_state() noexcept {
+  using Quota = HelperState::Quota;
+  const bool is_used_up = callbacks_.held_back_ns(callbacks_.context) == TriggerCallbacks::kForever;
+  const Quota quota = is_used_up            ? Quota::used_up
+                      : held_until_ns_ != 0 ? Quota::held_back
+                                            : Quota::free;
+  const HelperState now{.is_beside_handler = program_handles_signal(), .quota = quota};
+  if (now == told_) return;
+  told_ = now;
+  pthread_setname_np(pthread_self(), helper_name(now).data());
+}
+
+// A storm gives one report for all that came before it began. None is forgotten that has to wait.
+void Triggers::answer_signals() noexcept {
+  const std::uint32_t signals = signals_.load(std::memory_order_acquire);
+  held_until_ns_ = 0;
+  if (signals == served_signals_) return;
+  const std::uint64_t wait_ns = callbacks_.held_back_ns(callbacks_.context);
+  if (wait_ns != 0 && wait_ns != TriggerCallbacks::kForever) {
+    held_until_ns_ = now_ns() + wait_ns;
+    say_once(Once::reports_in_a_second,
+             "more than 10 signals in a second ask for a report; the further ones have one "
+             "together, as soon as the second is over");
+    return;
+  }
+  served_signals_ = signals;
+  if (wait_ns == 0) return callbacks_.write_report(callbacks_.context, "signal", writing_);
+  say_once(Once::reports_in_all,
+           "1,000 signals have had a report; further ones get none, the exit does");
 }
 
 void Triggers::serve_requests() noexcept {
-  tell_handler();
+  tell_state();
   const GivesUpLostLocks gives_up;
   const std::uint64_t now = now_ns();
   const bool all = keeps_trace_fresh_ && now - trace_written_ns_ >= kTraceNs;
   if (all) trace_written_ns_ = now;
   callbacks_.write_trace(callbacks_.context, all);
-  const std::uint32_t signals = signals_.load(std::memory_order_acquire);
-  if (signals != served_signals_) {  // a storm gives one report for all that came before it began
-    served_signals_ = signals;
-    callbacks_.write_report(callbacks_.context, "signal", writing_);
-  }
+  answer_signals();
+  tell_state();
   if (const char* trigger = waiting_for_.exchange(nullptr, std::memory_order_acq_rel)) {
     callbacks_.write_report(callbacks_.context, trigger, writing_);
     written_.raise();

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "interpose/ground/futex.h"
+#include "interpose/settings/private_variables.h"
 
 namespace vramscope {
 
@@ -19,6 +20,8 @@ struct TriggerCallbacks {
   void* context = nullptr;
   // With `writing` set from when the numbers are taken until the file is complete.
   void (*write_report)(void* context, const char* trigger, std::atomic<bool>& writing) noexcept;
+  // How long a report that a signal asks for has to wait: 0, or kForever: it has none.
+  std::uint64_t (*held_back_ns)(void* context) noexcept;
   // What has been recorded goes to the trace: buffers that are full, or all.
   void (*write_trace)(void* context, bool all) noexcept;
   // What is due by itself, one trigger a call, null: nothing; and in how many nanoseconds something
@@ -76,7 +79,8 @@ class Triggers {
   // Until the counter is beyond `seen`, or something else is due.
   void wait_beyond(std::uint32_t seen) noexcept;
   void serve_requests() noexcept;
-  void tell_handler() noexcept;
+  void answer_signals() noexcept;
+  void tell_state() noexcept;
   // A report's file is being written, or the helper has used the processor, for more than looking
   // at a lock, since it had used `used` ns, which becomes what it has used by now. Threads: any.
   [[nodiscard]] bool gets_on(std::uint64_t& used) const noexcept;
@@ -90,7 +94,8 @@ class Triggers {
   std::atomic<bool> writing_{false};  // the numbers of a report are taken, the file is not complete
   WaitableCounter written_;           // raised when a report that was waited for is on disk
   std::uint32_t served_signals_ = 0;  // the helper's own
-  bool tells_handler_ = false;        // by its name; the helper's own
+  std::uint64_t held_until_ns_ = 0;   // a report for a signal waits; 0: none; the helper's own
+  HelperState told_;                  // by its name; the helper's own
   std::atomic<bool> main_ended_{false};
   std::atomic<pid_t> helper_{0};
   std::atomic<pid_t> writer_{0};  // who writes without the helper: a handler of his may end it all

@@ -26,7 +26,33 @@ bool is_note(int file) noexcept {
          std::string_view(text.data(), text.size()) == kBeginning;
 }
 
+constexpr std::string_view kHelperName = "vramscope";
+constexpr std::string_view kBesideHandler = "+own";
+
 }  // namespace
+
+std::array<char, 16> helper_name(const HelperState& state) noexcept {
+  std::array<char, 16> name{};  // of which the kernel takes 15 characters
+  std::size_t length = kHelperName.copy(name.data(), kHelperName.size());
+  if (state.is_beside_handler) {
+    length += kBesideHandler.copy(name.data() + length, kBesideHandler.size());
+  }
+  name[length] = static_cast<char>(state.quota);
+  return name;
+}
+
+std::optional<HelperState> helper_state(std::string_view name) noexcept {
+  HelperState state;
+  for (const auto quota : {HelperState::Quota::held_back, HelperState::Quota::used_up}) {
+    if (!name.ends_with(static_cast<char>(quota))) continue;
+    state.quota = quota;
+    name.remove_suffix(1);
+    break;
+  }
+  state.is_beside_handler = name.ends_with(kBesideHandler);
+  if (state.is_beside_handler) name.remove_suffix(kBesideHandler.size());
+  return name == kHelperName ? std::optional(state) : std::nullopt;
+}
 
 int open_note(const char* path) noexcept {
   const KeptErrno kept;

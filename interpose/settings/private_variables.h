@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,9 +23,22 @@ inline constexpr const char* kReportFailed = "!";                   // a report 
 inline constexpr const char* kProgramRefused = "?";  // the simulated device said why it cannot run
 inline constexpr const char* kTraceNote = "trace ";
 inline constexpr const char* kLiveNote = "live ";
-// Names of the library's thread, by which `snapshot` knows that the program handles the signal too.
-inline constexpr const char* kHelperName = "vramscope";
-inline constexpr const char* kHelperBesideHandler = "vramscope+own";  // 15 characters at most
+// By the name of the library's thread `snapshot` knows what becomes of the signal: "vramscope",
+// then
+// "+own" where the program handles it too, then one of the marks.
+struct HelperState {
+  enum class Quota : char {
+    free = '\0',
+    held_back = '~',  // a report that was asked for waits, for there were many in this second
+    used_up = '!'     // no signal has a report any more
+  };
+  bool is_beside_handler = false;
+  Quota quota = Quota::free;
+  [[nodiscard]] bool operator==(const HelperState&) const = default;
+};
+[[nodiscard]] std::array<char, 16> helper_name(const HelperState& state) noexcept;
+// Nothing: it is no name of the library's thread.
+[[nodiscard]] std::optional<HelperState> helper_state(std::string_view name) noexcept;
 // What was free of each device before the program has a context on any, from `run` to the library.
 inline constexpr const char* kFreeBeforeVariable = "VRAMSCOPE_FREE_BEFORE";
 // Path of the library that NVTX would have loaded without ours, from `run` to ours.

@@ -1,6 +1,8 @@
 """Programs with their own use of SIGUSR1 keep it, and reports are written all the same."""
 # SPDX-License-Identifier: Apache-2.0
+import glob
 import os
+import re
 import select
 import signal
 import subprocess
@@ -14,7 +16,8 @@ WAYS = ("sigset", "siginterrupt", "resethand", "nodefer", "defer", "onstack", "s
         "longjmp", "sigwait", "signalfd", "ignore", "later", "storm", "change", "before")  # fmt: skip
 
 
-TOO_MANY = "vramscope: more than 10 signals in a second ask for a report; the further ones get none\n"
+TOO_MANY = ("vramscope: more than 10 signals in a second ask for a report; the further ones have one together, as soon as "
+            "the second is over\n")  # fmt: skip
 HANDLING = """
 import ctypes, glob, os, signal, sys, time
 def handle():
@@ -79,6 +82,41 @@ class Signals(harness.Case):
         triggers = [report["trigger"] for report in harness.read_reports(self.folder)]
         self.assertEqual(1, triggers.count("exit"))
         self.assertGreaterEqual(triggers.count("signal"), 10)
+
+    def test_snapshots_beyond_the_quota_have_their_reports_when_it_frees(self):
+        process = self.start_program([harness.program("hold")], "cache")
+        process.stdout.readline()
+        command = f'for i in 1 2 3 4 5 6 7 8; do "{harness.TOOL}" snapshot {process.pid} || echo failed; done'
+        loops = [subprocess.Popen(["/bin/sh", "-c", command], cwd=self.folder, env=harness.environment(), text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for _ in range(3)]  # fmt: skip
+        for loop in loops:
+            said, _ = loop.communicate(timeout=harness.DEADLINE_S)
+            self.assertEqual(8, len(re.findall(r"^/.*\.json$", said, re.MULTILINE)), said)
+            self.assertNotIn("failed", said)
+        process.communicate("", harness.DEADLINE_S)
+
+    def test_a_snapshot_that_does_not_wait_for_its_turn_says_why(self):
+        process = self.start_program([harness.program("hold")], "cache")
+        process.stdout.readline()
+        begun = time.monotonic()
+        while "~" not in self.helper_of(process):
+            process.send_signal(signal.SIGUSR1)
+            self.assertLess(time.monotonic() - begun, harness.DEADLINE_S)
+        process.send_signal(signal.SIGSTOP)
+        finished = self.run_tool("snapshot", "--wait", 1, process.pid)
+        process.send_signal(signal.SIGCONT)
+        self.assertEqual(2, finished.returncode)
+        self.assertIn(f"process {process.pid} writes at most 10 reports a second on signals", finished.stderr)
+        end = time.monotonic() + harness.DEADLINE_S
+        while "~" in self.helper_of(process):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+        process.communicate("", harness.DEADLINE_S)
+
+    @staticmethod
+    def helper_of(process):
+        names = [open(path).read().strip() for path in glob.glob(f"/proc/{process.pid}/task/*/comm")]
+        return "".join(name for name in names if name.startswith("vramscope"))
 
     def test_signals_whose_reports_fail_have_one_line(self):
         process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_OUTPUT=f"{self.nowhere}/r.json",

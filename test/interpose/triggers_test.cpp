@@ -60,6 +60,7 @@ std::vector<std::string> said_while(void (*take)()) {
       .context = reinterpret_cast<void*>(take),
       .write_report = [](void* taking, const char*,
                          Writing&) noexcept { reinterpret_cast<void (*)()>(taking)(); },
+      .held_back_ns = [](void*) noexcept -> std::uint64_t { return 0; },
       .write_trace = [](void*, bool) noexcept {},
       .due = [](void*) noexcept -> const char* { return nullptr; },
       .due_in_ns = [](void*) noexcept { return TriggerCallbacks::kForever; },

@@ -253,7 +253,7 @@ TEST(Snapshot, TheEnvironmentTellsSignalAndPlaces) {
 
 TEST(Snapshot, AHandlerOfTheProgramsOwnIsTold) {
   TargetFiles with_handler = files({});
-  with_handler.has_own_handler = true;
+  with_handler.helper.is_beside_handler = true;
 
   EXPECT_EQ(inspect(5, 0, files({})).hint, "");
   EXPECT_EQ(inspect(5, 0, with_handler).hint.find("process 5 has a handler of its own for SIGUSR1"),

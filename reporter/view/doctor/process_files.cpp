@@ -99,7 +99,7 @@ bool ProcessFiles::blocks(int signal) const {
   if (signal < 1 || signal > 64) return false;
   std::size_t counted = 0;
   for (const Thread& thread : threads_) {
-    if (thread.name == kHelperName || thread.name == kHelperBesideHandler) continue;
+    if (helper_state(thread.name)) continue;
     const std::string mask = field(thread.status, "SigBlk");
     if ((std::strtoull(mask.c_str(), nullptr, 16) >> (signal - 1) & 1) == 0) return false;
     ++counted;
@@ -110,9 +110,8 @@ bool ProcessFiles::blocks(int signal) const {
 bool ProcessFiles::is_recording() const {
   const std::string live_file = "." + std::to_string(pid_) + std::string(kLiveSuffix);
   if (files_.maps.find(live_file) != std::string::npos) return true;
-  return std::any_of(threads_.begin(), threads_.end(), [](const Thread& thread) {
-    return thread.name == kHelperName || thread.name == kHelperBesideHandler;
-  });
+  return std::any_of(threads_.begin(), threads_.end(),
+                     [](const Thread& thread) { return helper_state(thread.name).has_value(); });
 }
 
 pid_t ProcessFiles::parent() const {

@@ -59,6 +59,22 @@ std::string await_answer(const Target& target, std::set<std::string> known, unsi
 
 ReportReply no_report(const std::string& problem) { return {.report = {}, .problem = problem}; }
 
+// Where the process has written as many as it may.
+std::string why_not_in_time(const Question& question, const Target& asked) {
+  const std::string process = "process " + std::to_string(question.pid);
+  const std::optional<TargetFiles> files = read_target(question.pid);
+  const Target target = files ? inspect(question.pid, question.signal, *files) : asked;
+  if (!target.error.empty()) return target.error;
+  if (target.is_held_back) {
+    return process +
+           " writes at most 10 reports a second on signals, and this one still waits for "
+           "its turn; see --wait";
+  }
+  const std::string where =
+      target.folder.empty() ? "where its output pattern says" : "in '" + target.folder + "'";
+  return "no report of " + process + " appeared " + where + " in time; see --wait";
+}
+
 }  // namespace
 
 ReportReply ask_for_report(const Question& question,
@@ -76,9 +92,7 @@ ReportReply ask_for_report(const Question& question,
   std::string report = await_answer(target, known, question.wait_seconds);
   if (!report.empty()) return {.report = std::move(report), .problem = {}};
   if (kill(target.pid, 0) != 0) return no_report(process + " ended without a report");
-  const std::string where =
-      target.folder.empty() ? "where its output pattern says" : "in '" + target.folder + "'";
-  return no_report("no report of " + process + " appeared " + where + " in time; see --wait");
+  return no_report(why_not_in_time(question, target));
 }
 
 }  // namespace vramscope

@@ -13,7 +13,6 @@
 #include <system_error>
 
 #include "interpose/settings/options.h"
-#include "interpose/settings/private_variables.h"
 
 namespace vramscope {
 namespace {
@@ -85,13 +84,16 @@ std::string folder_of(const std::string& pattern, const std::string& start) {
   return folder.starts_with('/') ? folder : start + "/" + folder;
 }
 
-bool has_own_handler(const std::string& folder) {
+// Of the first thread that has such a name and more to say than it.
+HelperState helper_of(const std::string& folder) {
   std::error_code error;
   for (const auto& thread : std::filesystem::directory_iterator(folder + "task", error)) {
     const std::optional<std::string> name = read_file(thread.path().string() + "/comm");
-    if (name && *name == std::string(kHelperBesideHandler) + "\n") return true;
+    if (!name || !name->ends_with('\n')) continue;
+    const auto state = helper_state(std::string_view(*name).substr(0, name->size() - 1));
+    if (state && *state != HelperState{}) return *state;
   }
-  return false;
+  return {};
 }
 
 }  // namespace
@@ -106,7 +108,9 @@ Target inspect(pid_t pid, int signal, const TargetFiles& files) {
   target.note_file = value_of(variables, kNoteVariable);
   target.folder = folder_of(options.output, files.folder);
   const std::string process = "process " + std::to_string(pid);
-  if (files.has_own_handler && target.signal == options.signal.number) {
+  const bool is_librarys = target.signal == options.signal.number;
+  target.is_held_back = is_librarys && files.helper.quota == HelperState::Quota::held_back;
+  if (files.helper.is_beside_handler && is_librarys) {
     target.hint = process + " has a handler of its own for " + text(Signal{target.signal}) +
                   ", which runs too; to leave it alone, start it with run --signal SIGUSR2";
   }
@@ -120,6 +124,10 @@ Target inspect(pid_t pid, int signal, const TargetFiles& files) {
   } else if (!has_signal(files.status, "SigCgt", target.signal)) {
     target.error = process + " does not catch " + text(Signal{target.signal}) +
                    ": it has not used CUDA yet, or has another VRAMSCOPE_SIGNAL";
+  } else if (is_librarys && files.helper.quota == HelperState::Quota::used_up) {
+    target.error = process +
+                   " has written 1,000 reports on signals, and writes no more of them; "
+                   "it writes one when it ends";
   }
   return target;
 }
@@ -133,7 +141,7 @@ std::optional<TargetFiles> read_target(pid_t pid) {
   std::optional<std::string> environment = read_file(folder + "environ");
   if (!environment) return std::nullopt;
   return TargetFiles{std::move(*maps), std::move(*status), std::move(*environment),
-                     read_link(folder + "cwd"), has_own_handler(folder)};
+                     read_link(folder + "cwd"), helper_of(folder)};
 }
 
 }  // namespace vramscope

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "interpose/settings/private_variables.h"
+
 namespace vramscope {
 
 // The texts of /proc/PID/maps, status and environ, and where cwd points to.
@@ -17,7 +19,7 @@ struct TargetFiles {
   std::string status;
   std::string environment;
   std::string folder;
-  bool has_own_handler = false;  // for the signal that the library takes; its thread says so
+  HelperState helper = {};  // what the library's thread says
 };
 
 // Which process, which signal, and where its reports appear.
@@ -26,8 +28,9 @@ struct Target {
   int signal = 0;
   std::string note_file;  // where it notes its reports; "" when nobody asked it to
   std::string folder;     // where its reports appear; "" when the name pattern varies the folder
-  std::string hint;       // one line on what else the signal does; "" nothing
-  std::string error;      // one line on why it cannot be asked; "" when it can
+  bool is_held_back = false;  // a report that was asked for waits for its turn
+  std::string hint;           // one line on what else the signal does; "" nothing
+  std::string error;          // one line on why it cannot be asked; "" when it can
 };
 
 // `signal`: 0 for the one that the process was started with.
