@@ -143,7 +143,7 @@ int LiveMemory::begin(int file, const char* path) noexcept {
 
 // Before Linux 5.14 the file has to be opened for that, if the path leads to it still.
 int LiveMemory::reserve_by_path(std::uint64_t offset, std::size_t bytes) const noexcept {
-  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   const Uncancelled uncancelled;
   const StandardFilesTaken above_them;
   const int folder = open(folder_of(path_.data()), O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -181,6 +181,7 @@ int LiveMemory::extend(LivePart part, std::size_t bytes, std::size_t wanted) noe
 
 void LiveMemory::finish(LiveState how) noexcept {
   const KeptErrno kept;
+  const Uncancelled uncancelled;
   if (header_ == nullptr) return;
   header_->state.store(how, std::memory_order_release);
   if (remove_own_file(path_.data(), name_, own_)) has_name_ = false;

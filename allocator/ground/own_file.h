@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstddef>
 #include <string>
 
@@ -41,11 +42,14 @@ inline bool remove_own_file(const char* place, const char* name, const FileIdent
   close(folder);
   return done;
 }
-// The folder is in `path`. May throw bad_alloc.
-inline bool remove_own_file(const std::string& path, const FileIdentity& own) {
+// The folder is in `path`. Takes 4 KiB of the stack, and no memory.
+inline bool remove_own_file(const std::string& path, const FileIdentity& own) noexcept {
+  std::array<char, 4096> place{'.'};  // no path is longer
   const std::size_t slash = path.rfind('/');
-  const std::string place = slash == path.npos ? "." : path.substr(0, slash);
-  return remove_own_file(place.c_str(), path.c_str() + (slash == path.npos ? 0 : slash + 1), own);
+  if (slash == path.npos) return remove_own_file(place.data(), path.c_str(), own);
+  if (slash >= place.size()) return false;
+  place[path.copy(place.data(), slash)] = '\0';
+  return remove_own_file(place.data(), path.c_str() + slash + 1, own);
 }
 
 }  // namespace vramscope

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "allocator/ground/standard_files.h"
+#include "allocator/ground/uncancelled.h"
 #include "reporter/report/live/live_folder.h"
 
 namespace vramscope {
@@ -89,6 +90,7 @@ bool make_file(int folder) noexcept {
 
 // The path of the file, in the first folder that can have it. Never freed.
 const std::string* choose_file(const std::string& runtime_folder) {
+  const Uncancelled uncancelled;
   const StandardFilesTaken above_them;
   for (const std::string& folder : live_folders(runtime_folder)) {
     const int opened = open_private_folder(folder);
@@ -101,6 +103,7 @@ const std::string* choose_file(const std::string& runtime_folder) {
 
 // The mapping that holds the lock; null where there can be none.
 void* publish(const char* path, std::uint64_t note) noexcept {
+  const Uncancelled uncancelled;
   const int file = open_file(path);
   if (file < 0) return nullptr;
   void* page = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE, file, 0);
@@ -139,6 +142,7 @@ void each_in(int file, Range whole, const Visit& visit) {
 template <class Visit>
 void each_beside(const char* path, std::uint64_t own, const Visit& visit) noexcept {
   if (own == 0) return;
+  const Uncancelled uncancelled;
   const int file = open_file(path);
   if (file < 0) return;
   const std::uint64_t first = own >> kDeviceAt << kDeviceAt;

@@ -23,8 +23,8 @@ class ExecReports {
   void add(OwnReport report) { reports_.push_back(std::move(report)); }
   // Before another report is written, in an exec that is under way or not: those of execs that have
   // failed give their names back. Until then they are the last word on a program that is killed.
-  // Threads: who writes reports. May throw bad_alloc.
-  void take_back(bool is_for_exec) {
+  // Threads: who writes reports.
+  void take_back(bool is_for_exec) noexcept {
     if (executing_.load(std::memory_order_acquire) > (is_for_exec ? 1 : 0)) return;
     for (const OwnReport& report : reports_) remove_own_file(report.path, report.file);
     reports_.clear();

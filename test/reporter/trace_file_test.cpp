@@ -142,6 +142,32 @@ TEST_F(TraceFileTest, StopsWhenItsNameIsGoneAsWell) {
   EXPECT_NE(file.error(), 0);
 }
 
+// In a folder that others can change too, nobody keeps the program waiting by a pipe of that name.
+TEST_F(TraceFileTest, WaitsForNobodyWhoPutAPipeInItsPlace) {
+  TraceFile file(path());
+  for (int number = 3; number < 1024; ++number) close(number);
+  std::filesystem::remove(path());
+  ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+
+  EXPECT_FALSE(file.write(bytes_of("two"), {}));
+  EXPECT_EQ(file.error(), ENXIO);
+  file.take_away();
+  EXPECT_TRUE(std::filesystem::exists(path()));  // it is not ours
+}
+
+// What says nothing is not left behind where it is said that there is none.
+TEST_F(TraceFileTest, LeavesNothingWhereItsFirstBytesFindNoRoom) {
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{.rlim_cur = 8, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  const TraceFile file(path());
+  setrlimit(RLIMIT_FSIZE, &before);
+
+  EXPECT_EQ(file.error(), EFBIG);
+  EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
 TEST_F(TraceFileTest, KeepsWholeChunksAndTheFirstFailure) {
   TraceFile file(path());
   ASSERT_TRUE(file.write(bytes_of("whole"), {}));

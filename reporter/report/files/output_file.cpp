@@ -76,21 +76,23 @@ bool rename_is_missing(int error) {
 }
 
 // 0 when `name` was ours to create and is now `temporary`, else errno.
-int rename_over_own_claim(const char* temporary, const char* name) noexcept {
-  const int claim = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
+int rename_over_own_claim(const char* temporary, const std::string& name) noexcept {
+  const int claim = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
   if (claim < 0) return errno;
+  const FileIdentity own = identity_of(claim);
   close(claim);
-  if (std::rename(temporary, name) == 0) return 0;
+  if (std::rename(temporary, name.c_str()) == 0) return 0;
   const int error = errno;
-  unlink(name);
+  remove_own_file(name, own);
   return error;
 }
 
 // The three ways, best first: file systems differ in what they can do.
-int rename_without_replacing(const char* temporary, const char* name) noexcept {
-  if (syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, name, RENAME_NOREPLACE) == 0) return 0;
+int rename_without_replacing(const char* temporary, const std::string& name) noexcept {
+  if (syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0)
+    return 0;
   if (!rename_is_missing(errno)) return errno;
-  if (link(temporary, name) == 0) {
+  if (link(temporary, name.c_str()) == 0) {
     unlink(temporary);
     return 0;
   }
@@ -184,7 +186,7 @@ void OutputFile::write_large(std::string_view text) noexcept {
 }
 
 bool OutputFile::rename_to(const std::string& name) noexcept {
-  const int error = rename_without_replacing(temporary_.c_str(), name.c_str());
+  const int error = rename_without_replacing(temporary_.c_str(), name);
   if (error == 0) temporary_.clear();
   if (error != 0 && error != EEXIST) fail(error);
   return error == 0;

@@ -77,7 +77,7 @@ TraceFile::~TraceFile() {
   if (descriptor >= 0 && is_ours(descriptor)) close(descriptor);
 }
 
-void TraceFile::take_away() { remove_own_file(path_, own_); }
+void TraceFile::take_away() noexcept { remove_own_file(path_, own_); }
 
 int TraceFile::make() {
   const std::string wanted = path_;
@@ -101,11 +101,13 @@ bool TraceFile::is_ours(int descriptor) const noexcept {
   return own_.inode != 0 && identity_of(descriptor) == own_;
 }
 
-// Opened again when the program has closed it, or opened something else under its number.
+// Opened again when the program has closed it, or opened something else under its number. What has
+// its name by now may be a pipe, which would keep one waiting.
 int TraceFile::descriptor() noexcept {
   int known = descriptor_.load(std::memory_order_acquire);
   if (is_ours(known)) return known;
-  int opened = ::open(path_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+  constexpr int kFlags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  int opened = ::open(path_.c_str(), kFlags);
   if (opened < 0) return -1;
   opened = raised(opened);
   if (is_ours(opened) && descriptor_.compare_exchange_strong(known, opened)) return opened;

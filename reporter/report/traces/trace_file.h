@@ -29,9 +29,9 @@ class TraceFile final : public ChunkSink {
   [[nodiscard]] bool write(std::span<const std::byte> head,
                            std::span<const std::byte> bytes) noexcept override;
 
-  // Takes the file away that was made, unless something else has its name by now. May throw
-  // bad_alloc. Threads: one, with no other at work on it.
-  void take_away();
+  // Takes the file away that was made, unless something else has its name by now. Threads: one,
+  // with no other at work on it.
+  void take_away() noexcept;
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int error() const noexcept {  // errno of the first failure, 0: none
