@@ -178,8 +178,10 @@ void keep(Stack& stack, const Addresses& addresses, std::size_t depth, std::size
 }
 
 // A runtime without frame pointers ends their chain with its first frame: then the tables tell.
-[[gnu::always_inline]] inline void capture_native(Stack& stack, const Frame* frame,
-                                                  StackPart part) {
+// From a door on the rules of frames do; libunwind itself keeps 300 KiB for each thread that it
+// walks.
+[[gnu::always_inline]] inline void capture_native(Stack& stack, const Frame* frame, StackPart part,
+                                                  const Door& door = {}) {
   Addresses addresses;
   const bool is_whole = part == StackPart::all;
   const std::size_t wanted = is_whole ? stacks.max_depth : std::min(stacks.max_depth, kOwnerFrames);
@@ -189,6 +191,7 @@ void keep(Stack& stack, const Addresses& addresses, std::size_t depth, std::size
     const bool is_cut = stack.depth == 1 && wanted > 1;
     if (!is_cut || stacks.backtrace == nullptr) return;
   }
+  if (door.slot != 0 && recorded_walk::walk(door, wanted, stack)) return;
   keep(stack, addresses, walk_tables(addresses, size), wanted);
   if constexpr (kSignsReturns) keep_longer(stack, frame, addresses, size, wanted);
 }
@@ -238,7 +241,7 @@ __attribute__((no_sanitize("address"))) bool record_frame_pointers(const Door& d
   const Door door = door_of(frame);
   KnownStacks* const known = door.slot != 0 ? KnownStacks::of_thread() : nullptr;
   if (known != nullptr && known->find(door, part, stack)) return;
-  capture_native(stack, frame, part);
+  capture_native(stack, frame, part, door);
   if (known != nullptr && part == StackPart::all && known->should_learn(door, stack)) {
     Walked walked;
     const bool ends = stack.depth < stacks.max_depth;

@@ -58,15 +58,22 @@ inline void open(DlsymFunction) noexcept {}
                                Walked&) noexcept {
   return false;
 }
+[[nodiscard]] inline bool walk(const Door&, std::size_t, Stack&) noexcept { return false; }
 #else
 inline constexpr bool kExists = true;
-// Opens libunwind's unwinder for stacks of others (libunwind-x86_64.so.8), which asks for each word
-// that it reads. Without it take() answers false. As open_stacks() in all else.
+// Once, as open_stacks(). Without libunwind's unwinder for stacks of others
+// (libunwind-x86_64.so.8) the others answer false.
 void open(DlsymFunction real_dlsym) noexcept;
+
+// Fills the stack with the native frames from the door on, at most `wanted`, those of ours left
+// out. False: a frame on the way is none that a rule tells how to leave (frame_rules.h), and what
+// the stack holds is of no use. A frame takes some 3 ns once its rule is known. Threads: any; asks
+// the loader about objects.
+[[nodiscard]] bool walk(const Door& door, std::size_t wanted, Stack& stack) noexcept;
 
 // Walks from the door and says whether it meets the expected frames (`ends`: and no more), and
 // depended on nothing but the door, words of the stack, and code and tables of loaded objects.
-// Frames of ours are left out. Takes some 30 us. Threads: any; asks the loader about objects.
+// Frames of ours are left out. As walk().
 [[nodiscard]] bool take(const Door& door, std::span<const std::uintptr_t> expected, bool ends,
                         Walked& walked) noexcept;
 #endif
