@@ -11,6 +11,7 @@
 #include "allocator/books/statistics.h"
 #include "allocator/ground/named_enum.h"
 #include "allocator/ground/place.h"
+#include "allocator/ground/rows.h"
 #include "allocator/limits.h"
 
 namespace vramscope {
@@ -125,7 +126,7 @@ struct Snapshot {
   std::vector<KindTotals> joint_peaks;
   std::vector<SegmentSnapshot> segments;    // by (kind, device, address)
   std::vector<BlockSnapshot> blocks;        // by segment, then address
-  std::vector<TagTotals> tags;              // index = Tag
+  Rows<TagTotals> tags;                     // index = Tag
   std::vector<std::uint64_t> group_peaks;   // index = Group: most that its tags held together
   std::vector<TimelineSnapshot> timelines;  // of `kinds`, in the same order
   std::uint64_t start_ns = 0;               // from which all times count

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/fault.h"
@@ -112,25 +113,69 @@ void add_joint(TagTotals& totals, const Ledger::Holding& holding, std::uint64_t 
   totals.joint_count += at_joint[1];
 }
 
-void Ledger::Copy::describe_tags(Snapshot& snapshot) const {
-  for (std::size_t tag = 1; tag < tags.size(); ++tag) {
-    if (tags[tag].account == nullptr) continue;
-    const std::size_t index = index_of(tags[tag]);
-    const std::uint64_t peak = accounts[index].peak;
-    add(snapshot.tags[tag], tags[tag], peak);
-    const bool has_aside = tag < joint_peaks.size();
-    add_joint(snapshot.tags[tag], tags[tag], peak, kind_of_account(index),
-              joint[device_of_account(index)],
-              has_aside ? joint_peaks[tag] : DevicePeaks::AtPeak{});
+// Totals of tags, each added up when it is asked for.
+class Ledger::Copy::Tags : public RowSource<TagTotals> {
+ public:
+  explicit Tags(Copy& copy)
+      : tags_(std::move(copy.tags)),
+        details_(std::move(copy.details)),
+        histories_(std::move(copy.histories)),
+        joint_peaks_(std::move(copy.joint_peaks)),
+        joint_(copy.joint),
+        first_(copy.first),
+        count_(copy.tag_count),
+        age_ns_(copy.taken_ns - copy.first_ns),
+        unknown_(copy.describe_unknown()) {
+    for (std::size_t i = 0; i < peaks_.size(); ++i) peaks_[i] = copy.accounts[i].peak;
   }
-  for (std::size_t tag = 0; tag < details.size(); ++tag) {
-    TagTotals& totals = snapshot.tags[tag];
-    totals.lifetimes = details[tag].lifetimes;
-    if (tag == 0 || tag >= histories.size()) continue;
-    totals.history = histories[tag];
-    const Amount live = tags[tag].total - tags[tag].gone;
-    totals.history.note(taken_ns - first_ns, live[0]);
+
+  [[nodiscard]] std::size_t size() const override { return count_; }
+  [[nodiscard]] TagTotals at(std::size_t tag) const override {
+    TagTotals totals = tag == 0 ? unknown_ : TagTotals{};
+    if (tag != 0 && tag < tags_.size() && tags_[tag].account != nullptr) add_held(tag, totals);
+    if (tag >= details_.size()) return totals;
+    totals.lifetimes = details_[tag].lifetimes;
+    if (tag == 0 || tag >= histories_.size()) return totals;
+    totals.history = histories_[tag];
+    const Amount live = tags_[tag].total - tags_[tag].gone;
+    totals.history.note(age_ns_, live[0]);
+    return totals;
   }
+
+ private:
+  void add_held(std::size_t tag, TagTotals& totals) const {
+    const Holding& holding = tags_[tag];
+    const auto index = static_cast<std::size_t>(holding.account - first_);
+    add(totals, holding, peaks_[index]);
+    const bool has_aside = tag < joint_peaks_.size();
+    add_joint(totals, holding, peaks_[index], kind_of_account(index),
+              joint_[device_of_account(index)],
+              has_aside ? joint_peaks_[tag] : DevicePeaks::AtPeak{});
+  }
+
+  const KeptRecords<Holding> tags_;
+  const KeptRecords<Details> details_;
+  const KeptRecords<History> histories_;
+  const KeptRecords<DevicePeaks::AtPeak> joint_peaks_;
+  const std::array<DevicePeaks::OfDevice, kMaxDevices> joint_;
+  std::array<std::uint64_t, kKinds * kMaxDevices> peaks_{};  // numbers of the accounts' peaks
+  const Account* const first_;
+  const std::size_t count_;
+  const std::uint64_t age_ns_;
+  const TagTotals unknown_;
+};
+
+TagTotals Ledger::Copy::describe_unknown() const {
+  TagTotals totals;
+  for (std::size_t i = 0; i < accounts.size(); ++i) {
+    const AccountTotals& account = accounts[i];
+    if (account.allocations == 0 || account.unknown.account == nullptr) continue;
+    const DevicePeaks::OfDevice& of_device = joint[device_of_account(i)];
+    add(totals, account.unknown, account.peak);
+    add_joint(totals, account.unknown, account.peak, kind_of_account(i), of_device,
+              of_device.unknown[i / kMaxDevices]);
+  }
+  return totals;
 }
 
 void Ledger::Copy::describe_joint_peaks(Snapshot& snapshot) const {
@@ -146,8 +191,7 @@ void Ledger::Copy::describe_joint_peaks(Snapshot& snapshot) const {
   }
 }
 
-void Ledger::Copy::describe(Snapshot& snapshot) const {
-  snapshot.tags.resize(tag_count);
+void Ledger::Copy::describe(Snapshot& snapshot) {
   auto timeline = timelines.begin();
   for (std::size_t i = 0; i < accounts.size(); ++i) {
     const AccountTotals& account = accounts[i];
@@ -165,13 +209,8 @@ void Ledger::Copy::describe(Snapshot& snapshot) const {
         has_timeline ? describe((timeline++)->timeline) : TimelineSnapshot{});
     told.kind = snapshot.kinds.back().kind;
     told.device = snapshot.kinds.back().device;
-    if (account.unknown.account == nullptr) continue;
-    const DevicePeaks::OfDevice& of_device = joint[device_of_account(i)];
-    add(snapshot.tags[0], account.unknown, account.peak);
-    add_joint(snapshot.tags[0], account.unknown, account.peak, kind_of_account(i), of_device,
-              of_device.unknown[i / kMaxDevices]);
   }
-  describe_tags(snapshot);
+  snapshot.tags = Rows<TagTotals>(std::make_shared<const Tags>(*this));
   describe_joint_peaks(snapshot);
   snapshot.group_peaks.reserve(groups.size());
   for (std::size_t i = 0; i < groups.size(); ++i) {

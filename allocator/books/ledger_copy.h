@@ -40,7 +40,8 @@ struct Ledger::Copy {
            groups.go_on(bytes) && joint_peaks.go_on(bytes);
   }
   // When it is whole, as Ledger::describe().
-  void describe(Snapshot& snapshot) const;
+  // What there is for each tag goes there.
+  void describe(Snapshot& snapshot);
 
   KeptRecords<Holding> tags;
   KeptRecords<Details> details;
@@ -63,7 +64,8 @@ struct Ledger::Copy {
     return static_cast<std::size_t>(holding.account - first);
   }
   [[nodiscard]] TimelineSnapshot describe(Timeline timeline) const;
-  void describe_tags(Snapshot& snapshot) const;
+  class Tags;
+  [[nodiscard]] TagTotals describe_unknown() const;
   void describe_joint_peaks(Snapshot& snapshot) const;
 };
 

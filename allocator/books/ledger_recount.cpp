@@ -36,7 +36,7 @@ void bound_lifetimes(TagTotals& totals, std::uint64_t pending) {
 class Ledger::Mending {
  public:
   Mending(const Ledger& ledger, Snapshot& snapshot, const LedgerRecount& recount)
-      : ledger_(ledger), tags_(snapshot.tags), snapshot_(snapshot), recount_(recount) {}
+      : ledger_(ledger), tags_(snapshot.tags.own()), snapshot_(snapshot), recount_(recount) {}
 
   void mend() {
     tags_.resize(std::max(tags_.size(), recount_.tags.size()));

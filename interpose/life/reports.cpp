@@ -232,7 +232,7 @@ void Reports::collect_names(ReportParts& parts) {
     }
   } catch (const LockLost&) {
     parts.recorder = {};
-    parts.memory.tags.clear();
+    parts.memory.tags = {};
     warnings.emplace_back(std::string(kEndedAmidCall) + "functions and call sites are left out");
   }
   for (std::string& line : warnings) parts.recorder.warnings.push_back(std::move(line));
@@ -373,7 +373,8 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
     const std::string path = path_of(options_.output, parts.process, parts.sequence);
     exec_reports_.take_back(std::string_view(trigger) == "exec");
     OwnReport own;
-    auto written = write_report(assemble(std::move(parts)), path, &own.file);
+    Assembly assembly(std::move(parts));
+    auto written = write_report(assembly.report(), assembly.sites(), path, &own.file);
     if (const auto* error = std::get_if<FileError>(&written)) {
       const char* const line = error->message.empty() ? kNoMemory : error->message.c_str();
       complain(trigger, line);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "allocator/ground/place.h"
+#include "allocator/ground/rows.h"
 #include "reporter/record/axes.h"
 
 namespace vramscope {
@@ -135,8 +136,8 @@ struct RecorderFacts {
   std::vector<SourceFact> sources;
   std::vector<CodeFact> codes;
   std::vector<FrameFact> frames;
-  std::vector<SiteFact> sites;
-  std::vector<TagFact> tags;        // index = Tag; tags[0] is unknown
+  Rows<SiteFact> sites;
+  Rows<TagFact> tags;               // index = Tag; tags[0] is unknown
   std::vector<std::string> owners;  // what the values of the axes mean
   std::vector<ThreadFact> threads;
   std::vector<StreamFact> streams;

@@ -27,11 +27,12 @@ void put_changed(FactWriter& out, FactType type, const Numbered<Fact>& facts) {
   }
 }
 
-void put_groups(FactWriter& out, const std::vector<TagFact>& tags, std::size_t first) {
+void put_groups(FactWriter& out, const Rows<TagFact>& tags, std::size_t first) {
   for (std::size_t i = 0; i < tags.size(); ++i) {
+    const TagFact tag = tags[i];
     out.begin(static_cast<FactType>(LiveFact::tag_groups), first + i);
-    out.number(static_cast<std::uint64_t>(tags[i].sampling));
-    for (const Group group : tags[i].groups) out.number(group);
+    out.number(static_cast<std::uint64_t>(tag.sampling));
+    for (const Group group : tag.groups) out.number(group);
   }
 }
 
@@ -132,7 +133,7 @@ void get_any(TraceBytes& bytes, TraceNames& names) {
   const std::uint8_t type = bytes.byte();
   switch (static_cast<LiveFact>(type)) {
     case LiveFact::tag_groups:
-      return get_groups(bytes, names.facts.tags);
+      return get_groups(bytes, names.facts.tags.own());
     case LiveFact::warning:
       return get_warning(bytes, names.facts.warnings);
     case LiveFact::mark:
@@ -161,7 +162,7 @@ FoundNames read_live_names(const LiveHeader& header, const LiveNames::Root& root
   }
   close_trace_names(names);
   found.facts = std::move(names.facts);
-  found.facts.tags.resize(std::max<std::size_t>(
+  found.facts.tags.own().resize(std::max<std::size_t>(
       found.facts.tags.size(), std::min<std::uint64_t>(kMostTags, root.tags.load())));
   return found;
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/recovery.h"
 
+#include <map>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -47,20 +49,54 @@ void warn_of_gaps(const LiveHeader& header, const FoundNames& found, RecorderFac
 
 }  // namespace
 
+namespace {
+
+// Tags with what was counted of them at one time.
+class CountedTags : public RowSource<TagFact> {
+ public:
+  CountedTags(Rows<TagFact> tags, const RecorderRoot& root, const Reach& reach)
+      : tags_(std::move(tags)), times_(tags_.size()), temporary_(tags_.size()) {
+    root.counters.add_times_to(times_, reach);
+    for (Tag tag = 0; tag < times_.size(); ++tag) {
+      const TagCounts::Row* const row = TagCounts::find(root.tag_counts, tag, reach);
+      if (row == nullptr) continue;
+      temporary_[tag] = row->temporary.load(std::memory_order_relaxed);
+      const Refused refused{row->refused_count.load(std::memory_order_relaxed),
+                            row->refused_bytes.load(std::memory_order_relaxed)};
+      if (refused.count != 0 || refused.bytes != 0) refused_.emplace(tag, refused);
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const override { return times_.size(); }
+  [[nodiscard]] TagFact at(std::size_t index) const override {
+    TagFact fact = tags_[index];
+    fact.total_ns = times_[index];
+    fact.temporary = temporary_[index];
+    const auto refused = refused_.find(static_cast<Tag>(index));
+    if (refused == refused_.end()) return fact;
+    fact.refused_count = refused->second.count;
+    fact.refused_bytes = refused->second.bytes;
+    return fact;
+  }
+
+ private:
+  struct Refused {
+    std::uint64_t count = 0;
+    std::uint64_t bytes = 0;
+  };
+  const Rows<TagFact> tags_;
+  std::vector<std::uint64_t> times_;
+  std::vector<std::uint64_t> temporary_;
+  std::map<Tag, Refused> refused_;  // of a few
+};
+
+}  // namespace
+
 void add_counts(const RecorderRoot& root, const Reach& reach, RecorderFacts& facts) {
   facts.functions = root.counters.functions(root.function_count, reach);
   facts.devices = root.counters.devices(reach);
-  std::vector<std::uint64_t> times(facts.tags.size());
-  root.counters.add_times_to(times, reach);
-  for (Tag tag = 0; tag < facts.tags.size(); ++tag) {
-    TagFact& fact = facts.tags[tag];
-    fact.total_ns = times[tag];
-    const TagCounts::Row* const row = TagCounts::find(root.tag_counts, tag, reach);
-    if (row == nullptr) continue;
-    fact.temporary = row->temporary.load(std::memory_order_relaxed);
-    fact.refused_count = row->refused_count.load(std::memory_order_relaxed);
-    fact.refused_bytes = row->refused_bytes.load(std::memory_order_relaxed);
-  }
+  facts.tags =
+      Rows<TagFact>(std::make_shared<const CountedTags>(std::move(facts.tags), root, reach));
   facts.unrecorded_calls = root.unrecorded.load(std::memory_order_relaxed);
   facts.dropped_stacks = root.dropped.load(std::memory_order_relaxed);
 }

@@ -3,6 +3,7 @@
 #include "reporter/record/site_table.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "reporter/record/stack/hash.h"
@@ -13,9 +14,36 @@ std::size_t SiteTable::FrameHash::operator()(const FrameFact& frame) const noexc
   return mix(mix(kHashSeed, frame.module, frame.code), frame.offset, frame.line);
 }
 
-SiteTable::SiteTable(std::size_t max_tags) : max_tags_(max_tags) {
-  sites_.resize(kLeftOutSite + 1);
-  tags_.emplace_back();
+namespace {
+
+constexpr std::uint32_t kNoSite = 0xffffffffU;
+
+std::uint64_t hash_of(const SiteRows::Node& node) {
+  return mix(kHashSeed, node.frame, node.parent);
+}
+
+std::uint64_t hash_of(const SiteRows::TagRow& row) {
+  const std::uint64_t place = std::uint64_t{row.function} << 32 | std::uint64_t{row.device} << 16 |
+                              std::uint64_t{row.size_class} << 8 |
+                              static_cast<std::uint64_t>(row.kind);
+  const std::uint64_t hash = mix(kHashSeed, std::uint64_t{row.site} << 32 | row.owner, place);
+  return mix(hash, std::uint64_t{row.thread} << 32 | row.stream, row.range);
+}
+
+// But for what follows from the rest.
+bool is_same(const SiteRows::TagRow& a, const SiteRows::TagRow& b) {
+  return a.site == b.site && a.kind == b.kind && a.device == b.device &&
+         SiteRows::values_of(a) == SiteRows::values_of(b);
+}
+
+}  // namespace
+
+SiteTable::SiteTable(std::size_t max_tags)
+    : max_tags_(max_tags), rows_(std::make_shared<SiteRows>()) {
+  rows_->nodes.add({.frame = 0, .parent = 0});
+  site_of_node_.add(kUnknownSite);
+  while (rows_->sites.size() <= kLeftOutSite) rows_->sites.add(0);
+  rows_->tags.add({});
 }
 
 std::uint32_t SiteTable::frame_index(const FrameFact& frame) {
@@ -27,18 +55,26 @@ std::uint32_t SiteTable::frame_index(const FrameFact& frame) {
   return index;
 }
 
-std::uint32_t SiteTable::site_index(std::vector<std::uint32_t> frames) {
-  if (frames.empty()) return kUnknownSite;
-  std::uint64_t hash = kHashSeed;
-  for (const std::uint32_t frame : frames) hash = mix(hash, frame);
-  const auto [first, last] = site_indices_.equal_range(hash);
-  for (auto known = first; known != last; ++known) {
-    if (sites_[known->second].frames == frames) return known->second;
-  }
-  const auto index = static_cast<std::uint32_t>(sites_.size());
-  sites_.push_back({std::move(frames)});
-  site_indices_.emplace(hash, index);
-  return index;
+std::uint32_t SiteTable::node_index(std::uint32_t frame, std::uint32_t parent) {
+  const SiteRows::Node wanted{.frame = frame, .parent = parent};
+  const std::uint64_t hash = hash_of(wanted);
+  const auto is_it = [&](std::uint32_t i) {
+    return rows_->nodes[i].frame == frame && rows_->nodes[i].parent == parent;
+  };
+  const std::uint32_t known = nodes_.find(hash, is_it);
+  if (known != AppendedIndex::kNone) return known;
+  nodes_.make_room([&](std::uint32_t i) { return hash_of(rows_->nodes[i]); });
+  while (site_of_node_.size() <= rows_->nodes.size()) site_of_node_.add(kNoSite);
+  const std::uint32_t node = rows_->nodes.add(wanted);
+  nodes_.add(hash, node);
+  return node;
+}
+
+std::uint32_t SiteTable::site_index(std::span<const std::uint32_t> frames) {
+  std::uint32_t node = 0;
+  for (std::size_t i = frames.size(); i-- > 0;) node = node_index(frames[i], node);
+  if (site_of_node_[node] == kNoSite) site_of_node_[node] = rows_->sites.add(node);
+  return site_of_node_[node];
 }
 
 std::uint32_t SiteTable::owner_index(const std::string& owner) {
@@ -62,49 +98,87 @@ Groups SiteTable::groups_of(const AxisValues& values, Place place) {
   return groups;
 }
 
+Tag SiteTable::tag_index(const SiteRows::TagRow& wanted) {
+  const auto is_it = [&](std::uint32_t i) { return is_same(rows_->tags[i], wanted); };
+  return tags_.find(hash_of(wanted), is_it);
+}
+
 TagGroups SiteTable::tag(const std::vector<FrameFact>& frames, const std::string& owner,
                          Origin origin) {
   const SystemLock guard(lock_);
-  if (tags_.size() >= max_tags_) return {};
-  if (tags_.size() >= max_tags_ - max_tags_ / 4) {
+  const std::size_t tags = rows_->tags.size();
+  if (tags >= max_tags_) return {};
+  if (tags >= max_tags_ - max_tags_ / 4) {
     origin.thread = origin.stream = origin.range = kOtherValue;
     if (origin.sampling != Sampling::taken) origin.size_class = 0;  // samples are scaled by it
   }
-  const Place place{.kind = origin.place.kind, .device = origin.place.device, .context = 0};
-  const AxisValues values{owner_index(owner), origin.thread,   origin.stream,
-                          origin.range,       origin.function, origin.size_class};
   std::vector<std::uint32_t> indices;
   indices.reserve(frames.size());
   for (const FrameFact& frame : frames) indices.push_back(frame_index(frame));
   const bool left_out = origin.sampling == Sampling::left_out;
-  const std::uint32_t site = left_out ? kLeftOutSite : site_index(std::move(indices));
-  const std::uint64_t key =
-      std::uint64_t{site} << 32 | std::uint64_t(place.kind) << 16 | place.device;
-  const auto known = tag_indices_.find({key, values});
-  if (known != tag_indices_.end()) return {known->second, tags_[known->second].groups};
-  const auto tag = static_cast<Tag>(tags_.size());
-  const Groups groups = groups_of(values, place);
-  tags_.push_back({.site = site,
-                   .place = place,
-                   .values = values,
-                   .groups = groups,
-                   .total_ns = 0,
-                   .temporary = 0,
-                   .sampling = origin.sampling});
-  tag_indices_.emplace(std::pair(key, values), tag);
-  return {tag, groups};
+  SiteRows::TagRow row{.site = left_out ? kLeftOutSite : site_index(indices),
+                       .owner = owner_index(owner),
+                       .thread = origin.thread,
+                       .stream = origin.stream,
+                       .range = origin.range,
+                       .groups = {},
+                       .function = origin.function,
+                       .device = origin.place.device,
+                       .size_class = origin.size_class,
+                       .kind = origin.place.kind,
+                       .sampling = origin.sampling};
+  const Tag known = tag_index(row);
+  if (known != AppendedIndex::kNone) return {known, rows_->tags[known].groups};
+  row.groups =
+      groups_of(SiteRows::values_of(row), {.kind = row.kind, .device = row.device, .context = 0});
+  tags_.make_room([&](std::uint32_t i) { return hash_of(rows_->tags[i]); });
+  const Tag tag = rows_->tags.add(row);
+  tags_.add(hash_of(row), tag);
+  return {tag, row.groups};
 }
 
-std::size_t SiteTable::tag_count() const {
-  const SystemLock guard(lock_);
-  return tags_.size();
+std::size_t SiteTable::tag_count() const { return rows_->tags.size(); }
+
+namespace {
+
+// Rows from the first on that is not known: few of them by themselves, all as they are asked for.
+template <class Row, class At>
+class RowsOfTable : public RowSource<Row> {
+ public:
+  RowsOfTable(std::shared_ptr<const SiteRows> rows, std::size_t count, At at)
+      : rows_(std::move(rows)), count_(count), at_(at) {}
+  [[nodiscard]] std::size_t size() const override { return count_; }
+  [[nodiscard]] Row at(std::size_t index) const override {
+    return at_(*rows_, static_cast<std::uint32_t>(index));
+  }
+
+ private:
+  const std::shared_ptr<const SiteRows> rows_;
+  const std::size_t count_;
+  const At at_;
+};
+
+template <class Row, class At>
+Rows<Row> rows_of(const std::shared_ptr<SiteRows>& rows, std::size_t known, std::size_t count,
+                  At at) {
+  if (known == 0) {
+    return Rows<Row>(std::make_shared<const RowsOfTable<Row, At>>(rows, count, at));
+  }
+  std::vector<Row> few;
+  for (; known < count; ++known) few.push_back(at(*rows, static_cast<std::uint32_t>(known)));
+  return few;
 }
+
+}  // namespace
 
 void SiteTable::copy_to(RecorderFacts& facts, const KnownNames& known) const {
   const SystemLock guard(lock_);
   facts.frames = rows_from(frames_, known.frames);
-  facts.sites = rows_from(sites_, known.sites);
-  facts.tags = rows_from(tags_, known.tags);
+  facts.sites =
+      rows_of<SiteFact>(rows_, known.sites, rows_->sites.size(),
+                        [](const SiteRows& rows, std::uint32_t i) { return rows.site(i); });
+  facts.tags = rows_of<TagFact>(rows_, known.tags, rows_->tags.size(),
+                                [](const SiteRows& rows, std::uint32_t i) { return rows.tag(i); });
   facts.owners = rows_from(owners_, known.owners);
 }
 

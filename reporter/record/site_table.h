@@ -3,14 +3,16 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
+#include "allocator/ground/appended.h"
 #include "allocator/ground/capability.h"
 #include "reporter/record/facts.h"
+#include "reporter/record/site_rows.h"
 
 namespace vramscope {
 
@@ -44,24 +46,25 @@ class SiteTable {
     }
   };
   std::uint32_t frame_index(const FrameFact& frame) VRAMSCOPE_REQUIRES(lock_);
-  std::uint32_t site_index(std::vector<std::uint32_t> frames) VRAMSCOPE_REQUIRES(lock_);
+  std::uint32_t node_index(std::uint32_t frame, std::uint32_t parent) VRAMSCOPE_REQUIRES(lock_);
+  std::uint32_t site_index(std::span<const std::uint32_t> frames) VRAMSCOPE_REQUIRES(lock_);
   std::uint32_t owner_index(const std::string& owner) VRAMSCOPE_REQUIRES(lock_);
+  Tag tag_index(const SiteRows::TagRow& wanted) VRAMSCOPE_REQUIRES(lock_);
   Groups groups_of(const AxisValues& values, Place place) VRAMSCOPE_REQUIRES(lock_);
 
   mutable SystemMutex lock_;
   const std::size_t max_tags_;
   // An entry is appended before it is indexed: a failure in between leaves one that nobody finds.
   std::vector<FrameFact> frames_ VRAMSCOPE_GUARDED_BY(lock_);
-  std::vector<SiteFact> sites_ VRAMSCOPE_GUARDED_BY(lock_);
-  std::vector<TagFact> tags_ VRAMSCOPE_GUARDED_BY(lock_);
   std::unordered_map<FrameFact, std::uint32_t, FrameHash, FrameEqual> frame_indices_
       VRAMSCOPE_GUARDED_BY(lock_);
   std::vector<std::string> owners_ VRAMSCOPE_GUARDED_BY(lock_);
   // By (axis, kind, device, value): a group has one of each.
   std::unordered_map<std::uint64_t, Group> groups_ VRAMSCOPE_GUARDED_BY(lock_);
-  // By hash of frames, and by (site, kind, device) and values.
-  std::unordered_multimap<std::uint64_t, std::uint32_t> site_indices_ VRAMSCOPE_GUARDED_BY(lock_);
-  std::map<std::pair<std::uint64_t, AxisValues>, Tag> tag_indices_ VRAMSCOPE_GUARDED_BY(lock_);
+  const std::shared_ptr<SiteRows> rows_;  // appended to under the lock
+  Appended<std::uint32_t> site_of_node_ VRAMSCOPE_GUARDED_BY(lock_);
+  AppendedIndex nodes_ VRAMSCOPE_GUARDED_BY(lock_);
+  AppendedIndex tags_ VRAMSCOPE_GUARDED_BY(lock_);
 };
 
 }  // namespace vramscope

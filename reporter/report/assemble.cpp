@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "reporter/report/assembled_sites.h"
 #include "reporter/report/attribution.h"
 #include "reporter/report/oom.h"
 #include "reporter/report/parts.h"
@@ -15,168 +16,6 @@
 namespace vramscope {
 
 namespace {
-
-constexpr std::size_t kMaxSizeClass = 64;
-
-SiteTotals totals_of(const TagTotals& tag, std::uint64_t total_ns) {
-  return {.live_bytes = tag.live_bytes,
-          .live_count = tag.live_count,
-          .peak_bytes = tag.peak_bytes,
-          .peak_count = tag.peak_count,
-          .total_bytes = tag.total_bytes,
-          .total_count = tag.total_count,
-          .total_ns = total_ns};
-}
-
-// What a site's totals of one size class stand for; left out: nothing, the others stand for it.
-SiteTotals estimate_of(const SiteTotals& totals, const TagFact& fact, std::uint64_t every) {
-  if (fact.sampling == Sampling::left_out) return {};
-  const auto size_class =
-      static_cast<std::uint8_t>(fact.values[static_cast<std::size_t>(Axis::size_class)]);
-  const auto scaled = [&](std::uint64_t taken) { return estimate(taken, size_class, every); };
-  return {.live_bytes = scaled(totals.live_bytes),
-          .live_count = scaled(totals.live_count),
-          .peak_bytes = scaled(totals.peak_bytes),
-          .peak_count = scaled(totals.peak_count),
-          .total_bytes = scaled(totals.total_bytes),
-          .total_count = scaled(totals.total_count),
-          .total_ns = scaled(totals.total_ns)};
-}
-
-void add(std::optional<SiteTotals>& sum, const SiteTotals& more) {
-  if (!sum) sum.emplace();
-  *sum += more;
-}
-
-template <class Count>
-void add_at(std::vector<std::uint64_t>& counts, std::size_t index, Count count) {
-  if (count == 0) return;
-  counts.resize(std::max(counts.size(), index + 1));
-  counts[index] += count;
-}
-
-void add_history(Site& site, const TagTotals& totals, const TagFact& fact) {
-  site.temporary_count += fact.temporary;
-  for (std::size_t i = 0; i < totals.lifetimes.size(); ++i) {
-    add_at(site.lifetimes, i, totals.lifetimes[i]);
-  }
-  for (std::size_t i = 0; i < totals.history.used; ++i) {
-    site.live_past.resize(std::max<std::size_t>(site.live_past.size(), totals.history.used));
-    site.live_past[i] += totals.history.last[i];
-  }
-  const std::uint32_t size_class = fact.values[static_cast<std::size_t>(Axis::size_class)];
-  add_at(site.sizes, std::min<std::size_t>(size_class, kMaxSizeClass), totals.total_count);
-}
-
-// Sites by the recorder's index, then in the report's order.
-class SiteList {
- public:
-  SiteList(const RecorderFacts& facts, std::uint64_t sample_bytes)
-      : facts_(facts),
-        sample_bytes_(sample_bytes),
-        sites_(std::max<std::size_t>(facts.sites.size(), kLeftOutSite + 1)) {
-    sites_[kLeftOutSite].is_left_out = sample_bytes != 0;
-  }
-
-  void add_tag(Tag tag, const TagTotals& totals) {
-    const TagFact fact = tag < facts_.tags.size() ? facts_.tags[tag] : TagFact{};
-    const SiteTotals sum = totals_of(totals, fact.total_ns);
-    Site& site = sites_[fact.site < sites_.size() ? fact.site : kUnknownSite];
-    site.refused_count += fact.refused_count;
-    site.refused_bytes += fact.refused_bytes;
-    if (sum.total_count == 0 && sum.live_count == 0 && sum.total_ns == 0) return;
-    site.totals += sum;
-    add_history(site, totals, fact);
-    // The unknown tag belongs to no one kind or device.
-    if (tag == 0) return;
-    auto part = std::find_if(site.parts.begin(), site.parts.end(), [&](const SitePart& p) {
-      return p.kind == fact.place.kind && p.device == fact.place.device;
-    });
-    if (part == site.parts.end()) {
-      part = site.parts.insert(
-          part, {.kind = fact.place.kind, .device = fact.place.device, .totals = {}});
-    }
-    part->totals += sum;
-    if (sample_bytes_ == 0) return;
-    const SiteTotals more = estimate_of(sum, fact, sample_bytes_);
-    add(part->estimate, more);
-    add(site.estimate, more);
-  }
-
-  // Moves the sites that have totals to `report`, and threads, with the frames that these use, and
-  // tells for each tag which site it became (-1: none).
-  std::vector<std::int64_t> move_to(Report& report) {
-    std::vector<std::uint32_t> order = used();
-    for (const std::uint32_t site : order) sites_[site].frames = frames_of(site);
-    std::sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
-      return comes_before(sites_[a], sites_[b]);
-    });
-    std::vector<std::int64_t> indices(sites_.size(), -1);
-    for (const std::uint32_t site : order) {
-      indices[site] = static_cast<std::int64_t>(report.sites.size());
-      report.sites.push_back(std::move(sites_[site]));
-    }
-    report.threads = make_threads(facts_);
-    std::vector<std::uint32_t> numbers(facts_.frames.size(), kNoFrame);
-    renumber_frames(report.sites, numbers, report);
-    renumber_frames(report.threads, numbers, report);
-    return by_tag(indices);
-  }
-
- private:
-  [[nodiscard]] std::vector<std::uint32_t> used() const {
-    std::vector<std::uint32_t> used;
-    for (std::uint32_t i = 0; i < sites_.size(); ++i) {
-      const SiteTotals& totals = sites_[i].totals;
-      const bool has_totals =
-          totals.total_count != 0 || totals.live_count != 0 || totals.total_ns != 0;
-      if (has_totals || sites_[i].refused_count != 0) {
-        used.push_back(i);
-      }
-    }
-    return used;
-  }
-
-  [[nodiscard]] std::vector<std::uint32_t> frames_of(std::uint32_t site) const {
-    return site < facts_.sites.size() ? facts_.sites[site].frames : std::vector<std::uint32_t>();
-  }
-
-  // Largest at the peak first; the frames, which differ, decide the rest.
-  static bool comes_before(const Site& a, const Site& b) {
-    const auto& [x, y] = std::tie(a.totals, b.totals);
-    return std::tie(y.peak_bytes, y.live_bytes, y.total_bytes, a.frames) <
-           std::tie(x.peak_bytes, x.live_bytes, x.total_bytes, b.frames);
-  }
-
-  // rows: sites, or threads. numbers: those of frames that the report has already.
-  template <class Row>
-  void renumber_frames(std::vector<Row>& rows, std::vector<std::uint32_t>& numbers,
-                       Report& report) const {
-    for (Row& row : rows) {
-      for (std::uint32_t& frame : row.frames) {
-        if (numbers[frame] == kNoFrame) {
-          numbers[frame] = static_cast<std::uint32_t>(report.frames.size());
-          report.frames.push_back(facts_.frames[frame]);
-        }
-        frame = numbers[frame];
-      }
-    }
-  }
-
-  [[nodiscard]] std::vector<std::int64_t> by_tag(const std::vector<std::int64_t>& sites) const {
-    std::vector<std::int64_t> indices(facts_.tags.size(), -1);
-    for (std::size_t tag = 1; tag < indices.size(); ++tag) {
-      const std::uint32_t site = facts_.tags[tag].site;
-      if (site < sites.size()) indices[tag] = sites[site];
-    }
-    return indices;
-  }
-
-  static constexpr std::uint32_t kNoFrame = 0xffffffffU;
-  const RecorderFacts& facts_;
-  const std::uint64_t sample_bytes_;
-  std::vector<Site> sites_;
-};
 
 using Devices = std::map<std::uint16_t, DeviceReport>;
 
@@ -255,58 +94,69 @@ std::vector<FunctionFacts> called_functions(const ReportParts& parts) {
 
 }  // namespace
 
-Report assemble(ReportParts parts) {
-  Report report;
-  report.tool_version = VRAMSCOPE_VERSION;
-  report.tool_commit = std::move(parts.commit);
-  report.trigger = std::move(parts.trigger);
-  report.sequence = parts.sequence;
-  report.process = std::move(parts.process);
-  std::sort(report.process.options.begin(), report.process.options.end());
+Assembly::Assembly(ReportParts parts)
+    : parts_(std::make_unique<ReportParts>(std::move(parts))), sites_(*parts_) {
+  report_.threads = make_threads(parts_->recorder);
+  sites_.move_frames_to(report_);
+  describe_memory();
+  describe_rest();
+}
 
-  SiteList sites(parts.recorder, parts.sample_bytes);
-  // A tag may have failed each time that it asked: the allocator has not heard of it then.
-  const std::size_t tags = std::max(parts.memory.tags.size(), parts.recorder.tags.size());
-  for (std::size_t tag = 0; tag < tags; ++tag) {
-    const bool is_known = tag < parts.memory.tags.size();
-    sites.add_tag(static_cast<Tag>(tag), is_known ? parts.memory.tags[tag] : TagTotals{});
-  }
-  const std::vector<std::int64_t> site_of_tag = sites.move_to(report);
-
+void Assembly::describe_memory() {
+  const ReportParts& parts = *parts_;
+  const std::vector<std::int64_t>& site_of_tag = sites_.by_tag();
   Devices devices = describe_devices(parts);
-  report.host.statistics = parts.memory.host;
-  report.host.used = parts.memory.host_used;
-  report.host.timing = parts.recorder.host;
+  report_.host.statistics = parts.memory.host;
+  report_.host.used = parts.memory.host_used;
+  report_.host.timing = parts.recorder.host;
   for (const SegmentSnapshot& segment : parts.memory.segments) {
-    list_for(segment.place.kind, segment.place.device, devices, report.host)
+    list_for(segment.place.kind, segment.place.device, devices, report_.host)
         .push_back(describe_segment(segment, parts.memory, site_of_tag));
   }
-  for (auto& [index, device] : devices) report.devices.push_back(std::move(device));
+  for (auto& [index, device] : devices) report_.devices.push_back(std::move(device));
 
-  report.kinds = make_kinds(parts, site_of_tag);
-  report.joint_peaks = make_joint_peaks(parts, site_of_tag);
-  report.axes = make_axes(parts);
-  report.ledger = make_ledger(parts, report.axes);
-  report.timeline = make_timeline(parts);
-  add_ages(parts, site_of_tag, report.sites);
-  report.trace = std::move(parts.trace);
-  report.oom = std::move(parts.oom);
-  number_sites(report.oom, site_of_tag);
-  report.range_marks = parts.recorder.range_marks;
+  report_.kinds = make_kinds(parts, site_of_tag);
+  report_.joint_peaks = make_joint_peaks(parts, site_of_tag);
+  report_.axes = make_axes(parts);
+  report_.ledger = make_ledger(parts, report_.axes);
+  report_.timeline = make_timeline(parts);
+}
+
+// What the sites do not need goes over.
+void Assembly::describe_rest() {
+  ReportParts& parts = *parts_;
+  report_.tool_version = VRAMSCOPE_VERSION;
+  report_.tool_commit = std::move(parts.commit);
+  report_.trigger = std::move(parts.trigger);
+  report_.sequence = parts.sequence;
+  report_.process = std::move(parts.process);
+  std::sort(report_.process.options.begin(), report_.process.options.end());
+  report_.trace = std::move(parts.trace);
+  report_.oom = std::move(parts.oom);
+  number_sites(report_.oom, sites_.by_tag());
+  report_.range_marks = parts.recorder.range_marks;
+  const std::uint64_t start_ns = start_of(parts.memory);
   for (MarkFact& mark : parts.recorder.marks) {
-    const std::uint64_t start_ns = start_of(parts.memory);
-    report.marks.push_back({.time_ns = mark.clock_ns - std::min(mark.clock_ns, start_ns),
-                            .name = std::move(mark.name)});
+    report_.marks.push_back({.time_ns = mark.clock_ns - std::min(mark.clock_ns, start_ns),
+                             .name = std::move(mark.name)});
   }
-  report.functions = called_functions(parts);
-  report.modules = std::move(parts.recorder.modules);
-  report.sources = std::move(parts.recorder.sources);
-  report.codes = std::move(parts.recorder.codes);
-  report.cupti = std::move(parts.cupti);
-  report.sample_bytes = parts.sample_bytes;
-  report.dropped_stacks = parts.recorder.dropped_stacks;
-  report.unrecorded_calls = parts.recorder.unrecorded_calls;
-  report.warnings = std::move(parts.recorder.warnings);
+  report_.functions = called_functions(parts);
+  report_.modules = std::move(parts.recorder.modules);
+  report_.sources = std::move(parts.recorder.sources);
+  report_.codes = std::move(parts.recorder.codes);
+  report_.cupti = std::move(parts.cupti);
+  report_.sample_bytes = parts.sample_bytes;
+  report_.dropped_stacks = parts.recorder.dropped_stacks;
+  report_.unrecorded_calls = parts.recorder.unrecorded_calls;
+  report_.warnings = std::move(parts.recorder.warnings);
+}
+
+Report assemble(ReportParts parts) {
+  Assembly assembly(std::move(parts));
+  Report report = std::move(assembly.report());
+  const SiteList& sites = assembly.sites();
+  report.sites.reserve(sites.size());
+  for (std::size_t i = 0; i < sites.size(); ++i) report.sites.push_back(sites.at(i));
   return report;
 }
 

@@ -14,8 +14,6 @@ namespace vramscope {
 
 namespace {
 
-constexpr std::size_t kTenths = 10;
-
 std::string stream_text(const std::vector<StreamFact>& streams, std::uint32_t value) {
   constexpr std::uint64_t kPerThread = 2;  // CU_STREAM_PER_THREAD
   const StreamFact& stream = streams[value];
@@ -98,8 +96,8 @@ std::vector<AxisEntry> make_axes(const ReportParts& parts) {
   std::map<Key, AxisEntry> entries;
   const std::size_t tags = std::min(memory.tags.size(), parts.recorder.tags.size());
   for (std::size_t tag = 1; tag < tags; ++tag) {
-    const TagTotals& totals = memory.tags[tag];
-    const TagFact& fact = parts.recorder.tags[tag];
+    const TagTotals totals = memory.tags[tag];
+    const TagFact fact = parts.recorder.tags[tag];
     if (totals.total_count == 0 && fact.total_ns == 0) continue;
     for (std::size_t axis = 0; axis < kAxes; ++axis) {
       const Group group = fact.groups[axis];
@@ -135,13 +133,14 @@ std::vector<ThreadStart> make_threads(const RecorderFacts& facts) {
   std::vector<bool> is_told(facts.threads.size());
   std::vector<ThreadStart> starts;
   for (std::size_t tag = 1; tag < facts.tags.size(); ++tag) {
-    const std::uint32_t thread = facts.tags[tag].values[static_cast<std::size_t>(Axis::thread)];
-    const std::uint32_t site = facts.tags[tag].site;
+    const TagFact fact = facts.tags[tag];
+    const std::uint32_t thread = fact.values[static_cast<std::size_t>(Axis::thread)];
     const bool is_known = thread != 0 && thread < facts.threads.size() && !is_told[thread] &&
-                          site < facts.sites.size() && !facts.sites[site].frames.empty();
+                          fact.site < facts.sites.size();
     if (!is_known) continue;
+    const std::vector<std::uint32_t> frames = facts.sites[fact.site].frames;
+    if (frames.empty()) continue;
     is_told[thread] = true;
-    const std::vector<std::uint32_t>& frames = facts.sites[site].frames;
     const auto kept = static_cast<std::ptrdiff_t>(std::min(frames.size(), kFramesOfStart));
     starts.push_back({.thread = thread_text(facts.threads[thread]),
                       .frames = {frames.end() - kept, frames.end()}});
@@ -330,43 +329,34 @@ std::vector<LedgerEntry> make_ledger(const ReportParts& parts, const std::vector
   return ledger;
 }
 
-namespace {
-
-// From the first allocation to the last change of what was held, about: to the end of a bucket.
-// What a program does before and afterwards, warming up, waiting, its exit, says nothing of what it
-// allocated.
-struct Active {
-  std::uint64_t begin_ns = 0;
-  std::uint64_t length_ns = 0;
-};
-Active active_time(const Snapshot& memory) {
+// To the end of a bucket.
+Ages::Ages(const Snapshot& memory) {
   const std::uint64_t start = start_of(memory);
-  const std::uint64_t first = std::max(memory.first_ns, start);
+  begin_ns_ = std::max(memory.first_ns, start);
   std::uint64_t end = 0;
   for (const TimelineSnapshot& series : memory.timelines) {
     end = std::max(end, start + series.bucket_ns * series.highest.size());
   }
   end = end == 0 ? memory.taken_ns : std::min(end, memory.taken_ns);
-  return {.begin_ns = first, .length_ns = end - std::min(first, end)};
+  length_ns_ = end - std::min(begin_ns_, end);
 }
 
-}  // namespace
+void Ages::add(const BlockSnapshot& block, std::vector<std::uint64_t>& ages) const {
+  constexpr std::size_t kTenths = 10;
+  ages.resize(kTenths);
+  const std::uint64_t after = block.born_ns - std::min(begin_ns_, block.born_ns);
+  const std::size_t tenth = static_cast<std::size_t>(
+      static_cast<double>(after) / static_cast<double>(length_ns_) * double{kTenths});
+  ages[std::min(tenth, kTenths - 1)] += block.requested_size;
+}
 
 void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,
               std::vector<Site>& sites) {
-  const Snapshot& memory = parts.memory;
-  const Active active = active_time(memory);
-  if (active.length_ns == 0) return;
-  for (const BlockSnapshot& block : memory.blocks) {
-    if (block.state != BlockState::active_allocated || block.tag >= site_of_tag.size()) continue;
+  const Ages ages(parts.memory);
+  for (const BlockSnapshot& block : parts.memory.blocks) {
+    if (!ages.counts(block) || block.tag >= site_of_tag.size()) continue;
     const std::int64_t site = site_of_tag[block.tag];
-    if (site < 0) continue;
-    auto& ages = sites[static_cast<std::size_t>(site)].live_by_age;
-    ages.resize(kTenths);
-    const std::uint64_t after = block.born_ns - std::min(active.begin_ns, block.born_ns);
-    const std::size_t tenth = static_cast<std::size_t>(
-        static_cast<double>(after) / static_cast<double>(active.length_ns) * double{kTenths});
-    ages[std::min(tenth, kTenths - 1)] += block.requested_size;
+    if (site >= 0) ages.add(block, sites[static_cast<std::size_t>(site)].live_by_age);
   }
 }
 

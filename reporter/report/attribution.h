@@ -33,6 +33,23 @@ namespace vramscope {
 [[nodiscard]] std::vector<LedgerEntry> make_ledger(const ReportParts& parts,
                                                    const std::vector<AxisEntry>& axes);
 
+// The time in which memory was allocated, by whose tenths live bytes are told: from the first
+// allocation to the last change of what was held, about. What a program does before and afterwards,
+// warming up, waiting, its exit, says nothing of what it allocated.
+class Ages {
+ public:
+  explicit Ages(const Snapshot& memory);
+  [[nodiscard]] bool counts(const BlockSnapshot& block) const {
+    return length_ns_ != 0 && block.state == BlockState::active_allocated;
+  }
+  // A block that counts. May throw bad_alloc.
+  void add(const BlockSnapshot& block, std::vector<std::uint64_t>& ages) const;
+
+ private:
+  std::uint64_t begin_ns_ = 0;
+  std::uint64_t length_ns_ = 0;
+};
+
 // The bytes of live blocks by the tenth of the run in which they were allocated, by site.
 void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,
               std::vector<Site>& sites);

@@ -324,9 +324,9 @@ std::variant<std::string, FileError> write_with(const Report& report, const Site
 
 }  // namespace
 
-std::variant<std::string, FileError> write_report(const Report& report, const std::string& path,
-                                                  FileIdentity* written) noexcept {
-  return write_with(report, nullptr, path, {.written = written});
+std::variant<std::string, FileError> write_report(const Report& report,
+                                                  const std::string& path) noexcept {
+  return write_with(report, nullptr, path, {});
 }
 
 std::variant<std::string, FileError> write_readable_report(const Report& report,
@@ -335,8 +335,9 @@ std::variant<std::string, FileError> write_readable_report(const Report& report,
 }
 
 std::variant<std::string, FileError> write_report(const Report& report, const SiteList& sites,
-                                                  const std::string& path) noexcept {
-  return write_with(report, &sites, path, {});
+                                                  const std::string& path,
+                                                  FileIdentity* written) noexcept {
+  return write_with(report, &sites, path, {.written = written});
 }
 
 }  // namespace vramscope

@@ -22,13 +22,13 @@ struct FileIdentity;
 // Writes `report` to a temporary name in the folder of `path` (mode 0600, links not followed) and
 // publishes it without replacing: a taken name gets "~1", "~2", ... The name used is returned.
 // Arrays are written element by element. Never throws.
+[[nodiscard]] std::variant<std::string, FileError> write_report(const Report& report,
+                                                                const std::string& path) noexcept;
+// The same with `sites` in the place of the report's own.
 // `written`, unless null: which file that is.
 [[nodiscard]] std::variant<std::string, FileError> write_report(
-    const Report& report, const std::string& path, FileIdentity* written = nullptr) noexcept;
-// The same with `sites` in the place of the report's own.
-[[nodiscard]] std::variant<std::string, FileError> write_report(const Report& report,
-                                                                const SiteList& sites,
-                                                                const std::string& path) noexcept;
+    const Report& report, const SiteList& sites, const std::string& path,
+    FileIdentity* written = nullptr) noexcept;
 
 // The same for a report of memory that may be damaged. It is read back before it has its name:
 // where read_report() refuses it there is no file, and the error is why, without a path.

@@ -45,7 +45,7 @@ OomPin describe_pin(const Snapshot& memory, const SegmentSnapshot& segment) {
 }
 
 // One more of its call stack.
-void add_pin(const std::vector<TagFact>& tags, const OomPin& more, std::vector<OomPin>& pins) {
+void add_pin(const Rows<TagFact>& tags, const OomPin& more, std::vector<OomPin>& pins) {
   const auto site_of = [&](Tag tag) { return tag < tags.size() ? tags[tag].site : kUnknownSite; };
   const auto same = std::find_if(pins.begin(), pins.end(), [&](const OomPin& pin) {
     return site_of(pin.tag) == site_of(more.tag);
@@ -141,9 +141,10 @@ void add_holders(const ReportParts& parts, OomEvent& event) {
   std::map<std::pair<std::uint32_t, Kind>, OomOwner> owners;
   const std::size_t tags = std::min(parts.memory.tags.size(), parts.recorder.tags.size());
   for (Tag tag = 1; tag < tags; ++tag) {
-    const TagTotals& totals = parts.memory.tags[tag];
-    const TagFact& fact = parts.recorder.tags[tag];
-    if (totals.live_count == 0 || !is_near(event, fact.place)) continue;
+    const TagTotals totals = parts.memory.tags[tag];
+    if (totals.live_count == 0) continue;
+    const TagFact fact = parts.recorder.tags[tag];
+    if (!is_near(event, fact.place)) continue;
     const Kind kind = fact.place.kind;
     OomShare& share = sites[{fact.site, kind}];
     share.tag = tag;

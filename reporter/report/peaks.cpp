@@ -46,7 +46,7 @@ std::vector<JointPeak> make_joint_peaks(const ReportParts& parts,
   for (const KindTotals& totals : memory.joint_peaks) {
     std::map<std::pair<std::int64_t, Kind>, OomShare> shares;
     for (std::size_t tag = 0; tag < memory.tags.size(); ++tag) {
-      const TagTotals& held = memory.tags[tag];
+      const TagTotals held = memory.tags[tag];
       if (held.joint_bytes == 0 && held.joint_count == 0) continue;
       const bool is_known = tag != 0 && tag < parts.recorder.tags.size();
       const Place place = is_known ? parts.recorder.tags[tag].place : Place{};

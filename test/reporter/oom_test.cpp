@@ -151,7 +151,7 @@ TEST(Oom, SitesAreThoseOfTheReport) {
 TEST(Oom, ACallStackThatNeverGotAnythingIsASite) {
   ReportParts parts = sample_parts();
   const std::size_t before = assemble(sample_parts()).sites.size();
-  TagFact& never_served = parts.recorder.tags.emplace_back();
+  TagFact& never_served = parts.recorder.tags.own().emplace_back();
   never_served.site = 4;
   never_served.refused_count = 2;
   never_served.refused_bytes = 7;

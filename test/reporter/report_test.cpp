@@ -115,8 +115,8 @@ TEST(Report, HasOfEachThreadTheOutermostFramesOfItsFirstStack) {
   ReportParts parts = sample_parts();
   ThreadFact later{.id = 4712, .name = "train"};
   parts.recorder.threads.push_back(later);
-  parts.recorder.tags[2].values[static_cast<std::size_t>(Axis::thread)] = 2;
-  std::vector<std::uint32_t>& deep = parts.recorder.sites[3].frames;
+  parts.recorder.tags.own()[2].values[static_cast<std::size_t>(Axis::thread)] = 2;
+  std::vector<std::uint32_t>& deep = parts.recorder.sites.own()[3].frames;
   deep.insert(deep.begin(), 2 * kFramesOfStart, 0);  // innermost
 
   const Report report = assemble(std::move(parts));
@@ -238,8 +238,8 @@ TEST(Report, AgesEndWithTheLastChangeOfWhatWasHeld) {
 
 TEST(Report, SurvivesTagsThatTheRecorderDoesNotKnow) {
   ReportParts parts = sample_parts();
-  parts.recorder.tags.clear();
-  parts.recorder.sites.clear();
+  parts.recorder.tags = {};
+  parts.recorder.sites = {};
 
   const Report report = assemble(std::move(parts));
 

@@ -98,9 +98,10 @@ Snapshot memory() {
                    {0x7e0000000000, 4096, 4000, 3, kLive},
                    {0x7e0000100000, 8192, 8192, 0, kLive}};
   memory.tags = {tag_totals(8192), tag_totals(1000), tag_totals(20 * kMiB - 10), tag_totals(4000)};
-  memory.tags[1].lifetimes = {0, 2, 0, 1};
+  std::vector<TagTotals>& tags = memory.tags.own();
+  tags[1].lifetimes = {0, 2, 0, 1};
   for (std::uint32_t tag : {1U, 2U}) {
-    memory.tags[tag].history = {.last = {100, 200, tag * 500ULL}, .used = 3, .doublings = 6};
+    tags[tag].history = {.last = {100, 200, tag * 500ULL}, .used = 3, .doublings = 6};
   }
   memory.group_peaks = {0,    1000, 1000, 1000, 1000, 1500, 1000, 20 * kMiB, 20 * kMiB,
                         4000, 4000, 4000, 4000, 4000, 4000, 4000, 4000,      4000};
@@ -108,8 +109,8 @@ Snapshot memory() {
   memory.kinds[0].peak_tag = 2;
   memory.joint_peaks = {memory.kinds[0]};
   for (std::uint32_t tag : {1U, 2U}) {
-    memory.tags[tag].joint_bytes = memory.tags[tag].peak_bytes;
-    memory.tags[tag].joint_count = memory.tags[tag].peak_count;
+    tags[tag].joint_bytes = tags[tag].peak_bytes;
+    tags[tag].joint_count = tags[tag].peak_count;
   }
   memory.timelines = {{.kind = Kind::device,
                        .device = 0,
@@ -253,8 +254,8 @@ ReportParts sample_parts() {
                  .bytes = 4096,
                  .lost = 3,
                  .problem = "No space left on device"};
-  parts.recorder.tags[1].refused_count = 1;
-  parts.recorder.tags[1].refused_bytes = 1 << 30;
+  parts.recorder.tags.own()[1].refused_count = 1;
+  parts.recorder.tags.own()[1].refused_bytes = 1 << 30;
   parts.oom = {.count = 3, .events = {describe_refusal(parts, sample_refusal())}};
   parts.oom.events[0].is_watched = true;
   Event served = sample_refusal().event;

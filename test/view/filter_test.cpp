@@ -36,9 +36,9 @@ using Numbers = std::vector<std::int64_t>;
 TraceNames two_threads() {
   TraceNames names;
   names.facts.threads = {{}, {.id = 10, .name = "main"}, {.id = 11, .name = "loader"}};
-  names.facts.tags.resize(3);
+  names.facts.tags.own().resize(3);
   for (const std::uint32_t tag : {1U, 2U}) {
-    names.facts.tags[tag].values[static_cast<std::size_t>(Axis::thread)] = tag;
+    names.facts.tags.own()[tag].values[static_cast<std::size_t>(Axis::thread)] = tag;
   }
   return names;
 }
@@ -188,7 +188,7 @@ TEST(Filter, AThreadIsKnownByTheFunctionThatItBeganIn) {
                        {.name = "loader", .source = 1, .first_line = 5}};
   names.facts.frames = {{.code = 1, .line = 7}, {.code = 0, .line = 10}};
   names.facts.sites = {{}, {.frames = {0, 1}}};
-  names.facts.tags[2].site = 1;
+  names.facts.tags.own()[2].site = 1;
 
   for (const char* given : {"loader", "loader (a.py:5)"}) {
     EXPECT_EQ(missing_from(names, {.thread = given}), "");

@@ -154,12 +154,12 @@ TraceNames made_names(const Report& report) {
   facts.sources = report.sources;
   facts.codes = report.codes;
   facts.frames = report.frames;
-  facts.sites.resize(1);  // the unknown one
-  facts.tags.resize(1);
+  facts.sites.own().resize(1);  // the unknown one
+  facts.tags.own().resize(1);
   for (const Site& site : report.sites) {
-    TagFact& tag = facts.tags.emplace_back();
+    TagFact& tag = facts.tags.own().emplace_back();
     tag.site = static_cast<std::uint32_t>(facts.sites.size());
-    facts.sites.push_back({.frames = site.frames});
+    facts.sites.own().push_back({.frames = site.frames});
   }
   return names;
 }

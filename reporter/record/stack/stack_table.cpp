@@ -3,9 +3,7 @@
 #include "reporter/record/stack/stack_table.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <new>
-#include <utility>
 
 #include "reporter/record/stack/hash.h"
 
@@ -19,49 +17,12 @@ std::array<std::uint64_t, 3> StackKey::rest(const Origin& origin, std::uint32_t 
           std::uint64_t{epoch} << 32 | origin.range};
 }
 
-struct StackTable::Entry {
-  Entry* next;
-  std::uint64_t hash;
-  std::array<std::uint64_t, 3> rest;
-  Tag tag;
-  std::uint32_t depth;
+namespace {
 
-  // `depth` of them, in the same piece of memory, behind the entry.
-  [[nodiscard]] std::uintptr_t* frames() noexcept {
-    return reinterpret_cast<std::uintptr_t*>(this + 1);
-  }
-  [[nodiscard]] const std::uintptr_t* frames() const noexcept {
-    return reinterpret_cast<const std::uintptr_t*>(this + 1);
-  }
-  [[nodiscard]] bool matches(const StackKey& key, std::uint64_t key_hash) const noexcept {
-    return hash == key_hash && rest == key.rest() && depth == key.frames.size() &&
-           (depth == 0 || std::memcmp(frames(), key.frames.data(), key.frames.size_bytes()) == 0);
-  }
-};
-
-void StackTable::Unmap::operator()(std::atomic<Entry*>* buckets) const noexcept {
-  std::free(static_cast<void*>(buckets));
-}
-
-StackTable::StackTable()
-    : buckets_(
-          static_cast<std::atomic<Entry*>*>(std::calloc(kBuckets, sizeof(std::atomic<Entry*>)))) {
-  if (!buckets_) throw std::bad_alloc();
-}
-
-StackTable::~StackTable() {
-  for (std::size_t i = 0; i < kBuckets; ++i) {
-    for (Entry* entry = buckets_[i].load(std::memory_order_relaxed); entry != nullptr;) {
-      std::free(std::exchange(entry, entry->next));
-    }
-  }
-}
-
-std::uint64_t StackTable::hash(const StackKey& key) noexcept {
+// Two frames a multiplication, and four chains of them side by side: a chain is what hashing costs.
+[[gnu::always_inline]] inline std::uint64_t hash_from(std::uint64_t seed, const StackKey& key) {
   const auto rest = key.rest();
-  const std::uint64_t hash = mix(mix(kHashSeed, rest[0], rest[1]), rest[2]);
-  // Two frames a multiplication, and four chains of them side by side: a chain is what hashing
-  // costs.
+  const std::uint64_t hash = mix(mix(seed, rest[0], rest[1]), rest[2], key.frames.size());
   const std::span<const std::uintptr_t> f = key.frames;
   std::uint64_t a = hash, b = ~hash, c = hash ^ kHashSeed, d = ~c;
   std::size_t i = 0;
@@ -79,36 +40,49 @@ std::uint64_t StackTable::hash(const StackKey& key) noexcept {
   return mix(mix(a, b, c), d);
 }
 
+std::uint64_t check_of(const StackKey& key) {
+  constexpr std::uint64_t kOtherSeed = 0xe7037ed1a0b428dbULL;  // of wyhash, as mix() is
+  return hash_from(kOtherSeed, key);
+}
+
+}  // namespace
+
+void StackTable::Unmap::operator()(std::atomic<std::uint32_t>* buckets) const noexcept {
+  std::free(static_cast<void*>(buckets));
+}
+
+StackTable::StackTable()
+    : buckets_(static_cast<std::atomic<std::uint32_t>*>(
+          std::calloc(kBuckets, sizeof(std::atomic<std::uint32_t>)))) {
+  static_assert(kMaxEntries <= Appended<Entry>::kMost);
+  if (!buckets_) throw std::bad_alloc();
+}
+
+StackTable::~StackTable() = default;
+
+std::uint64_t StackTable::hash(const StackKey& key) noexcept { return hash_from(kHashSeed, key); }
+
 Tag StackTable::find(const StackKey& key, std::uint64_t hash) const noexcept {
-  const Entry* entry = buckets_[hash % kBuckets].load(std::memory_order_acquire);
-  while (entry != nullptr && !entry->matches(key, hash)) entry = entry->next;
-  return entry == nullptr ? 0 : entry->tag;
+  std::uint32_t at = buckets_[hash % kBuckets].load(std::memory_order_acquire);
+  while (at != 0) {
+    const Entry& entry = entries_[at - 1];
+    if (entry.hash == hash && entry.check == check_of(key)) return entry.tag;
+    at = entry.next;
+  }
+  return 0;
 }
 
 void StackTable::insert(const StackKey& key, std::uint64_t hash, Tag tag) noexcept {
-  if (entries_.load(std::memory_order_relaxed) >= kMaxEntries) return;
-  void* const memory = std::malloc(sizeof(Entry) + key.frames.size_bytes());
-  if (memory == nullptr) return;
-  Entry* const entry = ::new (memory) Entry{
-      .next = nullptr,
-      .hash = hash,
-      .rest = key.rest(),
-      .tag = tag,
-      .depth = static_cast<std::uint32_t>(key.frames.size()),
-  };
-  if (!key.frames.empty()) {
-    std::memcpy(entry->frames(), key.frames.data(), key.frames.size_bytes());
+  std::atomic<std::uint32_t>& bucket = buckets_[hash % kBuckets];
+  const SystemLock guard(lock_);
+  if (entries_.size() >= kMaxEntries || find(key, hash) != 0) return;  // another was faster
+  try {
+    const std::uint32_t next = bucket.load(std::memory_order_relaxed);
+    const std::uint32_t index =
+        entries_.add({.hash = hash, .check = check_of(key), .tag = tag, .next = next});
+    bucket.store(index + 1, std::memory_order_release);
+  } catch (const std::bad_alloc&) {  // it stays unknown
   }
-
-  std::atomic<Entry*>& bucket = buckets_[hash % kBuckets];
-  const SystemLock guard(locks_[hash % kLocks]);
-  if (find(key, hash) != 0) {  // another thread was faster
-    std::free(memory);
-    return;
-  }
-  entry->next = bucket.load(std::memory_order_relaxed);
-  bucket.store(entry, std::memory_order_release);
-  entries_.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace vramscope

@@ -183,13 +183,13 @@ bool get_fact(FactType type, TraceBytes& bytes, std::size_t most_missing, TraceN
       get_into(bytes, most_missing, names.facts.frames);
       break;
     case FactType::site:
-      get_into(bytes, most_missing, names.facts.sites);
+      get_into(bytes, most_missing, names.facts.sites.own());
       break;
     case FactType::owner:
       get_into(bytes, most_missing, names.facts.owners);
       break;
     case FactType::tag:
-      get_into(bytes, most_missing, names.facts.tags);
+      get_into(bytes, most_missing, names.facts.tags.own());
       break;
     case FactType::thread:
       get_into(bytes, most_missing, names.facts.threads);
@@ -226,18 +226,18 @@ bool read_trace_facts(std::span<const std::byte> content, std::size_t most_missi
 
 void close_trace_names(TraceNames& names) {
   RecorderFacts& facts = names.facts;
-  if (facts.sites.empty()) facts.sites.emplace_back();
-  if (facts.tags.empty()) facts.tags.emplace_back();
+  if (facts.sites.empty()) facts.sites.own().emplace_back();
+  if (facts.tags.empty()) facts.tags.own().emplace_back();
   for (FrameFact& frame : facts.frames) {
     if (frame.module >= facts.modules.size()) frame.module = kNoModule;
     const bool has_code =
         frame.code < facts.codes.size() && facts.codes[frame.code].source < facts.sources.size();
     if (!has_code) frame.code = kNoCode;
   }
-  for (SiteFact& site : facts.sites) {
+  for (SiteFact& site : facts.sites.own()) {
     std::erase_if(site.frames, [&](std::uint32_t frame) { return frame >= facts.frames.size(); });
   }
-  for (TagFact& tag : facts.tags) {
+  for (TagFact& tag : facts.tags.own()) {
     if (tag.site >= facts.sites.size()) tag.site = 0;
   }
 }

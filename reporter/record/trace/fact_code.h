@@ -65,8 +65,8 @@ void put(FactWriter& out, const MarkFact& mark);
 void put_stream(FactWriter& out, std::uint64_t number, const StreamFact& stream);
 
 // All of `facts`, of which the first has the number `first`. May throw bad_alloc.
-template <class Fact>
-void put_all(FactWriter& out, FactType type, const std::vector<Fact>& facts, std::size_t first) {
+template <class Facts>
+void put_all(FactWriter& out, FactType type, const Facts& facts, std::size_t first) {
   for (std::size_t i = 0; i < facts.size(); ++i) {
     out.begin(type, first + i);
     put(out, facts[i]);

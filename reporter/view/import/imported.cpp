@@ -23,8 +23,8 @@ std::uint32_t numbered(Map& map, Facts& facts, Key key, Fact fact) {
 }  // namespace
 
 ImportedNames::ImportedNames(RecorderFacts& facts, std::string owner) : facts_(facts) {
-  facts_.sites.resize(kLeftOutSite + 1);
-  facts_.tags.resize(1);
+  facts_.sites.own().resize(kLeftOutSite + 1);
+  facts_.tags.own().resize(1);
   facts_.owners = {std::move(owner)};
   facts_.threads.resize(1);
   facts_.streams.resize(1);
@@ -45,7 +45,7 @@ std::uint32_t ImportedNames::frame(std::string_view function, std::string_view f
 
 std::uint32_t ImportedNames::site(const std::vector<std::uint32_t>& frames) {
   if (frames.empty()) return kUnknownSite;
-  return numbered(sites_, facts_.sites, frames, SiteFact{frames});
+  return numbered(sites_, facts_.sites.own(), frames, SiteFact{frames});
 }
 
 std::uint32_t ImportedNames::stream(std::uint64_t handle) {
@@ -85,7 +85,7 @@ Tag ImportedNames::tag(const Who& who) {
   set(Axis::range, who.range);
   set(Axis::function, 0);
   set(Axis::size_class, size_class);
-  return numbered(tags_, facts_.tags, key, fact);
+  return numbered(tags_, facts_.tags.own(), key, fact);
 }
 
 }  // namespace vramscope

@@ -82,7 +82,7 @@ class Counts {
     change(kind.totals.current_bytes, event.bytes);
     change(kind.live_count, 1);
     kind.most_live = std::max(kind.most_live, kind.live_count);
-    for (const Group group : run_.names.tags[event.tag].groups) {
+    for (const Group group : run_.names.tags.own()[event.tag].groups) {
       groups_.resize(std::max<std::size_t>(groups_.size(), group + 1));
       change(groups_[group].live, event.bytes);
       groups_[group].peak = std::max(groups_[group].peak, groups_[group].live);
@@ -107,7 +107,7 @@ class Counts {
       parts.devices.emplace_back().index = where.second;
       memory.devices.push_back({where.second, statistics(where, kind)});
     }
-    for (const TagCount& tag : tags_) memory.tags.push_back(tag.totals);
+    for (const TagCount& tag : tags_) memory.tags.own().push_back(tag.totals);
     for (const GroupCount& group : groups_) memory.group_peaks.push_back(group.peak);
     for (BlockSnapshot& block : run_.blocks) {
       const auto born = born_.find(block.address);
@@ -170,7 +170,7 @@ class Counts {
   }
 
   void add_refusal(const ImportedEvent& event) {
-    TagFact& fact = run_.names.tags[event.tag];
+    TagFact& fact = run_.names.tags.own()[event.tag];
     ++fact.refused_count;
     fact.refused_bytes += event.bytes;
     constexpr std::size_t kKept = 16;  // the first ones, and the last

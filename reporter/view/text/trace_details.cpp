@@ -112,7 +112,7 @@ class Details : public TraceMemory::Changes {
         pasts_(sites_.size()) {
     parts_.recorder = names.facts;
     parts_.function_names = names.functions;
-    peaks_.emplace(parts_.recorder.tags);
+    peaks_.emplace(parts_.recorder.tags.own());
   }
 
   // Each event, before what it changes is told.
@@ -234,17 +234,18 @@ class Details : public TraceMemory::Changes {
                               .peak_ns = kind.peak_ns,
                               .peak_tag = kind.peak_tag});
     }
-    memory.tags.resize(parts_.recorder.tags.size());
+    std::vector<TagTotals>& tags = memory.tags.own();
+    tags.resize(parts_.recorder.tags.size());
     for (const auto& [key, tag] : totals.tags) {
-      if (key.first == 0 || key.first >= memory.tags.size()) continue;
-      TagTotals& sum = memory.tags[key.first];
+      if (key.first == 0 || key.first >= tags.size()) continue;
+      TagTotals& sum = tags[key.first];
       sum.live_bytes += tag.held.live_bytes;
       sum.live_count += tag.held.live_count;
       sum.peak_bytes += tag.held.peak_bytes;
       sum.peak_count += tag.held.peak_count;
       sum.total_bytes += tag.held.bytes;
       sum.total_count += tag.held.allocations;
-      parts_.recorder.tags[key.first].total_ns += tag.total_ns;
+      parts_.recorder.tags.own()[key.first].total_ns += tag.total_ns;
     }
     memory.group_peaks = std::move(peaks_->peaks);
     for (const Block& block : blocks_) {
