@@ -194,6 +194,75 @@ class Programs(Doctor):
         self.refused("'0' is no number of a process", "0")
 
 
+class Strangers(Doctor):
+    """Files that may be anybody's: nothing that they name is executed, and nothing is waited for."""
+
+    def setUp(self):
+        super().setUp()
+        self.mark = pathlib.Path(self.path("executed"))
+
+    def compile(self, name, text, *options):
+        source = pathlib.Path(self.path(name + ".c"))
+        source.write_text(text)
+        subprocess.run([harness.installed("cc"), "-o", self.path(name), source, *options], check=True, cwd=self.folder)
+        return self.path(name)
+
+    def test_the_loader_that_a_file_names_is_not_executed(self):
+        self.program_of("loader", b"#!/bin/sh\ntouch executed\n")
+        program = self.changed("crafted", LOADER, b"./loader".ljust(len(LOADER), b"\0"))
+        self.ask("--sim", program)
+        self.assertFalse(self.mark.exists(), "the file's loader was executed")
+        self.found("limits", "program", "its loader is ./loader, not the system's", "--sim", program)
+
+    def test_the_auditor_that_a_file_names_is_not_loaded(self):
+        open_mark = '#include <fcntl.h>\nunsigned la_version(unsigned v) { open("executed", O_CREAT | O_WRONLY, 0600); return v; }\n'
+        self.compile("audit.so", open_mark, "-shared", "-fPIC")
+        program = self.compile("audited", "int main(void) { return 0; }\n", f"-Wl,--audit={self.path('audit.so')}")
+        self.found("fine", "program", "the library is loaded into it", "--sim", program)
+        self.assertFalse(self.mark.exists(), "the file's auditor was executed")
+
+    def test_a_pipe_is_no_program_and_is_not_waited_for(self):
+        pipe = self.path("pipe")
+        os.mkfifo(pipe, 0o755)
+        self.stops("program", "is neither a program nor a script", "--sim", pipe)
+        self.stops("program", "is neither a program nor a script", "--sim", self.script(f"#!{pipe}\n"))
+
+    def test_a_pipe_in_the_place_of_a_library_is_not_waited_for(self):
+        os.mkfifo(self.path("libcuda.so.1"))
+        os.mkfifo(self.path("libunwind.so.8"))
+        found = {one["subject"]: one["found"] for one in self.ask(LD_LIBRARY_PATH=self.folder)[1]}
+        self.assertIn("there is no libcuda.so.1 here", found["driver"])
+        self.assertIn("there is no libunwind.so.8", found["libunwind"])
+
+    def test_libraries_are_looked_for_where_the_loader_would(self):
+        os.makedirs(self.path("beside"))
+        self.compile("beside/libown.so", "int own(void) { return 0; }\n", "-shared", "-fPIC")
+        main = "int own(void);\nint main(void) { return own(); }\n"
+        link = ("-Lbeside", "-lown")
+        told = "cannot start: libown.so is not found (required by "
+        for name, options in (("runpath", ("-Wl,--enable-new-dtags,-rpath,$ORIGIN/beside",)),
+                              ("rpath", ("-Wl,--disable-new-dtags,-rpath,${ORIGIN}/beside",))):  # fmt: skip
+            program = self.compile(name, main, *link, *options)
+            self.found("fine", "program", "is linked dynamically", "--sim", program)
+            os.makedirs(self.path("away"), exist_ok=True)
+            self.stops("program", told, "--sim", shutil.copy(program, self.path("away")))
+        bare = self.compile("bare", main, *link)
+        self.stops("program", told, "--sim", bare)
+        self.found("fine", "program", "is linked dynamically", "--sim", bare, LD_LIBRARY_PATH=self.path("beside"))
+        pathlib.Path(self.path("beside/libown.so")).write_text("no library\n")
+        self.stops("program", "beside/libown.so is no library", "--sim", bare, LD_LIBRARY_PATH=self.path("beside"))
+
+    def test_a_version_that_a_library_lacks(self):
+        for version in ("OWN_1", "OWN_2"):
+            pathlib.Path(self.path(version)).write_text(version + " { global: own; local: *; };\n")
+        text = "int own(void) { return 0; }\n"
+        self.compile("libown.so", text, "-shared", "-fPIC", "-Wl,--version-script=OWN_2")
+        program = self.compile("newer", "int own(void);\nint main(void) { return own(); }\n", "-L.", "-lown", "-Wl,-rpath,$ORIGIN")
+        self.found("fine", "program", "is linked dynamically", "--sim", program)
+        self.compile("libown.so", text, "-shared", "-fPIC", "-Wl,--version-script=OWN_1")
+        self.stops("program", "libown.so: version `OWN_2' not found (required by ", "--sim", program)
+
+
 class Surroundings(Doctor):
     def test_a_driver_that_is_not_there_or_does_not_start(self):
         pathlib.Path(self.path("libcuda.so.1")).write_text("no library\n")

@@ -3,20 +3,27 @@
 #include "reporter/view/doctor/driver_answer.h"
 
 #include <dlfcn.h>
-#include <link.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <system_error>
+
+#include "reporter/view/outside/library_search.h"
 
 namespace vramscope {
 namespace {
 
 // What the child writes: plain values.
 struct Said {
+  bool is_loaded = false;
   int version = 0;
   int code = 0;
   int devices = 0;
@@ -46,62 +53,54 @@ Said start(void* library) {
 }
 
 [[noreturn]] void answer(const std::string& library, int to) {
-  alarm(kDriverSeconds);
   void* const driver = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const Said said = driver == nullptr ? Said{} : start(driver);
+  Said said = driver == nullptr ? Said{} : start(driver);
+  said.is_loaded = driver != nullptr;
   const bool whole = write(to, &said, sizeof said) == ssize_t{sizeof said};
   _exit(whole ? 0 : 1);
 }
 
 void take(const Said& said, DriverAnswer& answer) {
+  if (!said.is_loaded) answer.path.clear();
   answer.version = said.version;
   answer.code = said.code;
   answer.devices = said.devices;
   answer.name = said.name.data();
 }
 
-std::string path_of(void* library) {
-  link_map* map = nullptr;
-  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr) return "";
-  std::error_code error;
-  const auto whole = std::filesystem::canonical(map->l_name, error);
-  return error ? map->l_name : whole.string();
-}
-
-// As a program of this environment would load it.
-std::string loaded_path(const std::string& library, std::string& problem) {
-  void* const found = dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (found == nullptr) {
-    problem = dlerror();
-    return "";
+// Whether the pipe has something, or its end, by then. What the driver starts may keep it open.
+bool is_ready(int pipe, unsigned seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::seconds(seconds);
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    pollfd waited{.fd = pipe, .events = POLLIN, .revents = 0};
+    const int ready = poll(&waited, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
   }
-  std::string path = path_of(found);
-  dlclose(found);
-  return path;
 }
 
 }  // namespace
 
-std::string found_by_loader(const std::string& library) {
-  std::string problem;
-  return loaded_path(library, problem);
-}
-
-DriverAnswer ask_driver(const std::string& library) {
+DriverAnswer ask_driver(const std::string& library, unsigned seconds) {
   DriverAnswer result;
-  result.path = loaded_path(library, result.error);
+  result.path = found_by_loader(library);
   std::array<int, 2> ends{};
-  if (result.path.empty() || pipe(ends.data()) != 0) return result;
+  if (result.path.empty() || pipe2(ends.data(), O_CLOEXEC) != 0) return result;
   const pid_t child = fork();
   if (child == 0) answer(library, ends[1]);
   close(ends[1]);
+  result.is_silent = child > 0 && !is_ready(ends[0], seconds);
+  if (result.is_silent) kill(child, SIGKILL);
   Said said;
-  const bool whole = child > 0 && read(ends[0], &said, sizeof said) == ssize_t{sizeof said};
+  const bool whole =
+      child > 0 && !result.is_silent && read(ends[0], &said, sizeof said) == ssize_t{sizeof said};
   close(ends[0]);
   int status = 0;
-  if (child > 0) waitpid(child, &status, 0);
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
   if (whole) take(said, result);
-  if (!whole && WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+  if (!whole && !result.is_silent && WIFSIGNALED(status)) result.signal = WTERMSIG(status);
   return result;
 }
 

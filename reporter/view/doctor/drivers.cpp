@@ -6,9 +6,11 @@
 #include <cstring>
 
 #include "interpose/settings/options.h"
+#include "reporter/report/live/sandbox.h"
 #include "reporter/view/doctor/driver_answer.h"
 #include "reporter/view/doctor/heads.h"
 #include "reporter/view/outside/installation.h"
+#include "reporter/view/outside/library_search.h"
 #include "reporter/view/outside/nvml.h"
 
 namespace vramscope {
@@ -43,6 +45,12 @@ void examine_answer(const DriverAnswer& driver, bool simulate, Findings& finding
                           driver.path + ": cuInit was ended by SIG" + sigabbrev_np(driver.signal),
                           "install the driver anew, or use run --sim");
   }
+  if (driver.is_silent) {
+    return findings.stops(
+        "driver",
+        driver.path + ": cuInit gives no answer within " + std::to_string(kDriverSeconds) + " s",
+        "see whether nvidia-smi does, or use run --sim");
+  }
   if (driver.code != 0) {
     const std::string name = driver.name.empty() ? "" : " (" + driver.name + ")";
     return findings.stops(
@@ -75,11 +83,14 @@ void examine_runtimes(const std::string& folder, Findings& findings) {
                 "linked statically");
 }
 
+// NVML is started as the driver is: where it may be ended.
 void examine_nvml(const std::string& folder, Findings& findings) {
-  const std::size_t gpus = ask_nvml(folder + kNvml).size();
-  if (gpus != 0) {
-    return findings.fine(
-        "NVML", "tells the use of " + std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs"));
+  const std::string library = found_by_loader(folder + kNvml);
+  const ApartLimits limits{.cpu_seconds = kDriverSeconds, .wait_seconds = kDriverSeconds};
+  const auto ask = [&] { return std::to_string(ask_nvml(library).size()); };
+  const std::string gpus = library.empty() ? "" : run_apart(limits, ask).text;
+  if (!gpus.empty() && gpus != "0") {
+    return findings.fine("NVML", "tells the use of " + gpus + (gpus == "1" ? " GPU" : " GPUs"));
   }
   findings.limits("NVML", "libnvidia-ml.so.1 is not here, or does not answer",
                   "it comes with the driver; without it memory of other processes has no names");

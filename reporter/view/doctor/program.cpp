@@ -11,6 +11,7 @@
 #include "reporter/view/doctor/script.h"
 #include "reporter/view/outside/elf_program.h"
 #include "reporter/view/outside/executable.h"
+#include "reporter/view/outside/library_search.h"
 
 namespace vramscope {
 namespace {
@@ -80,7 +81,7 @@ void examine_names(const ElfProgram& file, Findings& findings) {
 
 // "" or why the library is not loaded.
 std::string why_not_loaded_into(const Executable& program, const ElfProgram& file,
-                                std::string& advice) {
+                                const LoaderAnswer& loader, std::string& advice) {
   advice = "record it on a machine of its kind; this Vramscope is for " +
            ElfProgram::own_machine() + " Linux";
   if (program.narrow) return "is a 32-bit program: it runs unrecorded";
@@ -101,8 +102,7 @@ std::string why_not_loaded_into(const Executable& program, const ElfProgram& fil
     return rights + ": the loader preloads nothing into it";
   }
   advice = "install the library, or name its folder in LD_LIBRARY_PATH";
-  const std::string complaint = loader_complaint(listed_by_loader(program));
-  return complaint.empty() ? "" : "cannot start: " + complaint;
+  return loader.refusal.empty() ? "" : "cannot start: " + loader.refusal;
 }
 
 void examine_environment_use(const ElfProgram& file, const std::string& path, Findings& findings) {
@@ -119,11 +119,17 @@ void examine_file(const Executable& program, const Patient& patient, Findings& f
                           "name the program that is started in the end");
   }
   std::string advice;
-  const std::string why_not = why_not_loaded_into(program, *file, advice);
+  const LoaderAnswer loader = ask_by_reading(program.path, program.loader);
+  const std::string why_not = why_not_loaded_into(program, *file, loader, advice);
   if (!why_not.empty())
     return findings.stops(kProgramSubject, program.path + " " + why_not, advice);
   findings.fine(kProgramSubject,
                 program.path + " is linked dynamically: the library is loaded into it");
+  if (!loader.unknown.empty()) {
+    findings.limits(kProgramSubject,
+                    "whether its libraries are there is not known: " + loader.unknown,
+                    "start it once without Vramscope");
+  }
   examine_environment_use(*file, program.path, findings);
   examine_runtime(*file, patient, findings);
   examine_names(*file, findings);

@@ -2,24 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/doctor/script.h"
 
-#include <fstream>
 #include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "reporter/report/files/input_file.h"
+
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kMostLines = 10'000;
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // of a script
 constexpr std::size_t kMostScripts = 4;  // one may be another's interpreter, as Linux has it
 
 std::vector<std::string> first_line(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string line;
+  constexpr std::size_t kMostOfALine = 4096;
+  const std::string line = beginning_of(path, kMostOfALine);
   std::vector<std::string> words;
-  if (file.get() != '#' || file.get() != '!' || !std::getline(file, line)) return words;
-  std::istringstream rest(line.substr(0, 4096));
+  if (!line.starts_with("#!")) return words;
+  std::istringstream rest(line.substr(2, line.find('\n') - 2));
   for (std::string word; rest >> word;) words.push_back(word);
   return words;
 }
@@ -38,9 +39,9 @@ std::string behind_env(const std::vector<std::string>& words) {
 void examine_lines(const std::string& path, Findings& findings) {
   static const std::regex clears(
       R"((^|[;&|(\s])(unset\s+(-v\s+)?LD_PRELOAD|(export\s+)?LD_PRELOAD=|env\s+(-\S+\s+)*(-i|-\s|--ignore-environment|-u\s*LD_PRELOAD)|(sudo|su|exec\s+sudo)\s))");
-  std::ifstream file(path);
+  std::istringstream file(beginning_of(path, kMostBytes));
   std::string line;
-  for (std::size_t number = 1; number <= kMostLines && std::getline(file, line); ++number) {
+  for (std::size_t number = 1; std::getline(file, line); ++number) {
     const std::string text = line.substr(0, 1000);
     if (text.empty() || text[0] == '#' || !std::regex_search(text, clears)) continue;
     return findings.limits(

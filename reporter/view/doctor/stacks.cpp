@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "interpose/settings/options.h"
-#include "reporter/view/doctor/driver_answer.h"
 #include "reporter/view/doctor/heads.h"
+#include "reporter/view/outside/library_search.h"
 
 namespace vramscope {
 namespace {

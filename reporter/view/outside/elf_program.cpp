@@ -12,6 +12,11 @@
 namespace vramscope {
 namespace {
 
+constexpr std::size_t kMostEntries = std::size_t{1} << 16;  // of one table; more is no library's
+
+// A place so many bytes behind another, of what a file says: wrong ones are refused by libelf.
+int behind(int at, GElf_Word bytes) { return static_cast<int>(static_cast<unsigned>(at) + bytes); }
+
 std::string_view content_of(Elf_Data* data) {
   if (data == nullptr || data->d_buf == nullptr) return "";
   return {static_cast<const char*>(data->d_buf), data->d_size};
@@ -125,20 +130,84 @@ std::string_view ElfProgram::name_of(const GElf_Shdr& header) const {
   return name == nullptr ? "" : name;
 }
 
-std::vector<std::string> ElfProgram::needed() const {
-  std::vector<std::string> names;
+void ElfProgram::any_entry(const VisitEntry& found) const {
   any_section([&](Elf_Scn* section, const GElf_Shdr& header) {
     if (header.sh_type != SHT_DYNAMIC) return false;
     Elf_Data* const data = elf_getdata(section, nullptr);
     GElf_Dyn entry;
     for (int i = 0; gelf_getdyn(data, i, &entry) != nullptr && entry.d_tag != DT_NULL; ++i) {
-      if (entry.d_tag != DT_NEEDED) continue;
-      const char* const name = elf_strptr(elf_.get(), header.sh_link, entry.d_un.d_val);
-      if (name != nullptr) names.emplace_back(name);
+      if (found(entry, elf_strptr(elf_.get(), header.sh_link, entry.d_un.d_val))) break;
     }
     return true;
   });
-  return names;
+}
+
+std::vector<std::string> ElfProgram::needed() const { return dynamic_texts(DT_NEEDED); }
+
+std::vector<std::string> ElfProgram::dynamic_texts(std::int64_t tag) const {
+  std::vector<std::string> texts;
+  any_entry([&](const GElf_Dyn& entry, const char* text) {
+    if (entry.d_tag == tag && text != nullptr) texts.emplace_back(text);
+    return texts.size() >= kMostEntries;
+  });
+  return texts;
+}
+
+std::uint64_t ElfProgram::dynamic_number(std::int64_t tag) const {
+  std::uint64_t number = 0;
+  any_entry([&](const GElf_Dyn& entry, const char*) {
+    if (entry.d_tag == tag) number = entry.d_un.d_val;
+    return entry.d_tag == tag;
+  });
+  return number;
+}
+
+std::vector<ElfProgram::VersionNeed> ElfProgram::versions_needed() const {
+  std::vector<VersionNeed> needs;
+  any_section([&](Elf_Scn* section, const GElf_Shdr& header) {
+    if (header.sh_type != SHT_GNU_verneed) return false;
+    Elf_Data* const data = elf_getdata(section, nullptr);
+    const auto text = [&](std::size_t at) {
+      const char* const found = elf_strptr(elf_.get(), header.sh_link, at);
+      return std::string(found == nullptr ? "" : found);
+    };
+    GElf_Verneed library;
+    GElf_Vernaux version;
+    std::size_t steps = 0;
+    for (int at = 0; gelf_getverneed(data, at, &library) != nullptr;) {
+      int of = behind(at, library.vn_aux);
+      while (++steps < kMostEntries && gelf_getvernaux(data, of, &version) != nullptr) {
+        const bool is_weak = (version.vna_flags & VER_FLG_WEAK) != 0;
+        needs.push_back({text(library.vn_file), text(version.vna_name), is_weak});
+        if (version.vna_next == 0) break;
+        of = behind(of, version.vna_next);
+      }
+      if (library.vn_next == 0 || steps >= kMostEntries) break;
+      at = behind(at, library.vn_next);
+    }
+    return true;
+  });
+  return needs;
+}
+
+std::vector<std::string> ElfProgram::versions_defined() const {
+  std::vector<std::string> versions;
+  any_section([&](Elf_Scn* section, const GElf_Shdr& header) {
+    if (header.sh_type != SHT_GNU_verdef) return false;
+    Elf_Data* const data = elf_getdata(section, nullptr);
+    GElf_Verdef definition;
+    GElf_Verdaux name;
+    for (int at = 0; versions.size() < kMostEntries; at = behind(at, definition.vd_next)) {
+      if (gelf_getverdef(data, at, &definition) == nullptr) break;
+      const int of = behind(at, definition.vd_aux);
+      if (gelf_getverdaux(data, of, &name) == nullptr) break;
+      const char* const text = elf_strptr(elf_.get(), header.sh_link, name.vda_name);
+      versions.emplace_back(text == nullptr ? "" : text);
+      if (definition.vd_next == 0) break;
+    }
+    return true;
+  });
+  return versions;
 }
 
 bool ElfProgram::has_section(std::string_view name) const {

@@ -1,30 +1,22 @@
-// Finds programs as a shell does, and asks their loader.
+// Finds programs as a shell does, and says what their loader would.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/outside/executable.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <sstream>
-#include <string_view>
 
 #include "reporter/view/outside/elf_program.h"
+#include "reporter/view/outside/library_search.h"
 
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kMostListed = std::size_t{64} << 10;
 constexpr int kRefused = 127;  // by the loader
 
 std::string in_path(const std::string& name) {
@@ -36,32 +28,6 @@ std::string in_path(const std::string& name) {
     if (access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path)) return path;
   }
   return "";
-}
-
-// What a command prints, both streams; "" when it cannot be started.
-std::string output_of(std::array<const char*, 4> words) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-  pid_t child = 0;
-  const int error =
-      posix_spawn(&child, words[0], &actions, nullptr, const_cast<char**>(words.data()), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  std::string text;
-  std::array<char, 4096> part{};
-  ssize_t got = 0;
-  while (error == 0 && (got = read(ends[0], part.data(), part.size())) != 0) {
-    if (got < 0 && errno != EINTR) break;
-    if (got > 0 && text.size() < kMostListed)
-      text.append(part.data(), static_cast<std::size_t>(got));
-  }
-  close(ends[0]);
-  if (error == 0) waitpid(child, nullptr, 0);
-  return text;
 }
 
 }  // namespace
@@ -90,29 +56,6 @@ std::string more_rights(const std::string& path) {
   return capable && getuid() != 0 ? "has capabilities of its own (setcap)" : "";
 }
 
-std::string listed_by_loader(const Executable& program) {
-  return output_of({program.loader.c_str(), "--list", program.path.c_str(), nullptr});
-}
-
-std::string loader_complaint(std::string_view listed) {
-  constexpr std::string_view kError = "error while loading shared libraries: ";
-  constexpr std::string_view kMissing = " => not found";
-  constexpr std::string_view kVersion = " not found (required by ";
-  while (!listed.empty()) {
-    std::string_view line = listed.substr(0, listed.find('\n'));
-    listed.remove_prefix(std::min(listed.size(), line.size() + 1));
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    if (const auto at = line.find(kError); at != line.npos) {
-      return std::string(line.substr(at + kError.size()));
-    }
-    if (const auto at = line.find(kMissing); at != line.npos) {
-      return std::string(line.substr(0, at)) + " is not found";
-    }
-    if (line.find(kVersion) != line.npos) return std::string(line);
-  }
-  return "";
-}
-
 std::string why_not_loaded(const std::string& name, int status) {
   const Executable program = find_executable(name);
   if (!program.elf) return "";
@@ -122,7 +65,7 @@ std::string why_not_loaded(const std::string& name, int status) {
   const std::string rights = more_rights(program.path);
   if (!rights.empty()) return "the program " + rights + ": nothing is preloaded into it";
   if (status != kRefused) return "";
-  const std::string complaint = loader_complaint(listed_by_loader(program));
+  const std::string complaint = ask_by_reading(program.path, program.loader).refusal;
   return complaint.empty() ? "" : "the loader refused the program: " + complaint;
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 namespace vramscope {
 
@@ -22,13 +21,9 @@ struct Executable {
 // it: "is set-user-id"; "" when it does not.
 [[nodiscard]] std::string more_rights(const std::string& path);
 
-// What the program's loader lists of the libraries that it would load, a line each. It starts
-// nothing else.
-[[nodiscard]] std::string listed_by_loader(const Executable& program);
-
 // One line on why the program never ran as one that the library is loaded into; "" when it may
-// have. Asks the program's loader, which lists what it finds, and starts nothing else. status: the
-// program's exit status; the loader ends a program that it refuses with 127.
+// have. Starts nothing. status: the program's exit status; the loader ends a program that it
+// refuses with 127.
 [[nodiscard]] std::string why_not_loaded(const std::string& name, int status);
 
 // One line on why the system did not start it, more than what errno says; "" when there is no more.
@@ -36,8 +31,5 @@ struct Executable {
 
 // Whether nothing on the file's system may be executed, or loaded into a program.
 [[nodiscard]] bool is_on_noexec(const std::string& path);
-
-// What the loader's list says is wrong, of what `ld.so --list` prints; "" when nothing.
-[[nodiscard]] std::string loader_complaint(std::string_view listed);
 
 }  // namespace vramscope

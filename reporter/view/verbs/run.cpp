@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/verbs/run.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "reporter/view/outside/executable.h"
 #include "reporter/view/outside/installation.h"
 #include "reporter/view/outside/launch.h"
+#include "reporter/view/outside/library_search.h"
 #include "reporter/view/outside/note_file.h"
 #include "reporter/view/outside/nvml.h"
 #include "reporter/view/outside/output_check.h"
@@ -176,13 +176,6 @@ constexpr const char* kFooter =
     "output).";
 
 // The loader looks where it would look for the program.
-bool has_driver() {
-  constexpr const char* kDriver = "libcuda.so.1";
-  void* const driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
-  if (driver != nullptr) dlclose(driver);
-  return driver != nullptr;
-}
-
 std::string why_no_report(const Arguments& arguments, const Ending& ending, bool failed) {
   if (failed) return "no report: it could not be written";
   const std::vector<Setting> settings = collect_settings(environ);
@@ -198,7 +191,7 @@ std::string why_no_report(const Arguments& arguments, const Ending& ending, bool
                              shell_word(arguments.program[0]) + " says more";
   const std::string reason = why_not_loaded(arguments.program[0], ending.status);
   if (!reason.empty()) return "no report: " + reason + doctor;
-  const bool no_driver = !arguments.simulate && !has_driver();
+  const bool no_driver = !arguments.simulate && found_by_loader("libcuda.so.1").empty();
   if (no_driver) return "no report: there is no libcuda.so.1 here; try --sim" + doctor;
   return "no report: CUDA did not start in the program" + doctor;
 }
