@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string_view>
+#include <system_error>
 
 namespace vramscope {
 
@@ -52,6 +54,11 @@ std::uint64_t unpacked_size(Elf* elf, Elf_Scn* section, std::size_t names) {
   return older ? older_size(section) : 0;
 }
 
+bool is_pipe(const std::filesystem::path& path) {
+  struct stat status {};
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 }  // namespace
 
 ElfFile look_at_elf(int descriptor) {
@@ -79,6 +86,23 @@ int open_regular(const std::string& path) {
   if (descriptor < 0 || is_regular(descriptor, status)) return descriptor;
   ::close(descriptor);
   return -1;
+}
+
+// The names that find_debuginfo_in_path() of libdwfl tries, for the module and what it is a link
+// to.
+bool is_beside_pipe(const std::string& file, const std::string& link) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  for (const fs::path& module : {fs::path(file), fs::canonical(file, error)}) {
+    const std::string usual = module.filename().string() + ".debug";
+    const fs::path named = link.empty() ? usual : link;
+    for (const fs::path& name : {named, named.filename(), module.filename()}) {
+      const bool is_itself = name == module.filename();
+      if (!is_itself && is_pipe(module.parent_path() / name)) return true;
+      if (is_pipe(module.parent_path() / ".debug" / name)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace vramscope

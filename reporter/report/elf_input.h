@@ -21,4 +21,8 @@ enum class ElfFile : std::uint8_t {
 // that the tool happens to run in.
 [[nodiscard]] int open_regular(const std::string& path);
 
+// Whether libdwfl, which opens what it finds beside a module, would come upon a device or a pipe
+// there. `file`: the module; `link`: the debug file's name by the module, "" when it names none.
+[[nodiscard]] bool is_beside_pipe(const std::string& file, const std::string& link);
+
 }  // namespace vramscope

@@ -40,6 +40,7 @@ std::string_view may_be_path(std::string_view path) {
 // As libdwfl finds it; but what it finds beside a module may be anybody's, as that is.
 int find_debug_file(Dwfl_Module* module, void** user, const char* name, Dwarf_Addr base,
                     const char* file, const char* link, GElf_Word checksum, char** found) {
+  if (file != nullptr && is_beside_pipe(file, link == nullptr ? "" : link)) return -1;
   const int descriptor =
       dwfl_standard_find_debuginfo(module, user, name, base, file, link, checksum, found);
   if (descriptor < 0 || look_at_elf(descriptor) == ElfFile::fine) return descriptor;

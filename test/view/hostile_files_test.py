@@ -272,6 +272,31 @@ class HostileFiles(harness.Case):
                           ["report", "-n", evil, path]):  # fmt: skip
             self.assertEqual(2, assert_harmless(self.call_tool(*arguments)).returncode)
 
+    def test_a_pipe_where_a_module_names_its_debug_file_is_not_waited_for(self):
+        """Nobody writes to it: libdwfl opened it, and waited for ever."""
+        source = self.path("m.c", b"int f(void) { return 0; }\n")
+        module = self.path("m.so")
+        subprocess.run([harness.installed("cc"), "-shared", "-fPIC", "-o", module, source], check=True)
+
+        def change(report):
+            for fact in report["modules"]:
+                fact.update(path=module, build_id="")
+
+        path = self.sample(change)
+        os.mkfifo(self.path("m.so.debug"))
+        self.assertEqual(0, self.call_tool("peak", path).returncode)
+        os.rename(self.path("m.so.debug"), self.path("other"))
+        link = self.path("link", b"debug file")
+        for name in (link, self.path(".debug/link")):
+            os.makedirs(os.path.dirname(name), exist_ok=True)
+            self.path(name, b"debug file")
+            subprocess.run([harness.installed("objcopy"), f"--add-gnu-debuglink={name}", module], check=True)
+            os.unlink(name)
+            os.mkfifo(name)
+            self.assertEqual(0, self.call_tool("peak", path).returncode)
+            os.unlink(name)
+            subprocess.run(["objcopy", "-R", ".gnu_debuglink", module], check=True)
+
     def test_a_map_of_generated_code_is_read_up_to_a_size(self):
         with subprocess.Popen(["sleep", "60"]) as process:
             self.addCleanup(process.kill)
