@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -39,7 +40,7 @@ OF_REPORTS = {
 # In which arrays of the JSON the rows of the CSV are.
 ROWS = {"report": ("peak", "live"), "leaks": ("leaks",), "owners": ("ledger",), "timeline": ()}
 EVIL = '=1+1,"a"\n@b;\'c\x1b[31m\u202e'
-EVIL_SHOWN = "=1+1,\"a\"?@b;'c?[31m?"
+EVIL_SHOWN = "'=1+1,\"a\"?@b;'c?[31m?"
 
 
 def cell(value):
@@ -296,12 +297,13 @@ class Rows(ListingsTest):
         with open(self.path("rows.csv"), encoding="utf-8") as file:
             self.assertEqual("kept", file.read())
 
-    def hostile(self):
+    def hostile(self, name=EVIL):
         report = copy.deepcopy(self.sample)
         for entry in report["ledger"]:
-            entry["owner"] = EVIL
+            entry["owner"] = name
         for entry in report["axes"]:
-            entry["value"] = EVIL
+            entry["value"] = name
+        report["process"].update(executable=name, hostname=name)
         return self.write("=hostile,\"name\".json", report)
 
     def test_names_cannot_make_cells_or_lines(self):
@@ -310,6 +312,22 @@ class Rows(ListingsTest):
         self.assertEqual(len(self.sample["ledger"]), len(owners))
         self.assertEqual({(path, EVIL_SHOWN)}, {(row["file"], row["owner"]) for row in owners})
         self.assertEqual({EVIL_SHOWN}, {row["value"] for row in self.rows("owners", "--by", "thread", path)})
+
+    def test_no_text_begins_as_a_formula_does_and_numbers_stay_numbers(self):
+        """A spreadsheet executes what a program or a file called itself."""
+        for begin in "=+-@\t\r":
+            path = self.hostile(begin + "cmd|' /C calc'!A0")
+            calls = [(words.split(), 0) for words in OF_REPORTS] + [(["diff", SAMPLE], 0), (["check", "--max-peak", "1"], 1)]
+            for words, status in calls:
+                for row in self.rows(*words, path, status=status):
+                    for name, value in row.items():
+                        is_number = re.fullmatch(r"-?[0-9]+", value)
+                        self.assertTrue(is_number or not value.startswith(tuple("=+-@\t\r")), (words, name, value))
+        smaller = copy.deepcopy(self.sample)
+        for kind in smaller["kinds"]:
+            kind["peak_bytes"] = 0
+        rows = self.rows("diff", "--by", "kind", SAMPLE, self.write("smaller.json", smaller))
+        self.assertTrue(any(re.fullmatch(r"-[0-9]+", row["change_bytes"]) for row in rows), rows)
 
     def test_sqlite_reads_it(self):
         path = self.hostile()

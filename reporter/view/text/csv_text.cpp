@@ -63,8 +63,12 @@ CsvText& CsvText::plain(std::string_view word) {
   return *this;
 }
 
+// A spreadsheet takes a cell that begins so for a formula, and executes it (OWASP, CSV injection; a
+// tab or carriage return is '?' by then). The quote has it read as text.
 CsvText& CsvText::word(std::string_view word) {
-  const std::string safe = harmless(word);
+  constexpr std::string_view kFormulas = "=+-@";
+  std::string safe = harmless(word);
+  if (safe.find_first_of(kFormulas) == 0) safe.insert(0, 1, '\'');
   if (safe.find_first_of(",\"") == std::string::npos) return plain(safe);
   plain("\"");
   for (const char c : safe) text_.append(c == '"' ? 2 : 1, c);

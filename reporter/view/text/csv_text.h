@@ -13,8 +13,8 @@
 
 namespace vramscope {
 
-// Control characters of names become '?', as in text; nothing else is changed, so a name may begin
-// as a spreadsheet's formula does. Threads: one.
+// Control characters of names become '?', as in text, and a text that begins as a spreadsheet's
+// formula does has a single quote before it. Threads: one.
 class CsvText {
  public:
   // Columns that every row from now on has first.
@@ -28,7 +28,7 @@ class CsvText {
   void titles(const std::vector<std::string>& names);
   void begin();
   CsvText& cell(const CellValue& cell);
-  // Of a file: quoted where it has to be.
+  // A text: quoted where it has to be, and never a formula.
   CsvText& word(std::string_view word);
   // Of ours, which needs no quotes.
   CsvText& plain(std::string_view word);
