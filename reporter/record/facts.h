@@ -89,6 +89,12 @@ struct SourceFact {
   std::uint64_t modified_ns = 0;  // since the epoch
 };
 
+// Whose lines of source a view may show. Not in files.
+struct ShownSources {
+  bool is_own = false;                    // those of a report, or a trace, of who reads it
+  std::vector<std::string> folders = {};  // below which files are shown whosever it is
+};
+
 struct CodeFact {  // a Python function, class body or module
   std::string name;
   std::uint32_t source = 0;      // index

@@ -231,6 +231,11 @@ Report parse_carefully(const std::string& text) try {
   throw;
 }
 
+Report of_file(Report report, const InputFile& file) {
+  report.is_own_file = file.is_own;
+  return report;
+}
+
 FileError failure(const std::string& path, const std::string& what) { return {path + ": " + what}; }
 
 }  // namespace
@@ -244,10 +249,12 @@ std::variant<Report, FileError> read_report(const std::string& path) noexcept {
     InputFile file = read_file(path, wanted_report());
     if (!file.problem.empty()) return failure(path, file.problem);
     PassedText passed(file.text, file.is_regular);
-    if (ReportBuilder builder; parsed_quickly(file.text, passed, builder)) return builder.finish();
+    if (ReportBuilder builder; parsed_quickly(file.text, passed, builder)) {
+      return of_file(builder.finish(), file);
+    }
     if (!passed.is_whole()) file = read_file(path, wanted_report());
     if (!file.problem.empty()) return failure(path, file.problem);
-    return parse_carefully(file.text);
+    return of_file(parse_carefully(file.text), file);
   } catch (const FieldProblem& problem) {
     if (problem.field == "schema" && problem.what == "is missing") {
       return failure(path, "field schema: is missing, so it is no report of vramscope");

@@ -131,6 +131,7 @@ class Merger::State {
 
   void add(Report&& report) {
     if (report.trigger == kMerged && report.processes.empty()) return;  // of none
+    are_own_ = are_own_ && report.is_own_file;
     const std::vector<std::uint32_t> frames = frames_.add(report);
     std::map<Memory, LiveShare> rest = live_without_site(report);
     for (const DeviceReport& device : report.devices) take_pending(report.sites, device.segments);
@@ -189,6 +190,7 @@ class Merger::State {
     report.dropped_stacks = dropped_stacks_;
     report.unrecorded_calls = unrecorded_calls_;
     report.warnings.assign(warnings_.begin(), warnings_.end());
+    report.is_own_file = are_own_;
     return report;
   }
   MergedSites& sites() { return sites_; }
@@ -267,6 +269,7 @@ class Merger::State {
   std::uint64_t sample_bytes_ = 0;
   std::uint64_t dropped_stacks_ = 0;
   std::uint64_t unrecorded_calls_ = 0;
+  bool are_own_ = true;  // the files of all of them
 };
 
 Merger::Merger(std::uint64_t most_bytes) : state_(std::make_unique<State>(most_bytes)) {}

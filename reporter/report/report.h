@@ -287,7 +287,9 @@ struct Report {
   std::vector<std::string> unknown = {};
   std::vector<JointBounds> joint_bounds = {};  // not written: see add_joint_bounds()
   std::optional<Chosen> chosen = {};           // not written; nothing: this is all of the report
-  std::string file = {};  // not written: the absolute path it was read from, if known
+  std::string file = {};            // not written: the absolute path it was read from, if known
+  bool is_own_file = false;         // not written: it was read from a file of is_own_file()
+  ShownSources sources_shown = {};  // not written
 };
 
 }  // namespace vramscope

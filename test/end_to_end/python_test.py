@@ -316,6 +316,25 @@ class Python(harness.Case):
         os.utime(script, ns=(modified, modified))
         self.assertNotIn("| driver", self.listing("sites", path))  # the same time, another size
 
+    def test_a_trace_that_others_may_write_shows_no_lines(self):
+        script = harness.pathlib.Path(self.folder) / "steps.py"
+        script.write_text(
+            f"import sys\nsys.path.insert(0, {str(SCRIPTS)!r})\n"
+            "import python_driver as driver\n"
+            "driver.start()\n"
+            "driver.library().cuMemAlloc_v2(driver.ctypes.byref(driver.ctypes.c_uint64()), 1 << 20)\n"
+        )
+        self.run_tool("run", "--sim", "--quiet", "--trace", "r.trace", SYSTEM, "steps.py")
+        path = f"{self.folder}/r.trace"
+        for verb in ("trace", "peak", "sites"):
+            os.chmod(path, 0o600)
+            self.assertIn("| driver.library()", self.listing(verb, path))
+            os.chmod(path, 0o622)
+            done = self.run_tool(verb, path)
+            self.assertNotIn("| driver.library()", done.stdout)
+            self.assertIn(f"lines of source are left out: '{path}' is not this user's alone; --source-path", done.stderr)
+            self.assertIn("| driver.library()", self.listing(verb, "--source-path", self.folder, path))
+
     def test_threads_that_python_made_are_told_by_the_function_in_which_they_began(self):
         """Before 3.14 the system has one name for all of them."""
         script = harness.pathlib.Path(self.folder) / "threads.py"

@@ -192,6 +192,8 @@ TEST(StackView, OfATraceIsThatOfAReport) {
   EXPECT_NE(alone.find("libtorch.so+0x2 < python3.11+0x3"), alone.npos) << alone;
 }
 
+const ShownSources kOwn{.is_own = true};
+
 class SourceFile : public testing::Test {
  protected:
   SourceFile() {
@@ -211,24 +213,24 @@ class SourceFile : public testing::Test {
 
 TEST_F(SourceFile, GivesItsLines) {
   SourceLines lines;
-  EXPECT_EQ(lines.line(source_, 1), "first");
-  EXPECT_EQ(lines.line(source_, 2), "");
-  EXPECT_EQ(lines.line(source_, 3), "third");
-  EXPECT_EQ(lines.line(source_, 4), "fourth");
-  EXPECT_EQ(lines.line(source_, 5), "");
-  EXPECT_EQ(lines.line(source_, 0), "");
+  EXPECT_EQ(lines.line(source_, 1, kOwn), "first");
+  EXPECT_EQ(lines.line(source_, 2, kOwn), "");
+  EXPECT_EQ(lines.line(source_, 3, kOwn), "third");
+  EXPECT_EQ(lines.line(source_, 4, kOwn), "fourth");
+  EXPECT_EQ(lines.line(source_, 5, kOwn), "");
+  EXPECT_EQ(lines.line(source_, 0, kOwn), "");
 }
 
 TEST_F(SourceFile, GivesNoneOfAnotherFile) {
   SourceFact other = source_;
   ++other.bytes;
-  EXPECT_EQ(SourceLines().line(other, 1), "");
+  EXPECT_EQ(SourceLines().line(other, 1, kOwn), "");
   other = source_;
   ++other.modified_ns;
-  EXPECT_EQ(SourceLines().line(other, 1), "");
+  EXPECT_EQ(SourceLines().line(other, 1, kOwn), "");
   for (const char* path : {"/dev/zero", "/", "relative.py", "", "/nowhere.py"}) {
     other.path = path;
-    EXPECT_EQ(SourceLines().line(other, 1), "") << path;
+    EXPECT_EQ(SourceLines().line(other, 1, kOwn), "") << path;
   }
 }
 

@@ -30,6 +30,7 @@ struct TraceNames {
   TraceProcess process;
   std::vector<std::string> functions;
   RecorderFacts facts;  // modules, frames, sites, owners, tags, threads, streams, ranges
+  ShownSources sources_shown = {};  // not written
 };
 
 // Facts one after the other. Threads: one.

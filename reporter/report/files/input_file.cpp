@@ -76,12 +76,19 @@ Wanted wanted_report() {
   return {.noun = "a report", .most_bytes = kMostOfReport, .wrong_beginning = not_an_object};
 }
 
+bool is_own_file(int descriptor) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  return status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 InputFile read_file(int descriptor, const Wanted& wanted) {
   InputFile result;
   struct stat status {};
   const bool known = fstat(descriptor, &status) == 0;
   const bool is_pipe = known && S_ISFIFO(status.st_mode);
   result.is_regular = known && S_ISREG(status.st_mode);
+  result.is_own = is_own_file(descriptor);
   const std::size_t bytes = result.is_regular ? static_cast<std::size_t>(status.st_size) : 0;
   for (ssize_t count = 1; count > 0 && result.problem.empty();) {
     count = append_chunk(descriptor, result.text);

@@ -13,6 +13,7 @@ struct InputFile {
   std::string text;
   std::string problem;      // "" when text is the whole file
   bool is_regular = false;  // and so may be read again
+  bool is_own = false;      // as is_own_file() says
 };
 
 // What is wanted. Its beginning is looked at before more is read than 64 KiB.
@@ -27,6 +28,10 @@ struct Wanted {
 
 // A JSON object of at most 4 GiB.
 [[nodiscard]] Wanted wanted_report();
+
+// Whether it is a regular file of the calling user's that nobody else may write: what stands in it
+// is the user's own word.
+[[nodiscard]] bool is_own_file(int descriptor);
 
 // Reads all of `path`. A FIFO is waited for only while somebody writes to it. May throw bad_alloc.
 [[nodiscard]] InputFile read_file(const std::string& path, const Wanted& wanted);

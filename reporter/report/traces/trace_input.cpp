@@ -87,6 +87,7 @@ void TraceInput::open(const std::string& path) {
     problem_ = reason_of_errno();
     return;
   }
+  is_own_ = is_own_file(file.number());
   if (S_ISREG(status.st_mode) && status.st_size > 0) {
     const auto bytes = static_cast<std::size_t>(status.st_size);
     problem_ = mostly_hole(file.number(), bytes);

@@ -22,6 +22,7 @@ class TraceInput {
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   [[nodiscard]] std::size_t file_bytes() const { return file_bytes_; }
   [[nodiscard]] bool is_compressed() const { return compressed_; }
+  [[nodiscard]] bool is_own() const { return is_own_; }  // as is_own_file() says
 
  private:
   void open(const std::string& path);
@@ -32,6 +33,7 @@ class TraceInput {
   std::span<const std::byte> bytes_;
   std::size_t file_bytes_ = 0;
   bool compressed_ = false;
+  bool is_own_ = false;
   void* mapped_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   std::string read_;      // what could not be mapped

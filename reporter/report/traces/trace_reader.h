@@ -31,6 +31,7 @@ class TraceReader {
   // "", or the first thing that is wrong: "byte 4711: expected ...". Then nothing else is valid.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] const TraceNames& names() const { return names_; }
+  void show_sources(ShownSources shown) { names_.sources_shown = std::move(shown); }
   // How the segments of our allocator came and went, in that order. Empty: it had none, or an older
   // version wrote the trace.
   [[nodiscard]] const std::vector<SegmentChange>& segments() const { return segments_; }

@@ -212,7 +212,8 @@ NameFrame names_from_symbols(Stacks shown) {
                          const Report& report, const FrameFact& frame) -> std::vector<SourceFrame> {
     if (frame.code != kNoCode) {
       SourceFrame named = python_name(report, frame);
-      named.text = lines->line(report.sources[report.codes[frame.code].source], frame.line);
+      named.text = lines->line(report.sources[report.codes[frame.code].source], frame.line,
+                               report.sources_shown);
       return {named};
     }
     if (frame.module < report.modules.size()) {

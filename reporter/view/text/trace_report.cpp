@@ -80,6 +80,7 @@ Report report_of_trace(const TraceNames& names, const TraceTotals& totals) {
   const RecorderFacts& facts = names.facts;
   report.modules = facts.modules;
   report.sources = facts.sources;
+  report.sources_shown = names.sources_shown;
   report.codes = facts.codes;
   report.frames = facts.frames;
   report.tool_version = names.process.tool_version;

@@ -28,6 +28,7 @@ struct Arguments {
   bool no_usual = false;
   Listing listing{.json = false, .most = kSites, .output = ""};
   Filter filter;
+  Reading reading;
 };
 
 std::string no_size(const std::string& word) {
@@ -65,14 +66,14 @@ bool check_each(const Arguments& given, const std::vector<std::string>& paths,
   Filtering filtering(given.filter, kUse);
   const auto read_again = [&](const std::string& file) {
     std::string path = file;
-    std::optional<Report> report = open_report(path);
+    std::optional<Report> report = open_report(path, given.reading);
     if (report && filtering.apply(*report, path) != Filtering::Result::done) report.reset();
     if (report) choose_frames(*report, {});
     return report;
   };
   const RunsNaming naming{.read_again = read_again, .name = names_from_symbols()};
   for (std::string path : paths) {
-    std::optional<Report> report = open_report(path);
+    std::optional<Report> report = open_report(path, given.reading);
     if (!report) {
       all.push_back({.file = path, .next = {}, .checks = {}, .is_unread = true});
       continue;
@@ -97,8 +98,9 @@ bool check_each(const Arguments& given, const std::vector<std::string>& paths,
 // All together against all together.
 bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
                     const Suppressions& suppressions, std::vector<Checked>& all) {
-  std::optional<Report> report = open_merged(paths);
-  std::optional<Report> baseline = report ? open_named(given.baseline) : std::nullopt;
+  std::optional<Report> report = open_merged(paths, given.reading);
+  std::optional<Report> baseline =
+      report ? open_named(given.baseline, given.reading) : std::nullopt;
   if (!baseline) return false;
   Filtering filtering(given.filter, kUse);
   if (!filtering.applies(*report, given.files.front())) return false;
@@ -112,7 +114,7 @@ bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
   const std::string file = paths.size() == 1 ? paths.front() : given.files.front();
   const auto read_again = [&](const std::string& of_one) {
     std::string path = of_one;
-    std::optional<Report> own = open_report(path);
+    std::optional<Report> own = open_report(path, given.reading);
     if (own && Filtering(given.filter, kUse).apply(*own, path) != Filtering::Result::done) {
       own.reset();
     }
@@ -208,6 +210,7 @@ Verb add_check(CommandLine& line) {
                "Count what the usual libraries keep, too");
   add_listing_options(command, arguments->listing);
   add_filters(command, arguments->filter, kUse);
+  add_redact(command, arguments->reading);
   command.footer(
       "Limits are for each process, also of a merged report; a baseline is compared with all "
       "reports "

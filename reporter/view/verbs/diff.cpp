@@ -26,6 +26,7 @@ struct Arguments {
   StackChoice stacks;
   Listing listing{.json = false, .most = kRows, .output = ""};
   Filter filter;
+  Reading reading;
 };
 
 template <class Names>
@@ -94,8 +95,8 @@ int show_diff(Arguments& given) {
         "'" + file +
         "' is a trace: diff compares the reports of two runs, which run writes beside traces");
   }
-  std::optional<Report> before = open_named(given.before);
-  std::optional<Report> after = open_named(given.after);
+  std::optional<Report> before = open_named(given.before, given.reading);
+  std::optional<Report> after = open_named(given.after, given.reading);
   if (!before || !after) return kBadInput;
   settle_rows(given.listing);
   const FilterUse use{.measure = given.at == "peak"  ? Measure::peak
@@ -155,6 +156,7 @@ Verb add_diff(CommandLine& line) {
   add_listing_options(command, arguments->listing);
   add_filters(command, arguments->filter, {});
   add_view_options(command, arguments->stacks);
+  add_reading(command, arguments->reading);
   add_full_option(command, arguments->stacks);
   command.footer(
       "Places are matched by functions, files and lines, else by functions alone where a file was\n"

@@ -28,6 +28,7 @@ struct Arguments {
   std::string cost = "peak";
   StackChoice stacks;
   Filter filter;
+  Reading reading;
 };
 
 std::vector<std::string> format_names() {
@@ -149,13 +150,13 @@ int export_trace(const Arguments& arguments, const ExportFormat& format, const s
     status = write(exported, format, output);
     return std::string();
   };
-  if (!read_trace(file, use)) return kBadInput;
+  if (!read_trace(file, arguments.reading, use)) return kBadInput;
   return missing.empty() ? status : refuse("'" + file + "' " + missing);
 }
 
 int export_report(const Arguments& arguments, const ExportFormat& format, std::string file,
                   const std::string& output) {
-  std::optional<Report> report = open_report(file);
+  std::optional<Report> report = open_report(file, arguments.reading);
   if (!report) return kBadInput;
   const FilterUse use = use_of(arguments.format);
   const bool may_be_of_trace = format.needs != ExportFormat::Needs::report;
@@ -170,9 +171,9 @@ int export_report(const Arguments& arguments, const ExportFormat& format, std::s
 }
 
 // Of a format that is made of a trace: where that of the report is, or how one is recorded.
-int refuse_report(const std::string& format, std::string file) {
+int refuse_report(const Arguments& arguments, const std::string& format, std::string file) {
   const std::string needs = format + " is made of a trace, ";
-  const std::optional<Report> report = open_report(file);
+  const std::optional<Report> report = open_report(file, arguments.reading);
   if (!report) return kBadInput;
   const std::string trace = whole_trace_of(file, *report);
   if (trace.empty()) {
@@ -191,7 +192,7 @@ int export_one(const Arguments& arguments, const ExportFormat& format, const std
     if (format.needs == report) return refuse(name + " is made of a report, not of a trace");
     return export_trace(arguments, format, file, output);
   }
-  if (format.needs == trace) return refuse_report(name, file);
+  if (format.needs == trace) return refuse_report(arguments, name, file);
   return export_report(arguments, format, file, output);
 }
 
@@ -272,6 +273,7 @@ Verb add_export(CommandLine& line) {
                   .choices = choices_in(kCosts)});
   add_filters(command, arguments->filter, use_of(""));
   add_view_options(command, arguments->stacks);
+  add_redact(command, arguments->reading);
   command.footer(footer());
   return {.command = &command, .act = [arguments] {
             if (arguments->format.empty())

@@ -135,13 +135,14 @@ bool takes_its_trace(const Filter& filter, const FilterUse& use, const Report& r
   return true;
 }
 
-std::optional<Report> open_traced(const std::string& path, const Filter& filter) {
+std::optional<Report> open_traced(const std::string& path, const Filter& filter,
+                                  const Reading& reading) {
   DetailedReport made;
   const auto use = [&](TraceReader& reader) {
     made = detailed_report(reader, filter, names_from_symbols());
     return made.problem;
   };
-  if (!read_trace(path, use)) return std::nullopt;
+  if (!read_trace(path, reading, use)) return std::nullopt;
   if (made.missing.empty()) return std::move(made.report);
   say("'" + path + "' " + made.missing);
   return std::nullopt;

@@ -38,6 +38,7 @@ struct Arguments {
   bool forced = false;
   StackChoice stacks{.view = StackView::with_native};
   Filter filter;
+  Reading reading;
 };
 
 // "vramscope.train.4711.html" beside vramscope.train.4711.json.zst, "train.4711.trace.html" beside
@@ -113,7 +114,7 @@ int page_of_trace(const Arguments& given, const std::string& file) {
                                .window = window_of(given.filter)});
     return made.problem;
   };
-  if (!read_trace(file, use)) return kBadInput;
+  if (!read_trace(file, given.reading, use)) return kBadInput;
   return made.missing.empty() ? publish_page(given, made.page)
                               : refuse("'" + file + "' " + made.missing);
 }
@@ -136,7 +137,7 @@ class ReportsAgain {
       return path.find(pid) != std::string::npos;
     });
     for (std::string& path : paths) {
-      std::optional<Report> report = open_report(path);
+      std::optional<Report> report = open_report(path, given_.reading);
       if (!report || !report->processes.empty() || key_of(report->process) != key) continue;
       const Filter filter = without_times(given_.filter);
       if (!Filtering(filter, kPageUse).applies(*report, path)) return std::nullopt;
@@ -200,8 +201,8 @@ int page_of_report(const Arguments& given, const std::string& path, Report& repo
 int page_of_two(const Arguments& given) {
   std::string before_path = given.files[0];
   std::string after_path = given.files[1];
-  std::optional<Report> before = open_named(before_path);
-  std::optional<Report> after = open_named(after_path);
+  std::optional<Report> before = open_named(before_path, given.reading);
+  std::optional<Report> after = open_named(after_path, given.reading);
   if (!before || !after) return kBadInput;
   const Filter filter = without_times(given.filter);
   Filtering filtering(filter, kPageUse);
@@ -218,7 +219,8 @@ int page_of_reports(const Arguments& given) {
   std::string path = given.files.front();
   std::vector<std::string> paths = report_files(given.files, say);
   if (paths.empty()) return kBadInput;
-  std::optional<Report> report = given.files.size() == 1 ? open_named(path) : open_merged(paths);
+  std::optional<Report> report =
+      given.files.size() == 1 ? open_named(path, given.reading) : open_merged(paths, given.reading);
   const Filter filter = without_times(given.filter);
   if (!report || !Filtering(filter, kPageUse).applies(*report, path)) return kBadInput;
   choose_frames(*report, given.stacks);
@@ -260,6 +262,7 @@ Verb add_html(CommandLine& line) {
   add_force(command, arguments->forced);
   add_filters(command, arguments->filter, kPageUse);
   add_view_options(command, arguments->stacks);
+  add_redact(command, arguments->reading);
   command.footer(
       "The page is one file; it loads nothing. Native frames between those of Python are shown.\n"
       "Examples:\n"

@@ -108,6 +108,7 @@ Verb add_leaks(CommandLine& line) {
                "Exit with 1, or with N, when something is listed",
                {.value_name = "[=N]", .why_not = no_exit_code});
   add_view_options(command, arguments->stacks);
+  add_reading(command, arguments->reading);
   command.footer(
       "A suppression file names what is meant to stay, a line each: leak:PATTERN, found in any "
       "function, source file or library of the call stack (* is anything, ^ the beginning, $ the "

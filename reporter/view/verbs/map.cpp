@@ -102,7 +102,7 @@ void take_report_of_instant(const Arguments& given, std::string& path,
   const bool is_peak = given.at == "peak" && !is_at_its_peak(*report);
   if (report->trigger == given.at || (!is_refusal && !is_peak)) return;
   std::string found = sibling_of(*report, path, given.at);
-  std::optional<Report> then = found.empty() ? std::nullopt : open_report(found);
+  std::optional<Report> then = found.empty() ? std::nullopt : open_report(found, given.reading);
   if (!then) return;
   const bool is_last = is_refusal && then->oom.count == report->oom.count;
   if (!is_last && !whole_trace_of(path, *report).empty()) return;
@@ -199,7 +199,7 @@ std::optional<Report> open_trace(const std::string& path, const Arguments& given
     map = trace_map(reader, instant_of(given), given.filter, names_from_symbols());
     return map.problem;
   };
-  if (!read_trace(path, use)) return std::nullopt;
+  if (!read_trace(path, given.reading, use)) return std::nullopt;
   if (!map.missing.empty()) {
     say("'" + path + "' " + map.missing);
     return std::nullopt;
@@ -216,7 +216,7 @@ int show_map(Arguments& given) {
     given.next = is_trace(path) ? "timeline" : "peak --full";
     given.is_trace = is_trace(path) || (is_import(path) && !has_segments);
     if (given.is_trace) return open_trace(path, given, moment);
-    std::optional<Report> report = open_report(path);
+    std::optional<Report> report = open_report(path, given.reading);
     std::string remark;
     std::string of_trace;  // said with an answer alone
     if (!report) return report;
@@ -284,6 +284,7 @@ Verb add_map(CommandLine& line) {
   command.option("--at", &arguments->at, "Instant: end, peak, oom, or a time such as 1.5s",
                  {.value_name = "INSTANT", .why_not = no_moment, .shows_default = true});
   add_filters(command, arguments->filter, arguments->use);
+  add_redact(command, arguments->reading);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"

@@ -23,6 +23,7 @@ struct Arguments {
   std::vector<std::string> files;
   std::string output = "vramscope.merged.json";
   bool forced = false;
+  Reading reading = {.becomes_file = true};
 };
 
 // How many processes are in it more than once: somebody merged twice.
@@ -62,7 +63,7 @@ int merge(const Arguments& given) try {
   const Overwriting overwriting = given.forced ? Overwriting::forced : Overwriting::asked_for;
   const std::string lost = was_merged ? "" : lost_by(given.output, {}, overwriting);
   if (!lost.empty()) return refuse("-o " + lost);
-  std::optional<Merger> merger = merger_of(paths);
+  std::optional<Merger> merger = merger_of(paths, given.reading);
   if (!merger) return kBadInput;
   const Report report = merger->finish_but_sites();
   const auto written = write_report(report, merger->sites(), given.output);
@@ -92,6 +93,7 @@ Verb add_merge(CommandLine& line) {
   command.option("-o,--output", &arguments->output, "Write to FILE",
                  {.value_name = "FILE", .shows_default = true});
   add_force(command, arguments->forced);
+  add_redact(command, arguments->reading);
   command.footer(
       "Every verb reads the result. Of several reports of one process the last one counts.\n"
       "Where one cannot be read nothing is written.\n"

@@ -25,7 +25,8 @@ namespace {
 // What the threads share.
 class Work {
  public:
-  Work(const std::vector<std::string>& paths, Merger& merger) : paths_(paths), merger_(merger) {}
+  Work(const std::vector<std::string>& paths, const Reading& reading, Merger& merger)
+      : paths_(paths), reading_(reading), merger_(merger) {}
 
   // Until nothing is left, or something failed.
   void read() {
@@ -37,6 +38,7 @@ class Work {
         Report& report = std::get<Report>(read);
         std::error_code unknown;
         report.file = std::filesystem::absolute(paths_[i], unknown).lexically_normal().string();
+        take_in_for_merge(report, reading_);
         add(std::move(report), paths_[i]);
       }
     }
@@ -64,6 +66,7 @@ class Work {
   }
 
   const std::vector<std::string>& paths_;
+  const Reading& reading_;
   Merger& merger_;
   std::mutex adding_;  // what takes a fraction of the time of reading
   std::atomic<std::size_t> next_{0};
@@ -72,11 +75,11 @@ class Work {
   std::vector<std::string> problems_;
 };
 
-bool read_into(Merger& merger, const std::vector<std::string>& paths) {
+bool read_into(Merger& merger, const std::vector<std::string>& paths, const Reading& reading) {
   constexpr std::size_t kMostThreads = 8;  // the disk, and adding, are the limit beyond
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t count = std::min({paths.size(), cores, kMostThreads});
-  Work work(paths, merger);
+  Work work(paths, reading, merger);
   std::vector<std::thread> threads;
   for (std::size_t i = 1; i < count; ++i) threads.emplace_back([&work] { work.read(); });
   work.read();
@@ -87,20 +90,23 @@ bool read_into(Merger& merger, const std::vector<std::string>& paths) {
 
 }  // namespace
 
-std::optional<Report> open_merged(std::vector<std::string> paths) {
+std::optional<Report> open_merged(std::vector<std::string> paths, const Reading& reading) {
   if (paths.empty()) return std::nullopt;
-  if (paths.size() == 1) return open_report(paths.front());
-  std::optional<Merger> merger = merger_of(std::move(paths));
+  if (paths.size() == 1) return open_report(paths.front(), reading);
+  std::optional<Merger> merger = merger_of(paths, reading);
   if (!merger) return std::nullopt;
   try {
-    return merger->finish();
+    Report report = merger->finish();
+    const std::string remark = take_in(report, "", reading);
+    if (!remark.empty()) say(remark);
+    return report;
   } catch (const std::system_error& error) {
     say(error.what());
     return std::nullopt;
   }
 }
 
-std::optional<Merger> merger_of(std::vector<std::string> paths) {
+std::optional<Merger> merger_of(std::vector<std::string> paths, const Reading& reading) {
   if (paths.empty()) return std::nullopt;
   for (const std::string& path : paths) {
     const bool is_other = !is_trace(path) && is_import(path);
@@ -115,17 +121,17 @@ std::optional<Merger> merger_of(std::vector<std::string> paths) {
   }
   keep_each_once(paths, say);
   std::optional<Merger> merger(std::in_place);
-  if (!read_into(*merger, paths)) return std::nullopt;
+  if (!read_into(*merger, paths, reading)) return std::nullopt;
   return merger;
 }
 
-std::optional<Report> open_named(std::string& word) {
+std::optional<Report> open_named(std::string& word, const Reading& reading) {
   std::vector<std::string> paths = report_files({word}, say);
   if (paths.size() == 1) {
     word = paths.front();
-    return open_report(word);
+    return open_report(word, reading);
   }
-  return open_merged(std::move(paths));
+  return open_merged(std::move(paths), reading);
 }
 
 }  // namespace vramscope

@@ -10,17 +10,21 @@
 
 namespace vramscope {
 
+struct Reading;
+
 struct Report;
 
 // All of `paths` as one report, each process once, on every core; with one path that report as it
 // is. Nothing: one
 // could not be read, which was said.
-[[nodiscard]] std::optional<Report> open_merged(std::vector<std::string> paths);
+[[nodiscard]] std::optional<Report> open_merged(std::vector<std::string> paths,
+                                                const Reading& reading);
 // The same, for whoever has no room for all of their sites: nothing is finished yet.
-[[nodiscard]] std::optional<Merger> merger_of(std::vector<std::string> paths);
+[[nodiscard]] std::optional<Merger> merger_of(std::vector<std::string> paths,
+                                              const Reading& reading);
 
 // The report that `word`, a file, a folder or a pattern, names: merged of several. `word` becomes
 // the path of the only one, where there is only one.
-[[nodiscard]] std::optional<Report> open_named(std::string& word);
+[[nodiscard]] std::optional<Report> open_named(std::string& word, const Reading& reading);
 
 }  // namespace vramscope

@@ -118,6 +118,7 @@ Verb add_oom(CommandLine& line) {
   arguments->use.of_a_trace = "map --at oom";
   add_filters(command, arguments->filter, arguments->use);
   add_view_options(command, arguments->stacks);
+  add_reading(command, arguments->reading);
   command.footer(
       "Examples:\n"
       "  vramscope run ./train                                 writes a report when memory runs "

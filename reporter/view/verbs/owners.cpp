@@ -77,6 +77,7 @@ Verb add_owners(CommandLine& line) {
   arguments->use = {.axis = Axis::owner, .inputs = Inputs::both, .of_a_trace = "owners"};
   add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter, arguments->use);
+  add_redact(command, arguments->reading);
   command.option("--by", &arguments->by, "Other than owners: thread, stream, range, function, size",
                  {.value_name = "AXIS", .why_not = no_axis, .choices = choices_in(kAxisWords)});
   command.footer(

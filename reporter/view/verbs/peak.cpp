@@ -54,6 +54,7 @@ Verb add_peak(CommandLine& line) {
   add_layout_options(command, arguments->stacks);
   add_filters(command, arguments->filter, arguments->use);
   add_view_options(command, arguments->stacks);
+  add_reading(command, arguments->reading);
   command.footer(
       "Examples:\n"
       "  vramscope peak vramscope.train.4711.json             when, by whom, what was live then\n"

@@ -33,6 +33,7 @@ struct Arguments {
   StackChoice stacks;
   Listing listing{.json = false, .most = kReportSites, .output = ""};
   Filter filter;
+  Reading reading;
 };
 
 // Of a filter those that had such memory, or all if none had.
@@ -60,7 +61,7 @@ RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
     const auto [found, is_new] = known->try_emplace(file);
     if (!is_new) return found->second;
     std::string path = file;
-    std::optional<Report> report = open_report(path);
+    std::optional<Report> report = open_report(path, arguments.reading);
     if (report && filtering.apply(*report, path) != Filtering::Result::done) report.reset();
     if (report) choose_frames(*report, arguments.stacks);
     return found->second = std::move(report);
@@ -109,6 +110,7 @@ int show_trace_of(const Arguments& arguments, const std::string& trace) {
   its.stacks = arguments.stacks;
   its.listing = arguments.listing;
   its.filter = arguments.filter;
+  its.reading = arguments.reading;
   return show_trace(its);
 }
 
@@ -127,7 +129,7 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
   bool any = false;
   Filtering filtering(arguments.filter, kRowsUse);
   for (std::string path : paths) {
-    std::optional<Report> report = open_report(path);
+    std::optional<Report> report = open_report(path, arguments.reading);
     if (!report) {
       status = kBadInput;
       continue;
@@ -225,7 +227,7 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
   int status = kFine;
   Filtering filtering(arguments.filter, kRowsUse);
   for (std::string path : paths) {
-    std::optional<Report> report = open_report(path);
+    std::optional<Report> report = open_report(path, arguments.reading);
     if (!report) {
       status = kBadInput;
       continue;
@@ -270,6 +272,7 @@ Verb add_report(CommandLine& line) {
   command.flag("--each", arguments->each, "Of several, each on a screen of its own");
   add_listing_options(command, arguments->listing);
   add_layout_options(command, arguments->stacks);
+  add_reading(command, arguments->reading);
   add_filters(command, arguments->filter, kRowsUse);
   add_view_options(command, arguments->stacks);
   command.footer(

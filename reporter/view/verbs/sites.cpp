@@ -62,6 +62,7 @@ Verb add_sites(CommandLine& line) {
   command.flag("--lines", arguments->stacks.by_line, "One row a line of Python, whoever called it");
   add_layout_options(command, arguments->stacks);
   add_view_options(command, arguments->stacks);
+  add_reading(command, arguments->reading);
   command.flag("--histograms", arguments->histograms,
                "Show how large their allocations were, and how long they lived");
   command.exclude("--histograms", "--full");

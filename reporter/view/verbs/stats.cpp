@@ -36,6 +36,7 @@ Verb add_stats(CommandLine& line) {
   add_one_report(command, *arguments, kAllRows);
   arguments->use.subject = Subject::counters;
   add_filters(command, arguments->filter, arguments->use);
+  add_redact(command, arguments->reading);
   command.footer(
       "Examples:\n"
       "  vramscope stats vramscope.train.4711.json\n"

@@ -52,19 +52,19 @@ TimelineChoice choice_of(const Arguments& given) {
 }
 
 // What the trace knows; says why not.
-std::optional<Report> open_trace(const std::string& path, const Filter& filter,
+std::optional<Report> open_trace(const std::string& path, const Arguments& given,
                                  const TimelineChoice& choice, RunTimeline& timeline) {
   Report report;  // which process it is
   std::string missing;
   const auto use = [&](TraceReader& reader) {
-    TraceTimeline read = trace_timeline(reader, choice, filter, names_from_symbols());
+    TraceTimeline read = trace_timeline(reader, choice, given.filter, names_from_symbols());
     timeline = std::move(read.timeline);
     report.process.pid = reader.names().process.pid;
     report.process.executable = reader.names().process.executable;
     missing = read.missing;
     return read.problem;
   };
-  if (!read_trace(path, use)) return std::nullopt;
+  if (!read_trace(path, given.reading, use)) return std::nullopt;
   if (!missing.empty()) {
     say("'" + path + "' " + missing);
     return std::nullopt;
@@ -105,12 +105,12 @@ int show_timeline(Arguments& given) {
     given.is_trace = is_trace(path) || is_import(path);
     given.next = is_trace(path) ? "map --at peak" : "peak";
     std::optional<Report> report;
-    if (!given.is_trace) report = open_report(path);
+    if (!given.is_trace) report = open_report(path, given.reading);
     if (report && takes_its_trace(given.filter, given.use, *report, path)) {
       given.is_trace = true;
       given.next = "map --at peak";
     }
-    if (given.is_trace) report = open_trace(path, given.filter, choice, timeline);
+    if (given.is_trace) report = open_trace(path, given, choice, timeline);
     if (!report || !choice.from_ns) return report;
     const std::uint64_t length_ns =
         given.is_trace ? timeline.length_ns : run_timeline(*report, {}).length_ns;
@@ -137,6 +137,7 @@ Verb add_timeline(CommandLine& line) {
                   .shows_default = true,
                   .choices = choices_in(listed(kScaleNames))});
   add_filters(command, arguments->filter, arguments->use);
+  add_redact(command, arguments->reading);
   command.flag("--ascii", arguments->ascii, "Draw with ASCII alone");
   command.footer(
       "Examples:\n"

@@ -89,6 +89,8 @@ int show_trace(TraceArguments& arguments) {
   if (!whole) return refuse(arguments.file, input.problem());
   TraceReader reader(input.bytes(), arguments.partial ? Damage::left_out : Damage::refused);
   if (!reader.problem().empty()) return refuse(arguments.file, reader.problem());
+  const std::string remark = take_in(reader, input.is_own(), arguments.file, arguments.reading);
+  if (!remark.empty()) say(remark);
   if (!reader.is_complete() && reader.names().process.pid == 0 && reader.events() == 0) {
     return refuse(arguments.file, "none of its " +
                                       bytes_text(static_cast<std::int64_t>(input.bytes().size())) +
@@ -134,6 +136,7 @@ Verb add_trace(CommandLine& line) {
   add_layout_options(command, arguments->stacks);
   add_filters(command, arguments->filter, {.inputs = Inputs::traces});
   add_view_options(command, arguments->stacks);
+  add_reading(command, arguments->reading);
   command.flag("--partial", arguments->partial,
                "Leave out what is damaged or cut off instead of giving up");
   command.footer(

@@ -14,6 +14,7 @@ struct TraceArguments {
   StackChoice stacks;
   Listing listing{.json = false, .most = 10, .output = ""};
   Filter filter;
+  Reading reading = {};
 };
 
 // The exit status; bad input is told in one line.

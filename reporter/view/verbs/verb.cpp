@@ -1,4 +1,4 @@
-// What the verbs share: complaints, listings, opening a report.
+// What the verbs share: complaints, listings, showing reports.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/verbs/verb.h"
 
@@ -7,22 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <string>
-#include <variant>
 
-#include "reporter/report/json.h"
 #include "reporter/report/report.h"
-#include "reporter/report/traces/trace_input.h"
-#include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/outside/output.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/reports_text.h"
-#include "reporter/view/text/trace_text.h"
 #include "reporter/view/verbs/inputs.h"
-#include "reporter/view/verbs/live_report.h"
 
 namespace vramscope {
 namespace {
@@ -98,34 +91,6 @@ class Several {
   std::optional<CsvOutput> csv_;
   JsonText json_;
 };
-
-// What another tool's file says; says why it cannot be read.
-std::optional<ImportedRun> open_imported(const std::string& path) {
-  auto read = read_import(path);
-  if (const FileError* error = std::get_if<FileError>(&read)) {
-    say(error->message);
-    return std::nullopt;
-  }
-  return std::move(std::get<ImportedRun>(read));
-}
-
-std::optional<Report> open_import(const std::string& path) {
-  std::optional<ImportedRun> run = open_imported(path);
-  if (!run) return std::nullopt;
-  return report_of_import(std::move(*run));
-}
-
-// As read_trace(), of the trace that the file becomes.
-bool read_imported_trace(const std::string& path,
-                         const std::function<std::string(TraceReader&)>& use) {
-  const std::optional<ImportedRun> run = open_imported(path);
-  if (!run) return false;
-  const std::string bytes = trace_of_import(*run);
-  TraceReader reader(std::as_bytes(std::span(bytes)), TraceReader::Damage::refused);
-  const std::string problem = reader.problem().empty() ? use(reader) : reader.problem();
-  if (!problem.empty()) say("cannot read '" + path + "': " + problem);
-  return problem.empty();
-}
 
 // Whether single events of the file are to be counted: of a log of another tool where its report
 // would not tell what is asked for.
@@ -207,34 +172,6 @@ int publish_csv(const Listing& listing, const std::function<void(CsvText&)>& mak
   return output.end();
 }
 
-std::optional<Report> open_report(std::string& path) {
-  if (is_live_file(path)) {
-    const Recovery found = report_of_live_file(path, {}, say);
-    if (!found.problem.empty()) {
-      say(found.problem);
-      return std::nullopt;
-    }
-    path = found.report;
-    say("report in " + path);
-  }
-  if (is_import(path)) return open_import(path);
-  if (is_trace(path)) {
-    say_no_report(path, "trace");
-    return std::nullopt;
-  }
-  std::variant<Report, FileError> result = read_report(path);
-  if (const FileError* error = std::get_if<FileError>(&result)) {
-    say(error->message);
-    return std::nullopt;
-  }
-  return std::move(std::get<Report>(result));
-}
-
-void say_no_report(const std::string& trace, std::string_view command) {
-  say("'" + trace + "': expected a report, found a trace; of a trace: vramscope " +
-      std::string(command) + " " + shell_word(trace));
-}
-
 void add_view_options(Command& command, StackChoice& choice) {
   const auto sets = [&choice](StackView view) { return [&choice, view] { choice.view = view; }; };
   command.flag("--with-native", sets(StackView::with_native),
@@ -269,21 +206,6 @@ void add_one_report(Command& command, OneReport& arguments, std::size_t most) {
   add_listing_options(command, arguments.listing);
 }
 
-bool read_trace(const std::string& path, const std::function<std::string(TraceReader&)>& use) {
-  if (is_import(path)) return read_imported_trace(path, use);
-  const TraceInput input(path);
-  std::string problem = input.problem();
-  if (problem.empty()) {
-    TraceReader reader(input.bytes(), TraceReader::Damage::refused);
-    problem = reader.problem().empty() ? use(reader) : reader.problem();
-    if (problem.empty() && !reader.is_complete()) {
-      say("'" + path + "' " + std::string(kNoEnd));
-    }
-  }
-  if (!problem.empty()) say("cannot read '" + path + "': " + problem);
-  return problem.empty();
-}
-
 std::optional<Suppressions> open_suppressions(const std::vector<std::string>& files,
                                               bool no_usual) {
   Suppressions suppressions;
@@ -300,15 +222,15 @@ std::optional<Suppressions> open_suppressions(const std::vector<std::string>& fi
 int show(OneReport& arguments, const Makers& make) {
   const auto open = [&](std::string& path) {
     arguments.is_trace = arguments.use.inputs == Inputs::both && shows_events_of(path, arguments);
-    if (arguments.is_trace) return open_traced(path, arguments.filter);
+    if (arguments.is_trace) return open_traced(path, arguments.filter, arguments.reading);
     if (is_trace(path)) {
       say_no_report(path, arguments.use.of_a_trace);
       return std::optional<Report>();
     }
-    std::optional<Report> report = open_report(path);
+    std::optional<Report> report = open_report(path, arguments.reading);
     arguments.is_trace = report && arguments.use.subject == Subject::rows &&
                          takes_its_trace(arguments.filter, arguments.use, *report, path);
-    return arguments.is_trace ? open_traced(path, arguments.filter) : report;
+    return arguments.is_trace ? open_traced(path, arguments.filter, arguments.reading) : report;
   };
   return show(arguments, make, open);
 }

@@ -19,6 +19,7 @@
 #include "reporter/view/text/suppressions.h"
 #include "reporter/view/verbs/arguments.h"
 #include "reporter/view/verbs/counted_once.h"
+#include "reporter/view/verbs/reading.h"
 
 namespace vramscope {
 
@@ -124,7 +125,7 @@ void settle_rows(Listing& listing);
 
 // The report in a file; says why not. Of a live file it is recovered first: then `path` becomes the
 // report's, and that is said.
-[[nodiscard]] std::optional<Report> open_report(std::string& path);
+[[nodiscard]] std::optional<Report> open_report(std::string& path, const Reading& reading);
 
 // Says that a verb which needs reports was given a trace, and which command tells of one what it
 // would: words behind "vramscope".
@@ -132,7 +133,7 @@ void say_no_report(const std::string& trace, std::string_view command);
 
 // Has the whole trace in a file read by `use`, which gives what is wrong with it, or ""; says it.
 // False: something is.
-[[nodiscard]] bool read_trace(const std::string& path,
+[[nodiscard]] bool read_trace(const std::string& path, const Reading& reading,
                               const std::function<std::string(TraceReader&)>& use);
 
 // What suppression files name, beside what the usual libraries keep unless `no_usual`; says why
@@ -160,6 +161,7 @@ struct OneReport {
   std::string next;  // words of the command that a text ends with: "peak --tree"; "": none
   std::string next_file = {};                          // what it is of, where that is not `file`
   std::vector<std::vector<std::string>> columns = {};  // of its tables, for --sort
+  Reading reading = {};
   Filter filter;
   FilterUse use;
   // Of several: which are shown.
@@ -187,7 +189,8 @@ void add_filters(Command& command, Filter& filter, const FilterUse& use);
                                    std::string& path);
 
 // The report that a trace becomes, of what passes; says why not. See detailed_report().
-[[nodiscard]] std::optional<Report> open_traced(const std::string& path, const Filter& filter);
+[[nodiscard]] std::optional<Report> open_traced(const std::string& path, const Filter& filter,
+                                                const Reading& reading);
 
 // Leaves in one report after the other what passes a filter. What refers to the filter lives as
 // long as this. Threads: one.
