@@ -68,11 +68,6 @@ void* map_at(std::uint64_t address, std::size_t bytes, int flags, int file,
   return nullptr;
 }
 
-const char* name_in(const char* path) noexcept {
-  const char* const slash = std::strrchr(path, '/');
-  return slash == nullptr ? path : slash + 1;
-}
-
 int allocate_in(int file, std::uint64_t offset, std::size_t bytes) noexcept {
   int refused = 0;
   do {
@@ -135,8 +130,8 @@ int LiveMemory::begin(int file, const char* path) noexcept {
   header_->format = LiveHeader::kFormat;
   header_->parts = kLiveParts;
   header_->base = base_;
-  header_->number = number_;
-  std::strncpy(header_->name.data(), name_in(path), header_->name.size() - 1);
+  header_->number = own_.inode;
+  std::strncpy(header_->name.data(), name_, header_->name.size() - 1);
   header_->bytes[0].store(kWholePage, std::memory_order_relaxed);
   return 0;
 }
