@@ -49,12 +49,15 @@ inline constexpr const char* kSimulatorVariable = "VRAMSCOPE_SIM";
 inline constexpr const char* kLibraryVariable = "VRAMSCOPE_LIBRARY";
 // Owner of the note in the library's file that says its version.
 inline constexpr const char* kVersionNote = "vramscope";
+// "off": `run`, `report` and `doctor` say nothing of live files that earlier programs left, and
+// `run` recovers none of them.
+inline constexpr const char* kLeftOversVariable = "VRAMSCOPE_LEFT_OVERS";
 // Name of a deliberate fault (allocator/ground/faults.def), in a build that has them.
 inline constexpr const char* kFaultVariable = "VRAMSCOPE_FAULT";
 
 inline constexpr std::string_view kPrivateVariables[] = {
     kNoteVariable,      kFreeBeforeVariable, kNvtxInjectionVariable,
-    kSimulatorVariable, kLibraryVariable,
+    kSimulatorVariable, kLibraryVariable,    kLeftOversVariable,
 #ifdef VRAMSCOPE_FAULTS
     kFaultVariable,
 #endif

@@ -71,8 +71,9 @@ def installed(name):
 
 
 def environment(mode=None, simulator="", **variables):
-    """A small environment with the simulated driver in it; `mode` also preloads the library."""
-    result = {"PATH": os.environ["PATH"], "HOME": "/", "LANG": "C.UTF-8"}
+    """A small environment with the simulated driver in it; `mode` also preloads the library. What
+    other tests leave in memory is of no interest."""
+    result = {"PATH": os.environ["PATH"], "HOME": "/", "LANG": "C.UTF-8", "VRAMSCOPE_LEFT_OVERS": "off"}
     result.update(INSTALLATION.variables(mode))
     if simulator:
         result["VRAMSCOPE_SIM"] = simulator

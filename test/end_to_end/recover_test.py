@@ -483,6 +483,83 @@ class LeftOver(Case):
         self.assertEqual(["a.json"], sorted(name for name in os.listdir(self.folder) if name.endswith(".json")))
 
 
+class Earlier(Case):
+    """What programs left in memory that were killed without `run`, and what the next `run` does."""
+
+    def in_memory(self, script, **variables):
+        """The output of a shell where /dev/shm is a small file system of its own."""
+        mount = "mount -t tmpfs -o size=64m none /dev/shm"
+        if subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True).returncode:
+            self.skipTest("no file system can be mounted here")
+        preload = " ".join(f"{name}='{value}'" for name, value in harness.INSTALLATION.variables("cache").items())
+        script = f"""{mount}
+            live=/dev/shm/vramscope-$(id -u); tool='{harness.TOOL}'
+            leave() {{ for i in $(seq $1); do env {preload} '{harness.program("killed")}' raise 9; done; }}
+            run() {{ "$tool" run --sim -o r.json "$@" '{harness.program("linked")}' >&-; }}
+            left() {{ echo left: $(ls $live | wc -l); }}
+            {script}"""
+        variables = {"VRAMSCOPE_LEFT_OVERS": "", **variables}
+        done = harness.programs.finish(["unshare", "-rm", "sh", "-c", script], harness.environment(**variables),
+                                       self.folder, harness.DEADLINE_S)  # fmt: skip
+        self.assertNotIn("not found", done.stderr)
+        lines = [line for line in done.stderr.splitlines() if line.startswith("vramscope: ")]
+        return lines, done.stdout.splitlines()
+
+    def test_run_says_in_its_closing_lines_what_they_take(self):
+        hint = r"; 12 live files of dead programs take [\d.]+ MiB in /dev/shm/vramscope-0: vramscope recover$"
+        lines, out = self.in_memory("leave 12; run; left; rm r.json; run --live-file off true")
+        self.assertEqual(4, len(lines), lines)
+        self.assertRegex(lines[1], "report in r.json" + hint)
+        self.assertRegex(lines[3], "no report: .*" + hint)
+        self.assertEqual(["left: 12"], out)
+        for few in ("leave 3; run", "leave 12; VRAMSCOPE_LEFT_OVERS=off; export VRAMSCOPE_LEFT_OVERS; run"):
+            lines, _ = self.in_memory("rm -f r.json*; " + few)
+            self.assertEqual((3, "vramscope: report in r.json"), (len(lines), lines[1]), few)
+
+    def test_doctor_says_it_too(self):
+        _, out = self.in_memory("leave 2; \"$tool\" doctor --sim")
+        self.assertIn("2 live files of dead programs take", " ".join(out))
+        self.assertIn("vramscope recover", " ".join(out))
+
+    def test_a_report_on_a_terminal_says_it_below(self):
+        script = "leave 12; run -q; script -qec \"$tool report r.json\" /dev/null; $tool report r.json | tail -n 1"
+        harness.installed("script")
+        _, out = self.in_memory(script)
+        hints = [line for line in out if "live files of dead programs" in line]
+        self.assertEqual(1, len(hints), out)
+        self.assertRegex(hints[0], "^vramscope: 12 live files of dead programs take .*: vramscope recover\\s*$")
+
+    def test_beyond_an_age_the_next_run_recovers_them(self):
+        lines, out = self.in_memory("leave 3; touch -d '8 days ago' $live/*; leave 2; run --recover-after off; left; rm r.json; run; left")
+        self.assertEqual(["left: 5", "left: 2"], out)
+        self.assertEqual("vramscope: report in r.json; recovered 3 reports of programs that were killed earlier", lines[-2])
+        self.assertEqual(6, len(lines), lines)
+        self.assertEqual(3, sum(report["trigger"] == "recovered" for report in harness.read_reports(self.folder)))
+
+    def test_beyond_a_total_the_next_run_recovers_the_oldest(self):
+        # Of 64 MiB: a quarter is what twenty take.
+        lines, out = self.in_memory("leave 26; ls $live -tr | head -n 3; run --recover-above 0; left; rm r.json; run; left; ls $live")
+        oldest, rest = out[:3], out[5:]
+        self.assertEqual("left: 26", out[3])
+        left = int(out[4].removeprefix("left: "))
+        self.assertIn(left, range(15, 24))
+        self.assertIn(f"; recovered {26 - left} reports of programs that were killed earlier; {left} live files of dead", lines[-2])
+        self.assertEqual(set(), set(oldest) & set(rest))
+
+    def test_what_is_not_proved_ours_stays_however_old(self):
+        script = """leave 1; for name in mine.live train.1.live; do cp --sparse=always $live/killed.*.live $live/$name; done
+            touch -d '8 days ago' $live/*; run; left"""
+        lines, out = self.in_memory(script)
+        self.assertEqual(["left: 2"], out)
+        self.assertIn("recovered 1 report of", lines[-2])
+
+    def test_limits_that_are_none_are_refused(self):
+        for words in (["--recover-after", "soon"], ["--recover-above", "101"], ["--recover-after", "-1"]):
+            done = self.run_tool("run", *words, "true")
+            self.assertEqual((125, 1), (done.returncode, done.stderr.count("\n")), done.stderr)
+            self.assertIn(words[1], done.stderr)
+
+
 class Amid(Case):
     """Kills amid something."""
 

@@ -16,6 +16,7 @@
 #include "reporter/view/doctor/heads.h"
 #include "reporter/view/outside/output_check.h"
 #include "reporter/view/text/format.h"
+#include "reporter/view/text/left_overs_text.h"
 
 namespace vramscope {
 namespace {
@@ -88,6 +89,14 @@ void examine_live_folder(Findings& findings) {
   findings.fine("live file", "lies in " + folder + ": what is killed leaves a report");
 }
 
+// They take memory until somebody recovers them.
+void examine_left_overs(Findings& findings) {
+  const std::string text = left_overs_text(left_overs());
+  if (text.empty()) return;
+  findings.limits("live file", text,
+                  "vramscope recover makes their reports, with --discard it throws them away");
+}
+
 void examine_live_file(const Options& options, Findings& findings) {
   if (options.live_file == kLiveFileInMemory) return examine_live_folder(findings);
   if (options.live_file == kNoLiveFile) {
@@ -106,6 +115,7 @@ void examine_output(const Patient& patient, Findings& findings) {
   examine_pattern("report", options.output, patient, findings);
   if (!options.trace.empty()) examine_pattern("trace", options.trace, patient, findings);
   examine_live_file(options, findings);
+  examine_left_overs(findings);
 }
 
 }  // namespace vramscope

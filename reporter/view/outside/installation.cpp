@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/outside/installation.h"
 
+#include <dlfcn.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -102,6 +103,13 @@ std::string preload_name(const std::string& library) {
 InstalledFile find_simulator() {
   return find("the simulated device", "libcuda.so.1",
               {"../../test/simulator", "../lib/vramscope/simulator"});
+}
+
+bool has_driver() {
+  constexpr const char* kDriver = "libcuda.so.1";
+  void* const driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
+  if (driver != nullptr) dlclose(driver);
+  return driver != nullptr;
 }
 
 }  // namespace vramscope

@@ -30,4 +30,7 @@ inline constexpr const char* kFoldersSeparators = ":;";  // of LD_LIBRARY_PATH
 // The folder with the simulated device's libcuda.so.1.
 [[nodiscard]] InstalledFile find_simulator();
 
+// Whether the loader finds NVIDIA's driver, where it would look for a program's.
+[[nodiscard]] bool has_driver();
+
 }  // namespace vramscope

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 
+#include "interpose/settings/private_variables.h"
 #include "reporter/report/live/live_folder.h"
 #include "reporter/report/live/live_proof.h"
 
@@ -59,6 +61,8 @@ std::vector<std::string> live_files_in(const std::string& folder) {
 
 LeftOvers left_overs() {
   LeftOvers left;
+  const char* const wanted = std::getenv(kLeftOversVariable);
+  if (wanted != nullptr && std::string_view(wanted) == "off") return left;
   for (const std::string& folder : usual_live_folders()) {
     const std::size_t before = left.files.size();
     for (const std::string& path : live_files_in(folder)) add_file(path, left);

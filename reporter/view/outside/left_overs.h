@@ -26,6 +26,7 @@ struct LeftOvers {
   std::string folder;        // the first that has any
   std::uint64_t system = 0;  // bytes of that folder's file system
 };
+// None where kLeftOversVariable says "off".
 [[nodiscard]] LeftOvers left_overs();
 
 }  // namespace vramscope

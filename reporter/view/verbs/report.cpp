@@ -1,5 +1,7 @@
 // vramscope report: what a report says, on one screen.
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -12,6 +14,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/frames.h"
+#include "reporter/view/text/left_overs_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/reports_text.h"
 #include "reporter/view/text/runs_text.h"
@@ -69,10 +72,21 @@ RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
   return {.read_again = read_again, .name = names_from_symbols(arguments.stacks.shown)};
 }
 
-// A report that stands alone fits the terminal, with the shell's prompt below.
+// Said below what a person reads; "": nothing.
+std::string hint_below(const Listing& listing) {
+  const bool is_for_person = listing.output.empty() && !listing.json && !listing.csv &&
+                             isatty(STDOUT_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
+  return is_for_person ? left_overs_hint(left_overs()) : "";
+}
+
+// A report that stands alone fits the terminal, with that and the shell's prompt below.
 std::string screen_of(Listing& listing, const Page& page, bool is_one_of_several,
                       const std::function<std::string(const Page&)>& make) {
-  return is_one_of_several ? make(page) : fitted_to_screen(listing, page, /*reserved=*/1, make);
+  if (is_one_of_several) return make(page);
+  constexpr std::size_t kName = 11;  // "vramscope: "
+  const std::size_t hint = hint_below(listing).size();
+  const std::size_t reserved = 1 + (hint == 0 ? 0 : 1 + (kName + hint) / page.width);
+  return fitted_to_screen(listing, page, reserved, make);
 }
 
 // How much of the processes a screen has room for, by the rows that its text is to have at most:
@@ -260,7 +274,9 @@ int show(Arguments& arguments) {
   const bool is_each = paths.size() == 1 || arguments.each;
   arguments.listing.rows().refuse_unless(
       {is_each ? names_of(share_columns(Report(), {})) : names_of(process_columns())});
-  return is_each ? show_each(arguments, paths) : show_together(arguments, paths);
+  const int status = is_each ? show_each(arguments, paths) : show_together(arguments, paths);
+  if (const std::string hint = hint_below(arguments.listing); !hint.empty()) say(hint);
+  return status;
 }
 
 }  // namespace

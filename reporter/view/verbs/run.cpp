@@ -27,6 +27,7 @@
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/verbs/earlier.h"
 #include "reporter/view/verbs/left_behind.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -40,6 +41,7 @@ struct Arguments {
   std::string preset;
   std::vector<std::pair<OptionRow, std::string>> options;  // with the value given
   std::vector<std::string> program;
+  EarlierWish earlier;
 };
 
 constexpr std::uint64_t kMostBytesToSummarise = 256 << 20;  // reading more would keep one waiting
@@ -175,7 +177,6 @@ constexpr const char* kFooter =
     "126 when it cannot be executed, 125 when vramscope did not start it (a wrong option, no "
     "output).";
 
-// The loader looks where it would look for the program.
 std::string why_no_report(const Arguments& arguments, const Ending& ending, bool failed) {
   if (failed) return "no report: it could not be written";
   const std::vector<Setting> settings = collect_settings(environ);
@@ -226,6 +227,7 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
               const EndTimes& ends) {
   const Notes notes = notes_in(note.path());
   const LeftBehind left = recover_left(notes, ending, ends);
+  const std::string earlier = recover_earlier(arguments.earlier);
   if (arguments.quiet) return;
   const std::vector<std::string>& lines = notes.reports;
   std::vector<std::string> all = lines;
@@ -236,7 +238,7 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   if (paths.empty() && !lines.empty() && lines.back() == kProgramRefused) return;
   if (paths.empty()) {
     const bool failed = !lines.empty() && lines.back() == kReportFailed;
-    if (left.written.empty()) say(why_no_report(arguments, ending, failed));
+    if (left.written.empty()) say(why_no_report(arguments, ending, failed) + earlier);
     if (!left.problems.empty()) say(left.problems.front());
     if (!left.written.empty()) say(elsewhere(left.written.front()));
     return tell_traces(notes.traces);
@@ -246,7 +248,7 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   std::optional<WrittenReport> written = choose(paths, ending.pid);
   if (!written) {
     const std::string path = seen_from(folder, paths.back());
-    say(place_text(left, ending) + path + taken_name(path) + others_text(left));
+    say(place_text(left, ending) + path + taken_name(path) + others_text(left) + earlier);
     return say("next: vramscope report " + shell_word(path));
   }
   count_processes(*written, paths, kMostBytesToSummarise);
@@ -254,7 +256,7 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   written->path = seen_from(folder, written->path);
   written->report.trace.path = seen_from(folder, written->report.trace.path);
   written->place = place_text(left, ending);
-  written->others = others_text(left);
+  written->others = others_text(left) + earlier;
   written->are_several = !left.others.empty() || has_other_processes(paths, written->report);
   if (written->are_several) written->next = common_folder(paths, folder);
   for (const std::string& line : summary(*written, paths.size() - 1)) say(line);
@@ -391,6 +393,7 @@ Verb add_run(CommandLine& line) {
       "Set the framework's variables so that each allocation is seen: " + preset_names(),
       {.value_name = "NAME", .why_not = no_preset, .choices = choices_in(preset_names())});
   command.flag("-q,--quiet", arguments->quiet, "Say nothing when the program has ended");
+  add_earlier_options(command, arguments->earlier);
   add_settings(command, *arguments);
   command.footer(kFooter);
   return {.command = &command,
