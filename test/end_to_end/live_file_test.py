@@ -102,6 +102,16 @@ class LiveFile(harness.Case):
         process.communicate("go on\n" * 3, harness.DEADLINE_S)
         self.assertEqual(["taken.live"], [path.name for path in self.live_files()])
 
+    def test_one_that_is_taken_away_before_it_is_locked_is_made_again(self):
+        preload = f"{harness.LIBRARY}:{harness.program('libunsteady.so')}"
+        process = self.held(VRAMSCOPE_LIVE_FILE="%e.%p.live", LD_PRELOAD=preload, UNSTEADY_LOCK="1")
+        (path,) = self.live_files()
+        self.assertEqual(f"hold.{process.pid}.live", path.name)
+        with open(path, "rb") as file:
+            self.assertEqual(MAGIC, file.read(8))
+        process.communicate("go on\n" * 3, harness.DEADLINE_S)
+        self.assertEqual([], self.live_files())
+
     def test_a_path_that_cannot_be_had_is_one_line(self):
         outcome = self.run_live([harness.program("linked")], pattern="none/such.live")
         native = self.run_program([harness.program("linked")])

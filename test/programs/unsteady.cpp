@@ -5,6 +5,7 @@
 // aligned_alloc, mmap) is refused, from the first report on, for UNSTEADY_MS milliseconds.
 // UNSTEADY_FILES=US: each of its writes takes so many microseconds more; with UNSTEADY_ALL=1 each
 // of the program's, too.
+// UNSTEADY_LOCK=1: somebody removes the first file that the library locks before it has the lock.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,12 +16,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <string>
 
 #include "test/programs/refused_memory.h"
 
 namespace {
 
-long each = 0, ms = 0, write_us = 0, all = 0;
+long each = 0, ms = 0, write_us = 0, all = 0, lock = 0;
 std::atomic<long> refuses_until{0};  // in milliseconds of the monotonic clock
 
 long now_ms() {
@@ -40,6 +42,7 @@ __attribute__((constructor)) void prepare() {
   ms = setting("UNSTEADY_MS");
   write_us = setting("UNSTEADY_FILES");
   all = setting("UNSTEADY_ALL");
+  lock = setting("UNSTEADY_LOCK");
 }
 
 bool is_refused(const void* caller) {
@@ -64,4 +67,14 @@ EXPORT ssize_t write(int file, const void* bytes, std::size_t count) {
     if (write_us != 0) usleep(static_cast<unsigned>(write_us));
   }
   return syscall(SYS_write, file, bytes, count);
+}
+
+EXPORT int flock(int file, int operation) {
+  if (lock != 0 && is_of_library(__builtin_return_address(0))) {
+    lock = 0;
+    char path[4096] = {};
+    const std::string link = "/proc/self/fd/" + std::to_string(file);
+    if (readlink(link.c_str(), path, sizeof path - 1) > 0) unlink(path);
+  }
+  return static_cast<int>(syscall(SYS_flock, file, operation));
 }

@@ -12,8 +12,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
-#include <cstring>
-#include <ctime>
 #include <string_view>
 #include <vector>
 
@@ -105,13 +103,9 @@ bool is_as_made(const OpenLiveFile& file) {
 // The number in its name may be that of a process elsewhere: then nobody has it here, and who makes
 // the file holds its lock, or will find that the file has gone (interpose/life/live_file.cpp).
 std::string why_begun_stays(const OpenLiveFile& file) {
-  constexpr std::time_t kSeconds = 2;  // between the file and its lock
-  struct stat status {};
   const auto pid = static_cast<pid_t>(maker_in(name_of(file.path())));
   const bool is_gone = kill(pid, 0) != 0 && errno == ESRCH;
-  if (!is_gone) return "process " + std::to_string(pid) + ", which may be making it, runs";
-  if (fstat(file.number(), &status) != 0) return std::strerror(errno);
-  return std::time(nullptr) - status.st_ctim.tv_sec < kSeconds ? "it may be just being made" : "";
+  return is_gone ? "" : "process " + std::to_string(pid) + ", which may be making it, runs";
 }
 
 }  // namespace
