@@ -16,6 +16,7 @@ import socket
 import stat
 import struct
 import subprocess
+import time
 
 import harness
 
@@ -23,6 +24,7 @@ NOBODY = 65534
 MAGIC = b"vrm-live"
 LIVE_BYTES = 14 << 32  # of a live file as it is made
 OLD = 1_000_000_000  # long ago
+OWNER_BOOT = 280 + 8 + 256 + 32  # where a live file says the boot id (LiveHeader::owner, Maker::boot_id)
 NEVER = 4194303  # the number of no process: those of machines with fewer end before it
 BOOT = "00000000-0000-0000-0000-000000000000"
 
@@ -343,6 +345,54 @@ class Ours(Case):
         self.tool_as(os.geteuid(), ["recover"], self.folder, XDG_RUNTIME_DIR=self.folder)
         self.assertEqual([], [path for path in paths if path.exists()])
         self.assertTrue(alive.exists() and locked.exists())
+
+    def hidden(self):
+        return sorted(name for name in os.listdir(self.folder) if name.startswith("."))
+
+    def test_a_merge_that_is_killed_leaves_nothing_once_another_has_run(self):
+        sample = str(harness.SOURCE / "test/reporter/sample.json")
+        slow = {"LD_PRELOAD": harness.program("libunsteady.so"), "UNSTEADY_FILES": "900000", "UNSTEADY_ALL": "1"}
+        tool = self.start_program([self.tool, "merge", "-o", "all.json", sample], **slow)
+        end = time.monotonic() + harness.DEADLINE_S
+        while not self.hidden() and time.monotonic() < end:
+            time.sleep(0.01)
+        tool.kill()
+        tool.communicate()
+        self.assertEqual(1, len(self.hidden()))
+        done = self.tool_as(os.geteuid(), ["merge", "-o", "all.json", sample], self.folder)
+        self.assertEqual((0, []), (done.returncode, self.hidden()), done.stderr)
+
+    def elsewhere(self, dead):
+        """It says that it was made during another run of the machine."""
+        with open(dead, "r+b") as file:
+            file.seek(OWNER_BOOT)
+            first = file.read(1)
+            file.seek(OWNER_BOOT)
+            file.write(b"1" if first == b"0" else b"0")
+
+    def test_one_of_another_machine_stays_and_one_of_an_earlier_boot_goes(self):
+        dead = self.dead_file(self.folder)
+        self.elsewhere(dead)
+        done = self.tool_as(os.geteuid(), ["recover", self.folder], self.folder)
+        self.assertEqual(2, done.returncode, done.stderr)
+        self.assertIn("1 live file of running processes", done.stderr)
+        done = self.tool_as(os.geteuid(), ["recover", "--discard", dead], self.folder)
+        self.assertIn("whether its process still runs cannot be told here", done.stderr)
+        self.assertTrue(dead.exists())
+        # As if the machine had been started after the file was changed last.
+        uptime = int(float(pathlib.Path("/proc/uptime").read_text().split()[0]))
+        later = ["unshare", "-rT", "--boottime", str(-uptime)]
+        if subprocess.run([*later, "true"], capture_output=True).returncode:
+            self.skipTest("no clock of its own is to be had here")
+        if subprocess.run(["stat", "-f", "-c", "%T", self.folder], capture_output=True, text=True).stdout.strip() not in \
+                ("ext2/ext3", "xfs", "btrfs", "overlayfs", "f2fs", "zfs"):  # fmt: skip
+            self.skipTest("no disk of this machine is here")
+        while int(time.time()) - int(dead.stat().st_ctime) < 3:
+            time.sleep(0.1)
+        done = harness.programs.finish([*later, self.tool, "recover", self.folder], harness.environment(), self.folder,
+                                       harness.DEADLINE_S)  # fmt: skip
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertFalse(dead.exists())
 
     def notes(self):
         return sorted(name for name in os.listdir(self.folder) if name.startswith("vramscope-note-"))

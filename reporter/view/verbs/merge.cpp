@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "reporter/report/files/input_file.h"
+#include "reporter/report/files/output_file.h"
 #include "reporter/report/json.h"
 #include "reporter/report/merge.h"
 #include "reporter/report/merged_process.h"
@@ -66,6 +67,7 @@ int merge(const Arguments& given) try {
   std::optional<Merger> merger = merger_of(paths, given.reading);
   if (!merger) return kBadInput;
   const Report report = merger->finish_but_sites();
+  remove_unfinished(given.output, {});  // of a merge that was killed
   const auto written = write_report(report, merger->sites(), given.output);
   if (const auto* error = std::get_if<FileError>(&written)) {
     say(error->message);
