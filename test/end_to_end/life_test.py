@@ -108,11 +108,13 @@ except OSError:
                 recount.check(self, report)
 
     def test_a_program_that_closes_our_file_gets_its_reports_all_the_same(self):
-        outcome = self.run_program([harness.program("close_all")], "cache")
-        self.assertEqual(["exec", "exit"], [report["trigger"] for report in outcome.reports])
-        for report in outcome.reports:
+        for end, trigger in ((["killed"], "exec"), ([], "exit")):
+            outcome = self.run_program([harness.program("close_all"), *end], "cache")
+            report = self.only_report(outcome)
             recount.check(self, report)
-        self.assertEqual("", outcome.stderr)
+            self.assertEqual((trigger, 1), (report["trigger"], report["sequence"]))
+            self.assertEqual("own file open: 1\nbytes of others in it: 0\n", outcome.stdout.split("not found 1\n")[1])
+            self.assertEqual("", outcome.stderr)
 
     def test_memory_that_a_hook_of_malloc_frees_in_a_face_or_report_is_freed(self):
         for mode in ("cache", "cache at-reuse", "dedicated", "observe"):

@@ -10,6 +10,7 @@
 
 #include "interpose/face/vramscope.h"
 #include "test/programs/driver.h"
+#include "test/programs/in_vain.h"
 
 static constexpr int kBlocks = 60;
 static CUdeviceptr blocks[kBlocks];
@@ -83,7 +84,7 @@ int main(int argc, char**) {
   vramscope_empty_cache();
   const int by_faces = next;
   armed_until = kBlocks;
-  execl("/dev/null/program", "program", nullptr);  // a report, by another thread
+  execute_in_vain();  // a report, by another thread
   if (argc > 1) std::printf("freed by faces: %d, by a report: %d\n", by_faces, next - by_faces);
   armed_until = 0;
   std::printf("errno kept: %d, by calls of the driver: %d\n", kept == 77,
