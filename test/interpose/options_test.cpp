@@ -236,6 +236,21 @@ TEST(Options, VariablesOfTheToolAndTheSimulatorAreNotSettings) {
   EXPECT_TRUE(collect_settings(environment).empty());
 }
 
+TEST(PrivateVariables, TheHelpersNameIsReadAsItWasWritten) {
+  using Quota = HelperState::Quota;
+  for (const bool beside : {false, true}) {
+    for (const Quota quota : {Quota::free, Quota::held_back, Quota::used_up}) {
+      const HelperState state{.is_beside_handler = beside, .quota = quota};
+      EXPECT_EQ(helper_state(helper_name(state).data()), state);
+    }
+  }
+  EXPECT_EQ(std::string(helper_name({}).data()), "vramscope");
+  for (const char* other :
+       {"", "~", "vramscope-1", "vramscope~~", "vramscope+owl", "a vramscope"}) {
+    EXPECT_EQ(helper_state(other), std::nullopt) << other;
+  }
+}
+
 TEST(PrivateVariables, FreeBytesAreReadAsTheyWereWritten) {
   const std::string text = free_before_text({{"GPU-12", 400}, {"GPU-1", 0}});
 

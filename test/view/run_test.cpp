@@ -57,6 +57,10 @@ TEST(Run, WithoutProgramNothingIsTaken) {
   EXPECT_TRUE(take({"--"}).program.empty());
 }
 
+TEST(Run, ReportsThatWereTakenAwayOrReplacedByLaterOnesCountOnce) {
+  EXPECT_EQ(existing({"/", "/nowhere/r.json", "/dev", "/"}), (Words{"/dev", "/"}));
+}
+
 TEST(Run, TheSummaryNamesTheNextCommand) {
   const Words lines = summary({"my report.json", sample_report()}, 2);
 
@@ -259,6 +263,23 @@ TEST(Snapshot, AHandlerOfTheProgramsOwnIsTold) {
   EXPECT_EQ(inspect(5, 0, with_handler).hint.find("process 5 has a handler of its own for SIGUSR1"),
             0U);
   EXPECT_EQ(inspect(5, SIGUSR2, with_handler).hint, "");
+}
+
+// Of a signal that the program was told besides, the library's thread knows nothing.
+TEST(Snapshot, AQuotaThatIsUsedUpIsTold) {
+  TargetFiles waiting = files({});
+  waiting.helper.quota = HelperState::Quota::held_back;
+  TargetFiles used_up = files({});
+  used_up.helper.quota = HelperState::Quota::used_up;
+
+  EXPECT_FALSE(inspect(5, 0, files({})).is_held_back);
+  EXPECT_TRUE(inspect(5, 0, waiting).is_held_back);
+  EXPECT_EQ(inspect(5, 0, waiting).error, "");
+  EXPECT_EQ(inspect(5, 0, used_up).error,
+            "process 5 has written 1,000 reports on signals, and writes no more of them; it writes "
+            "one when it ends");
+  used_up.status = "Name:\ttrain\nSigCgt:\tffffffffffffffff\n";
+  EXPECT_EQ(inspect(5, SIGUSR2, used_up).error, "");
 }
 
 TEST(Snapshot, AFolderThatThePatternVariesIsNotWatched) {

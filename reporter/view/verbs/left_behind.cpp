@@ -101,6 +101,11 @@ void remove_left_behind(const std::vector<std::string>& live_files) {
   }
 }
 
+std::string elsewhere_text(const LeftBehind& left) {
+  return "the program wrote its report to '" + left.written.front() +
+         "' in another root folder or another mount";
+}
+
 std::string place_text(const LeftBehind& left, const Ending& ending) {
   const char* const name = sigabbrev_np(ending.signal);
   const std::string signal =

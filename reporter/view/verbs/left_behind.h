@@ -11,11 +11,11 @@
 namespace vramscope {
 
 struct LeftBehind {
-  std::vector<std::string> reports;   // paths; that of the program that was run is the last one
-  bool has_program = false;           // it is among them
-  std::vector<std::string> others;    // "python3 (4712)": its descendants'
-  std::vector<std::string> written;   // paths of reports of which their processes could not note it
-  std::vector<std::string> problems;  // one line each
+  std::vector<std::string> reports;       // paths; that of the program that was run is the last one
+  bool has_program = false;               // it is among them
+  std::vector<std::string> others;        // "python3 (4712)": its descendants'
+  std::vector<std::string> problems;      // one line each
+  std::vector<std::string> written = {};  // paths of reports that their processes could not note
   [[nodiscard]] bool is_empty() const { return reports.empty() && problems.empty(); }
 };
 
@@ -27,6 +27,9 @@ struct LeftBehind {
 
 // Removes what the dead among them left, and makes no report of it.
 void remove_left_behind(const std::vector<std::string>& live_files);
+
+// Of reports that processes wrote where they are not seen from here.
+[[nodiscard]] std::string elsewhere_text(const LeftBehind& left);
 
 // "ended by SIGKILL; report recovered in ": what goes before the path of a report of the run.
 [[nodiscard]] std::string place_text(const LeftBehind& left, const Ending& ending);

@@ -139,19 +139,6 @@ int start_failure(const Ending& ending, const Arguments& arguments) {
   return ending.error == ENOENT ? kNotFound : kNotExecutable;
 }
 
-// The reports of the run in the order written, without those that the program took away, or that
-// gave their names to later ones.
-std::vector<std::string> existing(std::vector<std::string> paths) {
-  std::error_code error;
-  for (std::size_t i = paths.size(); i-- > 0;) {
-    const auto later = paths.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::find(later + 1, paths.end(), *later) != paths.end()) paths.erase(later);
-  }
-  std::erase_if(paths,
-                [&](const std::string& path) { return !std::filesystem::exists(path, error); });
-  return paths;
-}
-
 std::optional<WrittenReport> choose(const std::vector<std::string>& paths, pid_t program) {
   std::optional<WrittenReport> last;
   for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
@@ -197,11 +184,6 @@ std::string why_no_report(const Arguments& arguments, const Ending& ending, bool
   return "no report: CUDA did not start in the program" + doctor;
 }
 
-// Of a report that its process wrote where it is not seen from here.
-std::string elsewhere(const std::string& path) {
-  return "the program wrote its report to '" + path + "' in another root folder or another mount";
-}
-
 // What is left of a run without a report.
 void tell_traces(const std::vector<std::string>& all) {
   const std::vector<std::string> traces = existing(all);
@@ -240,7 +222,7 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
     const bool failed = !lines.empty() && lines.back() == kReportFailed;
     if (left.written.empty()) say(why_no_report(arguments, ending, failed) + earlier);
     if (!left.problems.empty()) say(left.problems.front());
-    if (!left.written.empty()) say(elsewhere(left.written.front()));
+    if (!left.written.empty()) say(elsewhere_text(left));
     return tell_traces(notes.traces);
   }
   std::error_code error;

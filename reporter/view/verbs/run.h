@@ -21,6 +21,10 @@ namespace vramscope {
 [[nodiscard]] std::vector<std::string> take_program(const Command& command,
                                                     std::vector<std::string>& arguments);
 
+// Files of the run in the order written, each once, where it was written last, and without those
+// that the program took away.
+[[nodiscard]] std::vector<std::string> existing(std::vector<std::string> paths);
+
 // The report that stands for the run: the last of the program itself, else the last of all.
 struct WrittenReport {
   std::string path;

@@ -78,6 +78,16 @@ std::string recorded_text(const WrittenReport& written) {
 
 }  // namespace
 
+std::vector<std::string> existing(std::vector<std::string> paths) {
+  std::vector<std::string> found;
+  for (auto path = paths.begin(); path != paths.end(); ++path) {
+    std::error_code error;
+    const bool comes_again = std::find(path + 1, paths.end(), *path) != paths.end();
+    if (!comes_again && std::filesystem::exists(*path, error)) found.push_back(std::move(*path));
+  }
+  return found;
+}
+
 bool has_other_processes(const std::vector<std::string>& paths, const Report& report) {
   return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
     const std::int64_t pid = pid_in(path);
