@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -13,7 +14,6 @@
 
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/machine.h"
-#include "allocator/ground/on_valgrind.h"
 
 namespace vramscope::thread_room {
 
@@ -28,11 +28,21 @@ constinit thread_local volatile bool taking = false;
 using Owner = std::uint64_t;
 
 struct Room {
-  Parts parts;  // at the end of the stack
   std::atomic<Owner> owner;
   pid_t process;  // a forked child has the rooms of its parent's threads, and leaves them alone
   Room* older;
+  Parts* parts;  // pages of their own, which go when the thread does
 };
+
+// Rooms lie side by side; they stay.
+struct Rooms {
+  static constexpr std::size_t kCount = (kWholePage - sizeof(std::size_t)) / sizeof(Room);
+  std::atomic<std::size_t> used;
+  std::array<Room, kCount> rooms;
+};
+static_assert(sizeof(Rooms) <= kWholePage);
+
+constinit std::atomic<Rooms*> last_rooms{nullptr};  // of which some may be left
 
 constinit std::atomic<Room*> newest{nullptr};     // and by `older` all others; none ever leaves
 constinit std::atomic<Room*> looked_at{nullptr};  // where the last search ended
@@ -55,6 +65,19 @@ bool take_over(Room& room, pid_t process, pid_t self) {
                                             std::memory_order_acq_rel);
 }
 
+constexpr std::size_t kPartsBytes = (sizeof(Parts) + kWholePage - 1) / kWholePage * kWholePage;
+
+void* map(std::size_t bytes) {
+  void* const pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return pages == MAP_FAILED ? nullptr : pages;
+}
+
+// The pages go back to the system, which gives zeroed ones in their place.
+void clear(Parts& parts) {
+  if (madvise(&parts, kPartsBytes, MADV_DONTNEED) != 0) std::memset(&parts, 0, sizeof parts);
+}
+
 // Each search goes on where the last one ended, and asks the system about a few threads only: with
 // as many live threads as there may be, a new one pays the same.
 Room* find_left(pid_t process, pid_t self) {
@@ -65,31 +88,38 @@ Room* find_left(pid_t process, pid_t self) {
     if (room == nullptr) continue;  // from the newest on again
     if (!take_over(*room, process, self)) continue;
     looked_at.store(room, std::memory_order_release);
-    std::memset(&room->parts, 0, sizeof room->parts);
+    clear(*room->parts);
     return room;
   }
   looked_at.store(room, std::memory_order_release);
   return nullptr;
 }
 
-// A page that faults, the stack, the room.
-Room* map_room() {
-  constexpr std::size_t kBytes = kWholePage + kStackBytes + sizeof(Room);
-  void* const pages = mmap(nullptr, kBytes, PROT_NONE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (pages == MAP_FAILED) return nullptr;
-  auto* const stack = static_cast<std::byte*>(pages) + kWholePage;
-  if (mprotect(stack, kBytes - kWholePage, PROT_READ | PROT_WRITE) != 0) {
-    munmap(pages, kBytes);
-    return nullptr;
+Room* new_room() {
+  Rooms* rooms = last_rooms.load(std::memory_order_acquire);
+  while (true) {
+    const std::size_t place = rooms == nullptr ? Rooms::kCount : rooms->used.fetch_add(1);
+    if (place < Rooms::kCount) return &rooms->rooms[place];
+    auto* const more = static_cast<Rooms*>(map(kWholePage));
+    if (more == nullptr) return nullptr;
+    if (last_rooms.compare_exchange_strong(rooms, more, std::memory_order_acq_rel)) {
+      rooms = more;
+    } else {
+      munmap(more, kWholePage);
+    }
   }
-  tell_valgrind_of_stack(stack, stack + kStackBytes - 1);
-  return reinterpret_cast<Room*>(stack + kStackBytes);
 }
 
+// Of parts side by side the system would make huge pages where it may.
 Room* make(pid_t process, pid_t self) {
-  Room* const room = map_room();
-  if (room == nullptr) return nullptr;
+  void* const pages = map(kPartsBytes);
+  Room* const room = pages == nullptr ? nullptr : new_room();
+  if (room == nullptr) {
+    if (pages != nullptr) munmap(pages, kPartsBytes);
+    return nullptr;
+  }
+  madvise(pages, kPartsBytes, MADV_NOHUGEPAGE);
+  room->parts = static_cast<Parts*>(pages);
   room->owner.store(owned_by(0, self), std::memory_order_relaxed);
   room->process = process;
   room->older = newest.load(std::memory_order_relaxed);
@@ -108,9 +138,23 @@ Parts* take() noexcept {
   const auto self = static_cast<pid_t>(syscall(SYS_gettid));
   Room* const left = find_left(process, self);
   Room* const room = left != nullptr ? left : make(process, self);
-  if (room != nullptr) known = &room->parts;
+  if (room != nullptr) known = room->parts;
   taking = false;
   return known;
+}
+
+// A signal handler of the thread's finds no room meanwhile.
+void discard() noexcept {
+  const KeptErrno kept;
+  Parts* const parts = known;
+  if (parts == nullptr) return;
+  taking = true;
+  known = nullptr;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  clear(*parts);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  known = parts;
+  taking = false;
 }
 
 }  // namespace vramscope::thread_room

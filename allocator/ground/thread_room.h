@@ -8,19 +8,15 @@
 
 namespace vramscope::thread_room {
 
-// Of addresses; pages are taken as they are used. Handlers of the program's signals run on it too
-// when they interrupt us.
-inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
-
 // One part for each that needs one, all zero bytes when a thread gets its room. What a part holds
-// is known to its owner alone, who takes it by part_of(). Below the parts, downwards from their
-// address, lies a stack of kStackBytes.
+// is known to its owner alone, who takes it by part_of(). Pages are taken as they are used; what
+// every thread uses lies in the first ones.
 struct Parts {
+  alignas(64) std::byte known_stacks[192 << 10];  // reporter/record/stack/known_stacks
   alignas(64) std::byte proven_pages[8192];       // reporter/record/stack/proven_memory
   alignas(64) std::byte deferred_frees[1024];     // interpose/call/deferred_frees
   alignas(64) std::byte known_callers[8192];      // reporter/record/stack/known_callers
   alignas(64) std::byte python_codes[20 << 10];   // reporter/record/python/stack
-  alignas(64) std::byte known_stacks[192 << 10];  // reporter/record/stack/known_stacks
 };
 
 // Null until the thread needs them.
@@ -28,10 +24,14 @@ __attribute__((tls_model("initial-exec"))) extern constinit thread_local Parts* 
 [[nodiscard]] Parts* take() noexcept;
 
 // The calling thread's parts, the same until it ends: then a later thread takes the room over.
-// Nothing of ours runs as the thread ends, so destructors of the program may still call us.
+// Destructors of the program may still call us.
 // Null when the system refuses memory, and in a signal handler that interrupted the first call.
 // Keeps errno. Threads: any, also in a signal handler.
 [[nodiscard]] inline Parts* get() noexcept { return known != nullptr ? known : take(); }
+
+// The thread is about to end: its parts are zero bytes again, and take no memory until they are
+// used. Keeps errno.
+void discard() noexcept;
 
 // A part as what its owner keeps there: a T of zero bytes is a valid one.
 template <class T, std::size_t bytes>

@@ -28,8 +28,13 @@ const Row* row_of(const std::atomic<Row*>& pointer, const Reach& reach) {
   return reach.at(static_cast<const Row*>(pointer.load(std::memory_order_acquire)));
 }
 
-std::atomic<FunctionCounters*>* make_rows(std::size_t count, LiveMemory* live) {
-  using Row = std::atomic<FunctionCounters*>;
+std::size_t rows_for(std::size_t functions) {
+  return (functions + kFunctionsTogether - 1) / kFunctionsTogether;
+}
+
+std::atomic<FunctionRows*>* make_rows(std::size_t functions, LiveMemory* live) {
+  using Row = std::atomic<FunctionRows*>;
+  const std::size_t count = rows_for(functions);
   if (live == nullptr) return new Row[count]{};
   void* const rows = live->allocate(count * sizeof(Row), alignof(Row));
   if (rows == nullptr) throw std::bad_alloc();
@@ -60,7 +65,12 @@ CounterSet::CounterSet(std::size_t function_count, LiveMemory* live)
     : live_(live), function_count_(function_count), functions_(make_rows(function_count, live)) {}
 
 CounterSet::~CounterSet() {
-  for (std::size_t i = 0; i < function_count_; ++i) delete functions_[i].load();
+  for (std::size_t i = 0; i < rows_for(function_count_); ++i) {
+    FunctionRows* const rows = functions_[i].load(std::memory_order_relaxed);
+    if (rows == nullptr) continue;
+    for (auto& row : *rows) delete row.load(std::memory_order_relaxed);
+    delete rows;
+  }
   for (auto& row : timings_) delete row.load(std::memory_order_relaxed);
   if (AllTimes* const times = times_.load(std::memory_order_relaxed)) {
     for (auto& row : *times) delete row.load(std::memory_order_relaxed);
@@ -80,7 +90,8 @@ TimingCounters& CounterSet::timing(std::size_t slot, std::uint64_t generation) {
 
 void CounterSet::record(const Event& event, std::uint64_t generation) {
   if (event.function >= function_count_) return;
-  FunctionCounters& function = row_at(functions_[event.function], live_);
+  FunctionRows& rows = row_at(functions_[event.function / kFunctionsTogether], live_);
+  FunctionCounters& function = row_at(rows[event.function % kFunctionsTogether], live_);
   const bool known = is_host(event.place.kind) || event.place.device < kMaxDevices;
   // As in the statistics, a device's memory is what cuMemAlloc gives; other kinds are in their
   // functions' rows.
@@ -152,9 +163,12 @@ void CounterSet::add_times_to(std::vector<std::uint64_t>& by_tag, const Reach& r
 }
 
 void CounterSet::add_to(std::vector<FunctionTotals>& functions, const Reach& reach) const {
-  if (reach.at(functions_, functions.size()) == nullptr) return;
+  if (reach.at(functions_, rows_for(functions.size())) == nullptr) return;
+  const FunctionRows* rows = nullptr;
   for (std::size_t i = 0; i < functions.size(); ++i) {
-    const FunctionCounters* const row = row_of(functions_[i], reach);
+    const std::size_t at = i % kFunctionsTogether;
+    if (at == 0) rows = row_of(functions_[i / kFunctionsTogether], reach);
+    const FunctionCounters* const row = rows == nullptr ? nullptr : row_of((*rows)[at], reach);
     if (row == nullptr) continue;
     row->time.add_to(functions[i].time);
     functions[i].failures += row->failures.get();

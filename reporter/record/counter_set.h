@@ -21,6 +21,10 @@ struct FunctionCounters {
   DurationCounters time;
 };
 
+// Rows of functions whose numbers follow each other: a thread calls few of all that there are.
+inline constexpr std::size_t kFunctionsTogether = 16;
+using FunctionRows = std::array<std::atomic<FunctionCounters*>, kFunctionsTogether>;
+
 // The members of Timing in the order of its visit().
 struct TimingCounters {
   std::atomic<std::uint64_t> generation{0};  // of the reset that these counts belong to
@@ -80,7 +84,7 @@ class CounterSet {
 
   LiveMemory* const live_;  // a reader follows it nowhere
   const std::size_t function_count_;
-  std::atomic<FunctionCounters*>* const functions_;
+  std::atomic<FunctionRows*>* const functions_;
   std::array<std::atomic<TimingCounters*>, kMaxDevices + 1> timings_{};
   std::array<TagTime, kNewest> newest_times_{};
   std::atomic<AllTimes*> times_{nullptr};  // of the others

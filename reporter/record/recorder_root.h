@@ -26,9 +26,9 @@ struct RecorderRoot {
 
 // What is read only by the version that wrote it: never 0.
 [[nodiscard]] constexpr std::uint64_t layout_of_recorder() {
-  return live_layout({sizeof(RecorderRoot), sizeof(CounterSet), sizeof(FunctionCounters),
-                      sizeof(TimingCounters), sizeof(TagCounts::Chunk), kAxes, kKinds, kMaxDevices,
-                      kHistogramBuckets});
+  return live_layout({sizeof(RecorderRoot), sizeof(CounterSet), sizeof(FunctionRows),
+                      sizeof(FunctionCounters), sizeof(TimingCounters), sizeof(TagCounts::Chunk),
+                      kAxes, kKinds, kMaxDevices, kHistogramBuckets});
 }
 
 }  // namespace vramscope

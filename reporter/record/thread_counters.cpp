@@ -6,6 +6,8 @@
 
 #include <new>
 
+#include "allocator/ground/thread_room.h"
+
 namespace vramscope {
 
 // The calling thread's set. Plain memory, so that reading it needs no initialisation check.
@@ -21,8 +23,9 @@ struct ThreadCounters::Slot {
 __attribute__((
     tls_model("initial-exec"))) thread_local constinit ThreadCounters::Slot ThreadCounters::slot_{};
 
-// Gives the set back when its thread ends. Kept under a key, as a thread_local object would be
-// registered under the loader's lock: who holds that may be waiting for this thread.
+// Gives the set back when its thread ends, and the memory of the thread's room. Kept under a key,
+// as a thread_local object would be registered under the loader's lock: who holds that may be
+// waiting for this thread.
 struct ThreadCounters::Reaper {
   std::shared_ptr<Pool> pool;
 
@@ -37,6 +40,7 @@ struct ThreadCounters::Reaper {
     own->release();
     slot_.ended = true;
     delete own;
+    thread_room::discard();
   }
   struct Key {
     pthread_key_t key{};

@@ -67,9 +67,9 @@ TEST(OwnStack, IsFreeAgainOnceAbandoned) {
   if (setjmp(before) == 0) {
     own_stack::run([&] { std::longjmp(before, 1); });
   }
-  EXPECT_TRUE(own_stack::is_used);
+  EXPECT_TRUE(own_stack::is_used());
   own_stack::abandon();
-  EXPECT_FALSE(own_stack::is_used);
+  EXPECT_FALSE(own_stack::is_used());
   bool elsewhere = false;
   own_stack::run([&] { elsewhere = is_elsewhere(); });
   EXPECT_TRUE(elsewhere);

@@ -1,7 +1,7 @@
 // Threads that allocate and stay, or end one after the other, and what memory the process has then.
 // SPDX-License-Identifier: Apache-2.0
-// Arguments: THREADS ["ended"]. Prints the resident KiB before the first thread and with all of
-// them, or after the last. Each allocates from a few stacks, again and again.
+// Arguments: THREADS ["ended"]. Prints the resident KiB before the first thread, with all of them,
+// and after the last. Each allocates from a few stacks, again and again.
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -61,6 +61,7 @@ static void run_live(CUcontext context, int count) {
   }
   changed.notify_all();
   for (std::thread& thread : threads) thread.join();
+  std::printf("%ld KiB\n", resident_kib("VmRSS:"));
 }
 
 int main(int argc, char** argv) {

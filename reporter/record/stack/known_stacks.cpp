@@ -35,14 +35,26 @@ KnownStacks::Set& KnownStacks::set_of(const Door& door) noexcept {
   return sets_[mix(kHashSeed, door.slot, door.return_address) % kSets];
 }
 
+// By how many units and frames there are.
+std::size_t KnownStacks::Known::lay_out() noexcept {
+  const std::size_t count = units[static_cast<std::size_t>(StackPart::all)];
+  const std::size_t depth = depths[static_cast<std::size_t>(StackPart::all)];
+  const std::size_t where = 2 * sizeof(StackNote) + count * sizeof(Unit);
+  const std::size_t frames = where + (count + 1) / 2 * 2 * sizeof(std::uint32_t);
+  where_begins = static_cast<std::uint16_t>(where);
+  frames_begin = static_cast<std::uint16_t>(frames);
+  return (frames + depth * sizeof(std::uintptr_t) + alignof(Unit) - 1) & ~(alignof(Unit) - 1);
+}
+
 __attribute__((no_sanitize("address", "thread"))) inline bool KnownStacks::Known::holds(
-    const Door& door, StackPart part) const noexcept {
-  if (slot != door.slot || return_address != door.return_address) return false;
+    const Door& door, StackPart part, const std::byte* content) const noexcept {
   if (needs_frame_pointer && frame_pointer != door.frame_pointer) return false;
   // The stack is the thread's own, and what runs there now wrote these words. A unit never crosses
   // a page: where one of its words can be read, both can.
   const std::size_t count = units[static_cast<std::size_t>(part)];
   const std::uintptr_t base = pair_of(slot);
+  const auto* const values = reinterpret_cast<const Unit*>(content + 2 * sizeof(StackNote));
+  const auto* const where = reinterpret_cast<const std::uint32_t*>(content + where_begins);
   for (std::size_t i = 0; i < count; ++i) {
     const auto* const now =
         reinterpret_cast<const volatile std::uintptr_t*>(base + pair_of(where[i]));
@@ -54,7 +66,7 @@ __attribute__((no_sanitize("address", "thread"))) inline bool KnownStacks::Known
 }
 
 // Words that lie side by side and follow each other become one unit.
-void KnownStacks::Known::keep(const Door& door, const Walked& walked) noexcept {
+void KnownStacks::Known::take_units(const Door& door, const Walked& walked, Units& taken) noexcept {
   const std::uintptr_t base = pair_of(door.slot);
   const auto few = static_cast<std::size_t>(StackPart::few);
   const std::size_t words_of_few = walked.count_of_few != 0 ? walked.count_of_few : walked.count;
@@ -62,15 +74,16 @@ void KnownStacks::Known::keep(const Door& door, const Walked& walked) noexcept {
   for (std::size_t i = 0; i < walked.count; ++i) {
     if (i == words_of_few) units[few] = static_cast<std::uint8_t>(count);
     const auto [address, value] = walked.words[i];
-    const auto at = static_cast<std::uint32_t>(pair_of(address) - base);
+    const auto at_pair = static_cast<std::uint32_t>(pair_of(address) - base);
     const std::uint32_t half = address % kPairBytes / sizeof value;
-    const bool begins = count == 0 || i == words_of_few || pair_of(where[count - 1]) != at;
+    const bool begins =
+        count == 0 || i == words_of_few || pair_of(taken.where[count - 1]) != at_pair;
     if (begins) {
-      where[count] = at;
-      values[count++] = Unit{};
+      taken.where[count] = at_pair;
+      taken.values[count++] = Unit{};
     }
-    where[count - 1] |= 1U << half;
-    values[count - 1].words[half] = value;
+    taken.where[count - 1] |= 1U << half;
+    taken.values[count - 1].words[half] = value;
   }
   units[static_cast<std::size_t>(StackPart::all)] = static_cast<std::uint8_t>(count);
   if (words_of_few == walked.count) units[few] = static_cast<std::uint8_t>(count);
@@ -78,7 +91,8 @@ void KnownStacks::Known::keep(const Door& door, const Walked& walked) noexcept {
 
 KnownStacks::Known* KnownStacks::find(const Door& door, StackPart part) noexcept {
   for (Known& known : set_of(door).ways) {
-    if (known.holds(door, part)) return &known;
+    if (known.slot != door.slot || known.return_address != door.return_address) continue;
+    if (known.holds(door, part, content_of(known))) return &known;
   }
   return nullptr;
 }
@@ -91,8 +105,9 @@ bool KnownStacks::find(const Door& door, StackPart part, Stack& stack) noexcept 
   ++found_;
   const auto which = static_cast<std::size_t>(part);
   stack.depth = known->depths[which];
-  stack.note = &known->notes[which];
-  std::memcpy(stack.frames.data(), known->frames.data(), stack.depth * sizeof(std::uintptr_t));
+  stack.note = &notes_of(*known)[which];
+  std::memcpy(stack.frames.data(), content_of(*known) + known->frames_begin,
+              stack.depth * sizeof(std::uintptr_t));
   return true;
 }
 
@@ -103,7 +118,7 @@ const StackNote* KnownStacks::find_note(const Door& door, StackPart part) noexce
   ++finds_;
   ++known->finds;
   ++found_;
-  return &known->notes[static_cast<std::size_t>(part)];
+  return &notes_of(*known)[static_cast<std::size_t>(part)];
 }
 
 bool KnownStacks::should_learn(const Door& door, const Stack& stack) noexcept {
@@ -118,6 +133,22 @@ bool KnownStacks::should_learn(const Door& door, const Stack& stack) noexcept {
   return true;
 }
 
+// Contents lie one behind the other. When there is no room behind the last one, all begins anew.
+void KnownStacks::make_room(Known& known) noexcept {
+  const std::size_t bytes = known.lay_out();
+  if (bytes <= known.capacity) return;
+  if (bytes > kContentBytes - used_) {
+    forget_all();
+    for (Set& set : sets_) {
+      for (Known& other : set.ways) other.capacity = 0;
+    }
+    used_ = 0;
+  }
+  known.at = used_;
+  known.capacity = static_cast<std::uint32_t>(bytes);
+  used_ += known.capacity;
+}
+
 void KnownStacks::learn(const Door& door, Stack& stack, const Walked& walked) noexcept {
   Set& set = set_of(door);
   Known& known = set.ways[set.next_way++ % kWays];
@@ -128,16 +159,24 @@ void KnownStacks::learn(const Door& door, Stack& stack, const Walked& walked) no
   known.frame_pointer = door.frame_pointer;
   known.needs_frame_pointer = walked.needs_frame_pointer;
   known.finds = 0;
-  known.keep(door, walked);
-  const bool has_more = walked.count_of_few != 0;
+  Units units;
+  known.take_units(door, walked, units);
   const std::size_t depth = stack.depth;
-  std::memcpy(known.frames.data(), stack.frames.data(), depth * sizeof(std::uintptr_t));
+  const auto all = static_cast<std::size_t>(StackPart::all);
+  known.depths[all] = static_cast<std::uint8_t>(depth);
+  make_room(known);
+  std::byte* const content = content_of(known);
+  std::memcpy(content + 2 * sizeof(StackNote), units.values.data(),
+              known.units[all] * sizeof(Unit));
+  std::memcpy(content + known.where_begins, units.where.data(),
+              known.units[all] * sizeof(std::uint32_t));
+  std::memcpy(content + known.frames_begin, stack.frames.data(), depth * sizeof(std::uintptr_t));
   for (const StackPart part : {StackPart::few, StackPart::all}) {
-    const bool is_few = part == StackPart::few && has_more;
+    const bool is_few = part == StackPart::few && walked.count_of_few != 0;
     const auto which = static_cast<std::size_t>(part);
     stack.depth = is_few ? kOwnerFrames : depth;
     known.depths[which] = static_cast<std::uint8_t>(stack.depth);
-    known.notes[which] = {.rest = {}, .tag = 0, .hash = stack.hash()};
+    notes_of(known)[which] = {.rest = {}, .tag = 0, .hash = stack.hash()};
   }
   std::atomic_signal_fence(std::memory_order_seq_cst);
   known.slot = door.slot;
@@ -148,6 +187,10 @@ void KnownStacks::check_objects() noexcept {
   const LoadedCounts now = count_loaded();
   if (now == loaded_) return;
   loaded_ = now;
+  forget_all();
+}
+
+void KnownStacks::forget_all() noexcept {
   for (Set& set : sets_) {
     for (Known& known : set.ways) known.slot = 0;
   }

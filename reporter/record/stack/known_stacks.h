@@ -47,24 +47,32 @@ class KnownStacks {
   struct alignas(16) Unit {
     std::array<std::uintptr_t, 2> words;
   };
+  // What a walk has read. Where a unit lies, from the door's on; the lower bits tell which of its
+  // words were read.
+  struct Units {
+    std::array<std::uint32_t, Walked::kMostWords> where;
+    std::array<Unit, Walked::kMostWords> values;
+  };
 
   // Zero bytes are one that nothing is known of.
   struct Known {
     std::uintptr_t slot;  // of the door; 0: nothing is known
     std::uintptr_t return_address;
     std::uintptr_t frame_pointer;
-    std::uint32_t finds;  // since it was learnt
+    std::uint32_t finds;     // since it was learnt
+    std::uint32_t at;        // of its content, in bytes
+    std::uint32_t capacity;  // bytes from there on
     bool needs_frame_pointer;
     std::array<std::uint8_t, 2> depths;  // by StackPart, as the others
     std::array<std::uint8_t, 2> units;
-    std::array<StackNote, 2> notes;
-    // Where a unit lies, from the door's on; the lower bits tell which of its words were read.
-    std::array<std::uint32_t, Walked::kMostWords> where;
-    std::array<Unit, Walked::kMostWords> values;
-    std::array<std::uintptr_t, kMostFrames> frames;
 
-    [[nodiscard]] bool holds(const Door& door, StackPart part) const noexcept;
-    void keep(const Door& door, const Walked& walked) noexcept;
+    // Its content: two notes, then the values of units, then where they lie, then frames.
+    std::uint16_t where_begins;  // bytes from the content's beginning
+    std::uint16_t frames_begin;
+    [[nodiscard]] std::size_t lay_out() noexcept;  // gives the bytes
+    [[nodiscard]] bool holds(const Door& door, StackPart part,
+                             const std::byte* content) const noexcept;
+    void take_units(const Door& door, const Walked& walked, Units& units) noexcept;
   };
   struct Set {
     std::array<Known, kWays> ways;
@@ -76,12 +84,26 @@ class KnownStacks {
 
   [[nodiscard]] Known* find(const Door& door, StackPart part) noexcept;
   [[nodiscard]] Set& set_of(const Door& door) noexcept;
+  [[nodiscard]] std::byte* content_of(const Known& known) noexcept {
+    return contents_.data() + known.at;
+  }
+  [[nodiscard]] StackNote* notes_of(const Known& known) noexcept {
+    return reinterpret_cast<StackNote*>(content_of(known));
+  }
+  void make_room(Known& known) noexcept;
   void check_objects() noexcept;
+  void forget_all() noexcept;
+
+  // Half of what a thread needs of memory lies in its first pages: a stack of 20 frames takes
+  // some 700 bytes.
+  static constexpr std::size_t kContentBytes = std::size_t{184} << 10;
 
   std::array<Set, kSets> sets_;
   LoadedCounts loaded_;
   std::uint64_t found_;
   std::uint32_t finds_;
+  std::uint32_t used_;  // bytes of the contents; one that was replaced leaves its own to the next
+  alignas(16) std::array<std::byte, kContentBytes> contents_;
 };
 
 }  // namespace vramscope
