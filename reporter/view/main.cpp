@@ -42,7 +42,7 @@ std::string version_of(const std::vector<std::string>& words) {
 std::string lost_by_typed(const Command& command) {
   const std::vector<std::string> output = command.given("--output");
   std::vector<std::string> read = command.given("FILE");
-  for (const char* const other : {"BEFORE", "AFTER", "--against"}) {
+  for (const char* const other : {"BEFORE", "AFTER", "--against", "--suppress"}) {
     for (std::string& word : command.given(other)) read.push_back(std::move(word));
   }
   if (output.empty()) return "";

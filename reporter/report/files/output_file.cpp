@@ -119,6 +119,14 @@ void remove_unfinished(const std::string& path, const Maker& dead) {
   closedir(folder);
 }
 
+bool is_unchanged(const std::string& path, const struct stat& judged) {
+  struct stat now {};
+  return lstat(path.c_str(), &now) == 0 && now.st_dev == judged.st_dev &&
+         now.st_ino == judged.st_ino && now.st_size == judged.st_size &&
+         now.st_mtim.tv_sec == judged.st_mtim.tv_sec &&
+         now.st_mtim.tv_nsec == judged.st_mtim.tv_nsec;
+}
+
 OutputFile::OutputFile(std::string path)
     : path_(std::move(path)), buffer_(std::make_unique<char[]>(kBufferBytes)) {}
 
@@ -197,6 +205,33 @@ void OutputFile::finish() noexcept {
   drop_unless_ours();
   // Some file systems tell only now that the disk is full.
   if (descriptor_ >= 0 && close(std::exchange(descriptor_, -1)) != 0) fail(errno);
+}
+
+void OutputFile::set_mode(mode_t mode) noexcept {
+  drop_unless_ours();
+  if (descriptor_ >= 0 && fchmod(descriptor_, mode) != 0) fail(errno);
+}
+
+bool OutputFile::publish_here() {
+  finish();
+  if (error_ != 0) return false;
+  if (!rename_to(path_)) fail(EEXIST);
+  return error_ == 0;
+}
+
+bool OutputFile::replace(const struct stat& judged) {
+  drop_unless_ours();
+  // The owner first: a change of it takes rights away.
+  const bool is_others = judged.st_uid != geteuid();
+  if (descriptor_ >= 0 && is_others && fchown(descriptor_, judged.st_uid, judged.st_gid) != 0) {
+    fail(errno);
+  }
+  set_mode(judged.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO));
+  finish();
+  if (error_ == 0 && !is_unchanged(path_, judged)) fail(ESTALE);
+  if (error_ == 0 && std::rename(temporary_.c_str(), path_.c_str()) != 0) fail(errno);
+  if (error_ == 0) temporary_.clear();
+  return error_ == 0;
 }
 
 std::string OutputFile::publish() {

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/stat.h>
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -20,6 +23,9 @@ namespace vramscope {
 // that is known to be dead, and of all of whom that can be proved. Plain files of the calling
 // user's, of mode 0600, with one name, which says who gave it.
 void remove_unfinished(const std::string& path, const Maker& dead);
+
+// Whether the file of that name, no link, is still the one that was looked at, as it was then.
+[[nodiscard]] bool is_unchanged(const std::string& path, const struct stat& judged);
 
 // Threads: one. Never throws but bad_alloc from open() and publish(). The first failure is kept;
 // what is written after it is dropped; EBADF when the program closed the descriptor, and may have
@@ -52,6 +58,13 @@ class OutputFile {
 
   // Which file it is, once it was opened.
   [[nodiscard]] const FileIdentity& identity() const { return own_; }
+  // Gives the file its name and no other; false: it is taken (EEXIST), or that failed.
+  [[nodiscard]] bool publish_here();
+  // Puts the file in the place of one that was there, which keeps its mode and its owner, when that
+  // is still the same file (ESTALE). False: it is not, or that failed; both files are as before.
+  [[nodiscard]] bool replace(const struct stat& judged);
+  // Who may read and write it besides its owner, instead of nobody. It is open.
+  void set_mode(mode_t mode) noexcept;
 
   [[nodiscard]] int error() const { return error_; }  // errno of the first failure, 0: none
 

@@ -279,10 +279,11 @@ std::string add_events(const Exported& exported, Database& database) {
 }  // namespace
 
 std::string write_sqlite(const Exported& exported, Output& output) {
-  if (output.path().empty()) return "a database is written to a file: -o FILE";
+  const std::string file = output.made_file();
+  if (file.empty()) return "a database is written to a file of its own: -o FILE";
   const Report& report = exported.report();
   std::string problem;
-  Database database(output.path());
+  Database database(file);
   if (database.problem().empty()) {
     database.run(kSchema);
     add_process(report, database);
@@ -300,7 +301,7 @@ std::string write_sqlite(const Exported& exported, Output& output) {
   }
   database.run("COMMIT");
   if (database.problem().empty()) return problem;
-  return "cannot write '" + output.path() + "': " + database.problem();
+  return "cannot write the database: " + database.problem();
 }
 
 }  // namespace vramscope

@@ -25,6 +25,7 @@ struct Arguments {
   std::string format;
   std::string output;
   bool forced = false;
+  bool shared = false;
   std::string cost = "peak";
   StackChoice stacks;
   Filter filter;
@@ -89,14 +90,15 @@ void say_if_large(const Exported& exported, const ExportFormat& format) {
       ", for it repeats the call stack at each event; memory_viz has each once");
 }
 
-int write(const Exported& exported, const ExportFormat& format, const std::string& path) {
+int write(const Exported& exported, const ExportFormat& format, const std::string& path,
+          Readers readers) {
   const std::string why = format.why_not == nullptr ? "" : format.why_not(exported);
   if (!why.empty()) return refuse(why);
   say_if_large(exported, format);
-  Output output(path);
+  Output output(path, readers);
   const std::string wrong = format.write(exported, output);
-  const std::string unwritten = output.end();
   if (!wrong.empty()) return refuse(wrong);
+  const std::string unwritten = output.end();
   return unwritten.empty() ? kFine : refuse(unwritten);
 }
 
@@ -147,7 +149,7 @@ int export_trace(const Arguments& arguments, const ExportFormat& format, const s
     if (!missing.empty()) return std::string();
     const Exported exported(report_of_trace(reader.names(), totals), reader, filter,
                             cost_of(arguments), arguments.stacks, names_from_symbols());
-    status = write(exported, format, output);
+    status = write(exported, format, output, readers_of(arguments.shared));
     return std::string();
   };
   if (!read_trace(file, arguments.reading, use)) return kBadInput;
@@ -167,7 +169,7 @@ int export_report(const Arguments& arguments, const ExportFormat& format, std::s
   if (!filtering.applies(*report, file)) return kBadInput;
   const Exported exported(std::move(*report), cost_of(arguments), arguments.stacks,
                           names_from_symbols());
-  return write(exported, format, output);
+  return write(exported, format, output, readers_of(arguments.shared));
 }
 
 // Of a format that is made of a trace: where that of the report is, or how one is recorded.
@@ -266,6 +268,7 @@ Verb add_export(CommandLine& line) {
                  "Write to FILE, - for standard output, or into a folder that is there",
                  {.value_name = "FILE"});
   add_force(command, arguments->forced);
+  add_share(command, arguments->shared);
   command.option("--cost", &arguments->cost, "What folded shows: peak, leaked, total or count",
                  {.value_name = "COST",
                   .why_not = not_a_cost,

@@ -36,6 +36,7 @@ struct Arguments {
   std::vector<std::string> files;
   std::string output;
   bool forced = false;
+  bool shared = false;
   StackChoice stacks{.view = StackView::with_native};
   Filter filter;
   Reading reading;
@@ -85,7 +86,8 @@ int publish_page(const Arguments& given, const std::string& page) {
       return refuse("'" + path + "' is a link; -o FILE chooses another name");
     }
   }
-  const int status = publish({.output = path}, page);
+  const int status =
+      publish({.output = path, .forced = given.forced, .shared = given.shared}, page);
   if (status == kFine) say("page in " + path);
   return status;
 }
@@ -260,6 +262,7 @@ Verb add_html(CommandLine& line) {
                  "Write to FILE, - for standard output; else FILE.html beside what it is of",
                  {.value_name = "FILE"});
   add_force(command, arguments->forced);
+  add_share(command, arguments->shared);
   add_filters(command, arguments->filter, kPageUse);
   add_view_options(command, arguments->stacks);
   add_redact(command, arguments->reading);

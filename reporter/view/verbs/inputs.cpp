@@ -12,6 +12,7 @@
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/live/live_folder.h"
 #include "reporter/report/live/recover_file.h"
+#include "reporter/view/outside/output.h"
 
 namespace vramscope {
 namespace {
@@ -131,14 +132,33 @@ bool is_of_trigger(const std::string& path, std::string_view trigger) {
   return beginning_of(path, kBeginning).find(field) != std::string::npos;
 }
 
+namespace {
+
+// Whether what the word stands for is read, and the file is among it.
+bool is_read(const std::string& word, const std::string& file) {
+  if (same_file(word, file)) return true;
+  if (is_folder(word)) {
+    const fs::path parent = fs::path(file).parent_path();
+    return same_file(word, parent.empty() ? "." : parent.string()) &&
+           is_report(file, fs::path(file).filename());
+  }
+  Paths paths;
+  const bool is_pattern = word.find_first_of("*?[") != word.npos && add_pattern(word, paths);
+  return is_pattern && std::any_of(paths.begin(), paths.end(),
+                                   [&](const std::string& path) { return same_file(path, file); });
+}
+
+}  // namespace
+
 std::string lost_by(const std::string& output, const std::vector<std::string>& words,
                     Overwriting overwriting) {
+  if (descriptor_named_by(output) >= 0) return "";  // what a shell opened
   struct stat found {};
   const bool is_there = stat(output.c_str(), &found) == 0 && S_ISREG(found.st_mode);
   if (!is_there || found.st_size == 0) return "";
   const std::string name = "'" + output + "' is ";
   if (std::any_of(words.begin(), words.end(),
-                  [&](const std::string& word) { return same_file(word, output); })) {
+                  [&](const std::string& word) { return is_read(word, output); })) {
     return name + "what is to be read, which would be lost; choose another name";
   }
   const bool is_page = beginning_of(output, kPageBeginning.size()) == kPageBeginning;

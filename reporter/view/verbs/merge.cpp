@@ -1,6 +1,9 @@
 // vramscope merge: one report of several.
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -47,11 +50,28 @@ bool is_input(const std::string& output, const std::vector<std::string>& paths) 
   });
 }
 
-// Under the name that was asked for, when it was taken; that one is complete, or as before.
-std::string renamed(const std::string& path, const std::string& output) {
-  std::error_code error;
-  if (path != output) std::filesystem::rename(path, output, error);
-  return error ? path : output;
+// Where the report goes, and what is there already, as it was judged.
+struct Goal {
+  explicit Goal(const std::string& output) : path(output) {
+    is_taken = stat(output.c_str(), &judged) == 0;
+    std::error_code error;
+    const std::filesystem::path whole = std::filesystem::canonical(output, error);
+    if (is_taken && !error) path = whole.string();
+  }
+  std::string path;  // where links lead
+  bool is_taken = false;
+  struct stat judged {};
+};
+
+// Under the name that was asked for, which was taken: that file is replaced whole, keeps its mode,
+// and is the one that was judged; else the report stays where it is.
+std::string renamed(const std::string& path, const Goal& goal, const std::string& output) {
+  if (path == goal.path) return output;
+  constexpr mode_t kModes = S_IRWXU | S_IRWXG | S_IRWXO;
+  const bool is_replaced = goal.is_taken && is_unchanged(goal.path, goal.judged) &&
+                           chmod(path.c_str(), goal.judged.st_mode & kModes) == 0 &&
+                           std::rename(path.c_str(), goal.path.c_str()) == 0;
+  return is_replaced ? output : path;
 }
 
 // Sites may be too many for memory, so they are written one at a time.
@@ -60,6 +80,7 @@ int merge(const Arguments& given) try {
   if (is_input(given.output, paths)) {
     return refuse("-o '" + given.output + "' is one of the reports to merge; choose another name");
   }
+  const Goal goal(given.output);
   const bool was_merged = is_of_trigger(given.output, "merged");
   const Overwriting overwriting = given.forced ? Overwriting::forced : Overwriting::asked_for;
   const std::string lost = was_merged ? "" : lost_by(given.output, {}, overwriting);
@@ -67,8 +88,8 @@ int merge(const Arguments& given) try {
   std::optional<Merger> merger = merger_of(paths, given.reading);
   if (!merger) return kBadInput;
   const Report report = merger->finish_but_sites();
-  remove_unfinished(given.output, {});  // of a merge that was killed
-  const auto written = write_report(report, merger->sites(), given.output);
+  remove_unfinished(goal.path, {});  // of a merge that was killed
+  const auto written = write_report(report, merger->sites(), goal.path);
   if (const auto* error = std::get_if<FileError>(&written)) {
     say(error->message);
     return kBadInput;
@@ -76,7 +97,7 @@ int merge(const Arguments& given) try {
   if (const std::size_t twice = repeated(report); twice != 0) {
     say(counted(twice, "report") + " counted again: of a process that is in it already");
   }
-  const std::string path = renamed(std::get<std::string>(written), given.output);
+  const std::string path = renamed(std::get<std::string>(written), goal, given.output);
   const std::string processes = count_text(static_cast<std::int64_t>(report.processes.size()));
   say(processes + (report.processes.size() == 1 ? " process" : " processes") + " in " + path);
   say("next: vramscope report " + shell_word(path));

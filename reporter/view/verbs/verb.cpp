@@ -2,17 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/verbs/verb.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <string>
 
 #include "reporter/report/report.h"
 #include "reporter/view/import/imports.h"
-#include "reporter/view/outside/output.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/reports_text.h"
 #include "reporter/view/verbs/inputs.h"
@@ -20,21 +17,22 @@
 namespace vramscope {
 namespace {
 
-bool write_all(int descriptor, std::string_view text) {
+// Nowhere is left to complain that it failed.
+void complain(std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
+    if (written < 0) return;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
-  return true;
 }
 
 // Rows are written as they are made: there may be more than memory has room for.
 class CsvOutput {
  public:
-  explicit CsvOutput(const std::string& path)
-      : output_(path), csv_(output_.text(), [this] { output_.flush_if_long(); }) {}
+  explicit CsvOutput(const Listing& listing)
+      : output_(listing.output, readers_of(listing.shared)),
+        csv_(output_.text(), [this] { output_.flush_if_long(); }) {}
   CsvText& csv() { return csv_; }
   int end() {
     const std::string problem = output_.end();
@@ -59,7 +57,7 @@ class Several {
                   const Page& page) {
     is_empty_ = false;
     if (listing_.csv) {
-      if (!csv_) csv_.emplace(listing_.output);  // not before there is a report
+      if (!csv_) csv_.emplace(listing_);  // not before there is a report
       csv_->csv().lead(leading_cells(report, path));
       make.csv(report, csv_->csv());
       return "";
@@ -99,12 +97,6 @@ bool shows_events_of(const std::string& path, const OneReport& arguments) {
   return !cannot_filter(arguments.filter, arguments.use).empty() && is_import(path);
 }
 
-int cannot_write(const std::string& name) {
-  const std::string reason = std::strerror(errno);
-  say("cannot write " + name + ": " + reason);
-  return kBadInput;
-}
-
 }  // namespace
 
 std::string not_a_count(const std::string& given) {
@@ -118,7 +110,7 @@ void say(std::string_view line) {
   std::string text = "vramscope: ";
   text += harmless(line);  // it may name what somebody else has named
   text += '\n';
-  (void)write_all(STDERR_FILENO, text);  // nowhere left to complain
+  complain(text);
 }
 
 int refuse(std::string_view line) {
@@ -139,12 +131,21 @@ void add_listing_options(Command& command, Listing& listing) {
   command.option("-o,--output", &listing.output, "Write to FILE instead of standard output",
                  {.value_name = "FILE"});
   add_force(command, listing.forced);
+  add_share(command, listing.shared);
   command.flag("--wide", listing.wide, "Cut no line at the width of the terminal or of COLUMNS");
 }
 
 void add_force(Command& command, bool& forced) {
   command.flag("-f,--force", forced, "-o replaces a file that is there");
 }
+
+void add_share(Command& command, bool& shared) {
+  command.flag(
+      "--share", shared,
+      "Let others read a new file that -o makes, as the umask has it, not its owner alone");
+}
+
+Readers readers_of(bool shared) { return shared ? Readers::others : Readers::owner; }
 
 void settle_rows(Listing& listing) {
   if (listing.typed_most) {
@@ -155,19 +156,18 @@ void settle_rows(Listing& listing) {
 }
 
 int publish(const Listing& listing, std::string_view text) {
-  if (listing.output.empty()) {
-    return write_all(STDOUT_FILENO, text) ? kFine : cannot_write("to standard output");
-  }
-  const std::string name = "'" + listing.output + "'";
-  const int file = ::open(listing.output.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0) return cannot_write(name);
-  const bool written = write_all(file, text);
-  if (::close(file) != 0 || !written) return cannot_write(name);
-  return kFine;
+  // It took a while to make: another program may have made the file meanwhile.
+  const Overwriting overwriting = listing.forced ? Overwriting::forced : Overwriting::asked_for;
+  const std::string lost = lost_by(listing.output, {}, overwriting);
+  if (!lost.empty()) return refuse("-o " + lost);
+  Output output(listing.output, readers_of(listing.shared));
+  output << text;
+  const std::string problem = output.end();
+  return problem.empty() ? kFine : refuse(problem);
 }
 
 int publish_csv(const Listing& listing, const std::function<void(CsvText&)>& make) {
-  CsvOutput output(listing.output);
+  CsvOutput output(listing);
   make(output.csv());
   return output.end();
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reporter/view/outside/output.h"
 #include "reporter/view/text/cell_value.h"
 #include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/filter.h"
@@ -90,6 +91,7 @@ struct Listing {
   std::optional<unsigned> typed_most = {};
   std::string output;   // file; "": standard output
   bool forced = false;  // it may replace a file
+  bool shared = false;  // others may read it
   bool wide = false;    // nothing is cut
 
   [[nodiscard]] RowChoice rows() const { return {most, sort}; }
@@ -98,6 +100,9 @@ void add_listing_options(Command& command, Listing& listing);
 
 // -f, --force: -o replaces a file that is there. Every verb with -o has it, but `run`.
 void add_force(Command& command, bool& forced);
+// --share: others may read what -o makes. Every verb has it whose -o makes no report.
+void add_share(Command& command, bool& shared);
+[[nodiscard]] Readers readers_of(bool shared);
 
 // Once the words are read: as many rows as -n says; else all as JSON, and as text the usual number.
 void settle_rows(Listing& listing);
