@@ -181,7 +181,7 @@ class CommandLine(harness.Case):
         missing = loader.replace(b"/lib", b"/lob")
         cases = [
             (self.changed("lacking", b"libc.so.6", b"libq.so.6"), 127,
-             "no report: the loader refused the program: libq.so.6: "),
+             "no report: the loader refused the program: libq.so.6 is not found (required by "),
             (self.changed("foreign", harness.OWN_MACHINE, harness.OTHER_MACHINE, 18), None,
              f"no report: the program is not for {harness.MACHINE}"),
             (self.changed("orphan", loader, missing), 127, f"its loader '{missing.decode()}' is not there"),
