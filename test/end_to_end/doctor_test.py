@@ -252,6 +252,22 @@ class Strangers(Doctor):
         pathlib.Path(self.path("beside/libown.so")).write_text("no library\n")
         self.stops("program", "beside/libown.so is no library", "--sim", bare, LD_LIBRARY_PATH=self.path("beside"))
 
+    def test_large_and_many_libraries_are_found(self):
+        """Those of machine learning have gigabytes; and a program may have more than open files."""
+        own = self.compile("libown.so", "int own(void) { return 0; }\n", "-shared", "-fPIC")
+        program = self.compile("large", "int own(void);\nint main(void) { return own(); }\n", "-L.", "-lown", "-Wl,-rpath,$ORIGIN")
+        os.truncate(own, 8 << 30)
+        self.found("fine", "program", "is linked dynamically", "--sim", program)
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (12, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+
+        names = [f"o{number}" for number in range(20)]
+        for name in names:
+            self.compile(f"lib{name}.so", f"int {name}(void) {{ return 0; }}\n", "-shared", "-fPIC")
+        many = self.compile("many", "int main(void) { return 0; }\n", "-L.", "-Wl,--no-as-needed,-rpath,$ORIGIN", *(f"-l{name}" for name in names))
+        self.found("fine", "program", "is linked dynamically", "--sim", many, how={"preexec_fn": limit})
+
     def test_a_version_that_a_library_lacks(self):
         for version in ("OWN_1", "OWN_2"):
             pathlib.Path(self.path(version)).write_text(version + " { global: own; local: *; };\n")
@@ -372,6 +388,12 @@ class Surroundings(Doctor):
         os.makedirs(self.path("stubs"))
         os.symlink(harness.program("libcuda_stub.so"), self.path("stubs/libcuda.so.1"))
         self.stops("driver", "is the toolkit's stub, no driver; take its folder out", LD_LIBRARY_PATH=self.path("stubs"))
+
+    def test_a_search_path_that_has_the_current_folder(self):
+        for path in (":/nowhere", "/nowhere::/none", "/nowhere:", "lib:/nowhere", ".", "/nowhere;"):
+            self.found("limits", "LD_LIBRARY_PATH", "whatever folder they are started in", "--sim", LD_LIBRARY_PATH=path)
+        subjects = {one["subject"] for one in self.ask("--sim", LD_LIBRARY_PATH="/nowhere:/none")[1]}
+        self.assertNotIn("LD_LIBRARY_PATH", subjects)
 
     def test_other_preloaded_libraries(self):
         jemalloc = next(pathlib.Path("/usr/lib").glob("*/libjemalloc.so.2"), None)

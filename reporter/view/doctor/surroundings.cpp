@@ -54,6 +54,21 @@ void examine_preloads(Findings& findings) {
   }
 }
 
+// An empty word is the current folder, as a colon at the end makes one.
+void examine_search_path(Findings& findings) {
+  const char* const typed = std::getenv("LD_LIBRARY_PATH");
+  std::string rest = typed == nullptr ? "" : typed;
+  if (rest.empty()) return;
+  for (std::size_t end = 0; end != rest.npos; rest.erase(0, end == rest.npos ? end : end + 1)) {
+    end = rest.find_first_of(":;");
+    if (rest.starts_with('/')) continue;
+    return findings.limits("LD_LIBRARY_PATH",
+                           "has an empty or relative word: programs, and this tool, load libraries "
+                           "from whatever folder they are started in",
+                           "name folders by whole paths, without a colon at either end");
+  }
+}
+
 // A program inherits both.
 void examine_signal(int number, Findings& findings) {
   if (number == 0) {
@@ -170,7 +185,10 @@ void examine_settings(const Patient& patient, Findings& findings) {
   if (patient.pid == 0) examine_signal(parsed.options.signal.number, findings);
 }
 
-void examine_surroundings(Findings& findings) { examine_preloads(findings); }
+void examine_surroundings(Findings& findings) {
+  examine_preloads(findings);
+  examine_search_path(findings);
+}
 
 void examine_container(Findings& findings) {
   examine_memory_limit(findings);

@@ -3,9 +3,11 @@
 #include "reporter/view/outside/library_search.h"
 
 #include <sys/auxv.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
@@ -217,10 +219,22 @@ class Search {
   std::map<std::string, const Object*> by_name_;
 };
 
+// Each library stays open.
+void allow_open_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 // Of a file that may be anybody's, on a file system that need not answer.
 LoaderAnswer searched(const std::string& path) {
-  const ApartLimits limits{.cpu_seconds = kSearchSeconds, .wait_seconds = kSearchSeconds};
+  // Files are mapped, of which those of machine learning have gigabytes each.
+  const ApartLimits limits{.address_bytes = std::uint64_t{1} << 40,
+                           .cpu_seconds = kSearchSeconds,
+                           .wait_seconds = kSearchSeconds};
   ApartAnswer answer = run_apart(limits, [&]() -> std::string {
+    allow_open_files();
     std::optional<ElfProgram> file = ElfProgram::open(path);
     return file ? Search().follow(path, std::move(*file)) : path + " is no library";
   });
