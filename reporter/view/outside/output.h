@@ -41,7 +41,7 @@ class Output {
   [[nodiscard]] std::string end();
 
   // The file that is being made, for who writes by a name; "": there is none.
-  [[nodiscard]] std::string made_file() const { return file_ ? file_->temporary() : ""; }
+  [[nodiscard]] std::string made_file() const { return file_ ? file_->temporary_name() : ""; }
 
  private:
   void open();
