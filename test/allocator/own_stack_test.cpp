@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdint>
+#include <set>
 #include <thread>
+#include <vector>
 
 namespace vramscope {
 namespace {
@@ -73,6 +76,27 @@ TEST(OwnStack, IsFreeAgainOnceAbandoned) {
   bool elsewhere = false;
   own_stack::run([&] { elsewhere = is_elsewhere(); });
   EXPECT_TRUE(elsewhere);
+}
+
+// A stack that is given back serves whoever asks next.
+TEST(OwnStack, GoesFromThreadToThread) {
+  std::set<std::uintptr_t> pages;
+  const auto note = [&] {
+    own_stack::run([&] {
+      pages.insert(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)) /
+                   own_stack::kBytes);
+    });
+  };
+  for (int i = 0; i < 100; ++i) std::thread(note).join();
+  EXPECT_LE(pages.size(), 2U);  // its end may lie on a boundary
+}
+
+TEST(OwnStack, IsThereForEachOfMany) {
+  std::vector<void*> ends;
+  for (int i = 0; i < 200; ++i) ends.push_back(own_stack::take());
+  EXPECT_EQ(std::set<void*>(ends.begin(), ends.end()).size(), 200U);
+  EXPECT_FALSE(std::count(ends.begin(), ends.end(), nullptr));
+  for (void* const end : ends) own_stack::give_back(end);
 }
 
 TEST(OwnStack, BelongsToOneThread) {

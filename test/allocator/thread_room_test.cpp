@@ -65,6 +65,17 @@ TEST(ThreadRoom, IsTakenOverEmpty) {
   EXPECT_LT(rooms.size(), 100U);
 }
 
+TEST(ThreadRoom, IsEmptyOnceDiscarded) {
+  Parts* const parts = thread_room::get();
+  ASSERT_NE(parts, nullptr);
+  std::memset(parts, 1, sizeof *parts);
+  errno = 77;
+  thread_room::discard();
+  EXPECT_EQ(errno, 77);
+  EXPECT_EQ(thread_room::get(), parts);
+  EXPECT_TRUE(is_zero(*parts));
+}
+
 // The child's threads have the numbers that the system gives them, the room of its only thread that
 // of the parent's.
 TEST(ThreadRoom, OfAParentIsLeftAlone) {

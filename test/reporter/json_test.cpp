@@ -108,6 +108,13 @@ TEST_F(ReportFile, ReadingGivesTheValueBack) {
   EXPECT_EQ(read.sites[0].parts.size(), 2U);
 }
 
+TEST_F(ReportFile, IsTheSameWhenSitesAreMadeAsTheyAreWritten) {
+  Assembly assembly(sample_parts());
+  const auto name = write_report(assembly.report(), assembly.sites(), path("r.json"));
+
+  EXPECT_EQ(text_of(std::get<std::string>(name)), sample_text());
+}
+
 TEST_F(ReportFile, IsReadableByItsOwnerOnly) {
   const auto name = write_report(assemble(sample_parts()), path("r.json"));
 

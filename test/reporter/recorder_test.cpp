@@ -64,6 +64,40 @@ TEST(Recorder, SharesSitesAndFramesBetweenTags) {
   EXPECT_EQ(facts.tags.at(pinned).place.kind, Kind::pinned);
 }
 
+TEST(Recorder, TellsAStackFromOneThatEndsAsItDoes) {
+  Recorder recorder(2);
+  const Tag longer = recorder.intern(stack_of({3, 2, 1}), kDevice0);
+  const Tag shorter = recorder.intern(stack_of({2, 1}), kDevice0);
+  const Tag other = recorder.intern(stack_of({4, 2, 1}), kDevice0);
+
+  const RecorderFacts facts = recorder.facts();
+
+  const auto offsets_of = [&](Tag tag) {
+    std::vector<std::uint64_t> offsets;
+    for (const std::uint32_t frame : facts.sites.at(facts.tags.at(tag).site).frames) {
+      offsets.push_back(facts.frames.at(frame).offset);
+    }
+    return offsets;
+  };
+  EXPECT_EQ(offsets_of(longer), (std::vector<std::uint64_t>{3, 2, 1}));
+  EXPECT_EQ(offsets_of(shorter), (std::vector<std::uint64_t>{2, 1}));
+  EXPECT_EQ(offsets_of(other), (std::vector<std::uint64_t>{4, 2, 1}));
+}
+
+TEST(Recorder, GivesFactsThatLaterCallsDoNotChange) {
+  RecorderFacts facts;
+  {
+    Recorder recorder(2);
+    static_cast<void>(recorder.intern(stack_of({1}), kDevice0));
+    facts = recorder.facts();
+    static_cast<void>(recorder.intern(stack_of({2}), kDevice0));
+  }
+
+  EXPECT_EQ(facts.tags.size(), 2U);
+  EXPECT_EQ(facts.sites.size(), 3U);  // two stand for many
+  EXPECT_EQ(facts.sites.at(facts.tags.at(1).site).frames, std::vector<std::uint32_t>{0});
+}
+
 TEST(Recorder, KnowsAnEmptyStack) {
   Recorder recorder(1);
   const Tag tag = recorder.intern(Stack{}, kDevice0);

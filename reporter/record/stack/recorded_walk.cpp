@@ -101,12 +101,13 @@ class Walk {
   std::uintptr_t page_ = 0;      // that can be read
 };
 
+constexpr std::uint32_t kWalksBetweenChecks = 1024;
+__attribute__((tls_model("initial-exec"))) thread_local constinit std::uint32_t walks = 0;
+constinit std::atomic<std::uint64_t> unloaded{0};
+
 // Code that was unloaded has rules no more. As seldom as stacks are forgotten that are known.
 void check_objects() {
-  constexpr std::uint32_t kWalksBetweenChecks = 1024;
-  static constinit std::atomic<std::uint32_t> walks{0};
-  static constinit std::atomic<std::uint64_t> unloaded{0};
-  if (walks.fetch_add(1, std::memory_order_relaxed) % kWalksBetweenChecks != 0) return;
+  if (++walks % kWalksBetweenChecks != 0) return;
   const std::uint64_t now = count_loaded().subs;
   if (unloaded.exchange(now, std::memory_order_relaxed) != now) frame_rules::forget_all();
 }
