@@ -199,7 +199,8 @@ TEST(Run, TheSummarySaysWhatEndedTheProgramAndWhoElseEndedWithoutAReport) {
   LeftBehind left{.reports = {"a.json", "b.json", "r.json"},
                   .has_program = true,
                   .others = {"python3 (2)", "python3 (3)"},
-                  .problems = {}};
+                  .problems = {},
+                  .written = {}};
   WrittenReport written{"r.json", sample_report()};
   written.place = place_text(left, killed);
   written.others = others_text(left);
