@@ -297,6 +297,29 @@ class HostileFiles(harness.Case):
             os.unlink(name)
             subprocess.run(["objcopy", "-R", ".gnu_debuglink", module], check=True)
 
+    def test_a_map_of_generated_code_that_is_anothers_or_a_link_is_not_read(self):
+        with subprocess.Popen(["sleep", "60"]) as process:
+            self.addCleanup(process.kill)
+            path = f"/tmp/perf-{process.pid}.map"
+            lines = b"1000 1000 whispered_name\n"
+
+            def change(report):
+                report["process"]["pid"] = process.pid
+                report["frames"] = [{"module": None, "offset": 4100}] * len(report["frames"])
+
+            report = self.sample(change)
+            self.addCleanup(os.unlink, path)
+            os.symlink(self.path("elsewhere", lines), path)
+            self.assertNotIn(b"whispered_name", self.call_tool("peak", report).stdout)
+            os.unlink(path)
+            with open(path, "wb") as file:
+                file.write(lines)
+            self.assertIn(b"whispered_name", self.call_tool("peak", report).stdout)
+            if os.getuid() == 0:
+                os.chown(path, 65534, 65534)
+                self.assertNotIn(b"whispered_name", self.call_tool("peak", report).stdout)
+            process.kill()
+
     def test_a_map_of_generated_code_is_read_up_to_a_size(self):
         with subprocess.Popen(["sleep", "60"]) as process:
             self.addCleanup(process.kill)

@@ -108,10 +108,14 @@ InputFile read_file(const std::string& path, const Wanted& wanted) {
 
 std::string beginning_of(const std::string& path, std::size_t most_bytes) {
   const Descriptor file(path, O_NONBLOCK | O_NOCTTY);
+  return beginning_of(file.number(), most_bytes);
+}
+
+std::string beginning_of(int descriptor, std::size_t most_bytes) {
   struct stat status {};
   std::string text;
-  if (fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return text;
-  while (text.size() < most_bytes && append_chunk(file.number(), text) > 0) {
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return text;
+  while (text.size() < most_bytes && append_chunk(descriptor, text) > 0) {
   }
   text.resize(std::min(text.size(), most_bytes));
   return text;

@@ -40,6 +40,8 @@ struct Wanted {
 
 // The first `most_bytes` of a regular file; "" when it is none or cannot be read.
 [[nodiscard]] std::string beginning_of(const std::string& path, std::size_t most_bytes);
+// The same for what is open already, from where it stands.
+[[nodiscard]] std::string beginning_of(int descriptor, std::size_t most_bytes);
 // From the last `mark` of a regular file on; "" where it has none or cannot be read. Reads about as
 // much as that is. May throw bad_alloc.
 [[nodiscard]] std::string end_of(const std::string& path, std::string_view mark);

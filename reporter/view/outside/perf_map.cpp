@@ -2,11 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/outside/perf_map.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
 #include <string_view>
 
+#include "reporter/report/files/descriptor.h"
 #include "reporter/report/files/input_file.h"
 
 namespace vramscope {
@@ -23,11 +28,20 @@ bool take_number(std::string_view& line, std::uint64_t& number) {
   return true;
 }
 
+// Anybody may make a file of that name in /tmp, or a link to one of the reader's. As perf, which
+// takes one of its user's or root's.
+std::string text_of_map(const std::string& path) {
+  const Descriptor file(path, O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+  struct stat status {};
+  if (fstat(file.number(), &status) != 0) return "";
+  const bool is_near = status.st_uid == geteuid() || status.st_uid == 0;
+  return is_near ? beginning_of(file.number(), kMostOfPerfMap) : "";
+}
+
 }  // namespace
 
 PerfMap::PerfMap(std::int64_t pid) {
-  const std::string path = "/tmp/perf-" + std::to_string(pid) + ".map";
-  const std::string text = beginning_of(path, kMostOfPerfMap);
+  const std::string text = text_of_map("/tmp/perf-" + std::to_string(pid) + ".map");
   std::string_view rest = text;
   for (std::size_t end; !rest.empty(); rest.remove_prefix(std::min(end + 1, rest.size()))) {
     end = std::min(rest.find('\n'), rest.size());
