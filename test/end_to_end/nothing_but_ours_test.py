@@ -328,8 +328,10 @@ class Ours(Case):
         self.assertEqual((0, "", False), (done.returncode, done.stderr, dead.exists()))
 
     def begun(self, name, size=0):
-        own = pathlib.Path(self.folder) / f"vramscope-{os.geteuid()}"
-        own.mkdir(0o700, exist_ok=True)
+        self.runtime = pathlib.Path(self.folder, "runtime")  # as systems make it: its user's alone
+        own = self.runtime / f"vramscope-{os.geteuid()}"
+        own.mkdir(0o700, parents=True, exist_ok=True)
+        self.runtime.chmod(0o700)
         (own / name).touch(0o600)
         os.truncate(own / name, size)
         return own / name
@@ -342,7 +344,7 @@ class Ours(Case):
         lock = os.open(locked, os.O_RDWR)
         self.addCleanup(os.close, lock)
         fcntl.flock(lock, fcntl.LOCK_EX)
-        self.tool_as(os.geteuid(), ["recover"], self.folder, XDG_RUNTIME_DIR=self.folder)
+        self.tool_as(os.geteuid(), ["recover"], self.folder, XDG_RUNTIME_DIR=str(self.runtime))
         self.assertEqual([], [path for path in paths if path.exists()])
         self.assertTrue(alive.exists() and locked.exists())
 

@@ -496,7 +496,7 @@ class Earlier(Case):
             live=/dev/shm/vramscope-$(id -u); tool='{harness.TOOL}'
             leave() {{ for i in $(seq $1); do env {preload} '{harness.program("killed")}' raise 9; done; }}
             run() {{ "$tool" run --sim -o r.json "$@" '{harness.program("linked")}' >&-; }}
-            left() {{ echo left: $(ls $live | wc -l); }}
+            left() {{ echo left: $(ls $live | grep -c "[.]live"); }}
             {script}"""
         variables = {"VRAMSCOPE_LEFT_OVERS": "", **variables}
         done = harness.programs.finish(["unshare", "-rm", "sh", "-c", script], harness.environment(**variables),
@@ -538,7 +538,7 @@ class Earlier(Case):
 
     def test_beyond_a_total_the_next_run_recovers_the_oldest(self):
         # Of 64 MiB: a quarter is what twenty take.
-        lines, out = self.in_memory("leave 26; ls $live -tr | head -n 3; run --recover-above 0; left; rm r.json; run; left; ls $live")
+        lines, out = self.in_memory("leave 26; ls -tr $live | grep [.]live | head -n 3; run --recover-above 0; left; rm r.json; run; left; ls $live")
         oldest, rest = out[:3], out[5:]
         self.assertEqual("left: 26", out[3])
         left = int(out[4].removeprefix("left: "))

@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "reporter/record/stack/proven_memory.h"
+#include "reporter/record/stack/tamed_calls.h"
 
 namespace vramscope::foreign_unwinder {
 
@@ -246,6 +247,7 @@ bool open(DlsymFunction real_dlsym) noexcept {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(real_dlsym(library, name));
     return function != nullptr;
   };
+  tame_calls_of(library);  // it makes a pipe of its own, too
   decltype(&unw_create_addr_space) create = nullptr;
   if (!find(create, "_Ux86_64_create_addr_space") ||
       !find(unwinder.begin, "_Ux86_64_init_remote") || !find(unwinder.step, "_Ux86_64_step") ||
