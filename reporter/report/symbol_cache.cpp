@@ -164,19 +164,6 @@ std::string file_of(const std::string& folder, const ModuleFact& module,
   return folder + "/" + module.build_id + "." + hexadecimal(checksum_of(identity));
 }
 
-// Under its name as a whole, or not at all.
-bool publish(const std::string& path, std::string_view text) {
-  remove_unfinished(path, {});
-  const std::string name = unfinished_name(path, 0);
-  const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (file < 0) return false;
-  const bool is_whole =
-      ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const bool is_there = close(file) == 0 && is_whole && rename(name.c_str(), path.c_str()) == 0;
-  if (!is_there) unlink(name.c_str());
-  return is_there;
-}
-
 // As file_of() makes one.
 bool is_our_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
@@ -192,6 +179,21 @@ std::uint64_t bytes_of_ours(const fs::path& path) {
                        S_ISREG(is.st_mode) && is_ours_alone(is) && is.st_nlink == 1;
   if (!is_file || beginning_of(path, kHead.size()) != kHead) return 0;
   return static_cast<std::uint64_t>(is.st_size);
+}
+
+// Under its name as a whole, in the place of one of ours alone, or not at all.
+bool publish(const std::string& path, std::string_view text) {
+  struct stat there {};
+  if (lstat(path.c_str(), &there) == 0 && bytes_of_ours(path) == 0) return false;
+  remove_unfinished(path, {});
+  const std::string name = unfinished_name(path, 0);
+  const int file = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (file < 0) return false;
+  const bool is_whole =
+      ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool is_there = close(file) == 0 && is_whole && rename(name.c_str(), path.c_str()) == 0;
+  if (!is_there) unlink(name.c_str());
+  return is_there;
 }
 
 // Of what we wrote.

@@ -235,6 +235,16 @@ TEST_F(Cached, IsOpenedWhenWhatWasKeptIsDamagedOrCut) {
   EXPECT_EQ(opened(module_), 0U);
 }
 
+TEST_F(Cached, LeavesAloneWhatHasItsNameAndIsSomethingElse) {
+  static_cast<void>(opened(module_));
+  std::ofstream(file(), std::ios::binary) << "my notes\n";
+
+  EXPECT_EQ(opened(module_), 1U);
+
+  std::ifstream in(file(), std::ios::binary);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "my notes\n");
+}
+
 // Too much lies in the folder: what the user has put there is his.
 TEST_F(Cached, TakesAwayTheOldestOfItsOwnFilesAndNobodyElses) {
   constexpr std::uintmax_t kTooLarge = std::uintmax_t{65} << 20;
