@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/life/reports.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <string_view>
@@ -18,6 +16,7 @@
 #include "interpose/ground/clock.h"
 #include "interpose/ground/guard.h"
 #include "interpose/ground/message.h"
+#include "interpose/life/run_note.h"
 #include "interpose/loader/bypasses.h"
 #include "interpose/loader/real.h"
 #include "interpose/settings/private_variables.h"
@@ -47,18 +46,6 @@ constexpr const char* kEndedAmidCall = "a signal handler ended the process amid 
 
 constexpr const char* kNoMemory =
     "not enough memory to write a report; the next trigger tries again";
-
-// Tells `vramscope run` where a report is, or that one could not be written.
-void note(const std::string& path) {
-  if (startup().note_file.empty()) return;
-  const int file = open_note(startup().note_file.c_str());
-  if (file < 0) return;     // the tool has gone: nobody reads it
-  std::string line = path;  // no path has a null byte in it
-  std::replace(line.begin(), line.end(), '\n', '\0');
-  line += '\n';
-  [[maybe_unused]] const ssize_t written = write(file, line.data(), line.size());
-  close(file);
-}
 
 DeviceUses uses_in(const Snapshot& memory) noexcept {
   DeviceUses use{};
@@ -124,12 +111,18 @@ void Reports::begin_files() noexcept {
   trace_.start({ring, &triggers_});
   if (trace_.exists()) triggers_.keep_trace_fresh();
   try {
-    if (trace_.exists()) note(kTraceNote + trace_.path());
+    if (trace_.exists()) note_trace(trace_.path());
     live_file_.publish(profiler_, process(), trace_.path());
-    if (!live_file_.path().empty()) note(kLiveNote + live_file_.path());
+    note_next_report();
   } catch (const std::exception&) {
     live_file_.remove();
   }
+}
+
+void Reports::note_next_report() {
+  if (live_file_.path().empty()) return;
+  const std::uint64_t sequence = sequence_.load(std::memory_order_relaxed) + 1;
+  note_live_file(live_file_.path(), path_of(options_.output, process(), sequence));
 }
 
 void Reports::begin() noexcept {
@@ -341,7 +334,8 @@ void Reports::note_written(std::string_view trigger, OwnReport report) {
     has_failed_.store(false, std::memory_order_release);
   }
   live_file_.note_next_report(profiler_, sequence_.load(std::memory_order_relaxed) + 1);
-  note(report.path);
+  note_report(report.path);
+  if (!is_of_exec && trigger != "exit") note_next_report();
   if (Schedule::asks(trigger)) kept_.add(std::move(report));
   if (is_of_exec) exec_reports_.add(std::move(report));
 }
@@ -378,7 +372,7 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
     if (const auto* error = std::get_if<FileError>(&written)) {
       const char* const line = error->message.empty() ? kNoMemory : error->message.c_str();
       complain(trigger, line);
-      note(kReportFailed);
+      note_report(kReportFailed);
     } else {
       own.path = std::move(std::get<std::string>(written));
       note_written(trigger, std::move(own));

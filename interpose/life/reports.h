@@ -50,6 +50,7 @@ class Reports {
   void await_last() noexcept;
   void end_files(const char* trigger) noexcept;
   void note_written(std::string_view trigger, OwnReport report);
+  void note_next_report();
   void complain(const char* trigger, const char* line) noexcept;
   void note_refusal(const Refusal& refusal) noexcept;
   void note_growth() noexcept;

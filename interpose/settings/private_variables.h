@@ -15,14 +15,16 @@ namespace vramscope {
 // Absolute path of a file, from `run` to the library of every process of the run. It begins with a
 // line of kNoteBeginning and who made it. The library opens it for each report with open_note() and
 // appends a line: the report's path, one of the next two, or at the beginning the third with the
-// path of its trace and the fourth with that of its live file. A newline in a path is a null byte
-// in the file.
+// path of its trace. Two lines together say where its live file is and which report it stands for:
+// what the live file says itself may come from who took a program over that gave up its rights.
+// A newline in a path is a null byte in the file.
 inline constexpr const char* kNoteVariable = "VRAMSCOPE_NOTE_FILE";
 inline constexpr const char* kNoteBeginning = "vramscope-note 1 ";  // of its first line
 inline constexpr const char* kReportFailed = "!";                   // a report could not be written
 inline constexpr const char* kProgramRefused = "?";  // the simulated device said why it cannot run
 inline constexpr const char* kTraceNote = "trace ";
 inline constexpr const char* kLiveNote = "live ";
+inline constexpr const char* kNextNote = "next ";
 // By the name of the library's thread `snapshot` knows what becomes of the signal: "vramscope",
 // then
 // "+own" where the program handles it too, then one of the marks.

@@ -420,7 +420,7 @@ class LeftOver(Case):
         """Live files whose reports cannot be written where they are to go."""
         folder = os.path.join(self.folder, "is-a-folder.json")
         os.mkdir(folder)
-        return [self.dead(output) for output in ("/dev/null", folder, "x" * 300, "x/" * 3000 + "%p.json")]
+        return [self.dead(output) for output in ("/dev/null", folder, "x" * 300 + ".json", "x/" * 3000 + "%p.json")]
 
     def test_one_that_cannot_be_recovered_fails_no_other(self):
         bad = self.unwritable()
@@ -481,6 +481,64 @@ class LeftOver(Case):
         self.assertEqual(0, self.run_tool("recover", "--discard", self.live).returncode)
         self.assertEqual([mine], self.live_files())
         self.assertEqual(["a.json"], sorted(name for name in os.listdir(self.folder) if name.endswith(".json")))
+
+
+class Misled(Case):
+    """Who took over a program that gave up its rights still has its live file, and can say any name there."""
+
+    OBJECTS = 1 << 32  # where the part begins that has the name (live_memory.h)
+
+    def mislead(self, path, old, new):
+        self.assertEqual(len(old), len(new))
+        with open(path, "r+b") as file:
+            end = os.lseek(file.fileno(), self.OBJECTS, os.SEEK_HOLE)
+            objects = os.pread(file.fileno(), end - self.OBJECTS, self.OBJECTS)
+            self.assertIn(os.fsencode(old) + b"\0", objects)
+            os.pwrite(file.fileno(), objects.replace(os.fsencode(old) + b"\0", os.fsencode(new) + b"\0"), self.OBJECTS)
+
+    def test_recover_writes_no_name_that_is_not_of_a_report(self):
+        path = self.dead_file(VRAMSCOPE_OUTPUT="right.json")
+        self.mislead(path, f"{self.folder}/right.json", f"{self.folder}/ld.preload")
+        self.assert_refused(["recover", path], "does not end in .json", "recover -o FILE writes it elsewhere")
+        self.assertEqual(["live"], os.listdir(self.folder))
+        out = os.path.join(self.folder, "out")
+        os.mkdir(out)
+        self.recovered("-o", out, path)
+        self.assertRegex(" ".join(os.listdir(out)), r"^vramscope\.killed\.\d+\.json$")
+
+    def test_run_writes_only_what_it_was_told_before(self):
+        words = [harness.TOOL, "run", "--sim", "-o", "right", "sh", "-c", "\"$0\" wait & echo $!; wait $!",
+                 harness.program("killed")]  # fmt: skip
+        tool = self.start_program(words, **self.variables())
+        victim = int(tool.stdout.readline())
+        self.assertIn("ready", tool.stdout.readline())
+        (path,) = self.live_files()
+        self.mislead(path, f"{self.folder}/right", f"{self.folder}/wrong")
+        os.kill(victim, signal.SIGKILL)
+        _, said = tool.communicate(timeout=harness.DEADLINE_S)
+        self.assertIn("vramscope: report in right; recovered of 1 descendant", said)
+        self.assertEqual(["live", "right"], sorted(os.listdir(self.folder)))
+
+    def test_run_gives_the_next_report_the_next_name(self):
+        words = [harness.TOOL, "run", "--sim", "-o", "%n.json", harness.program("killed"), "wait"]
+        tool = self.start_program(words, **self.variables())
+        self.assertIn("ready", tool.stdout.readline())
+        (path,) = self.live_files()
+        victim = int(path.split(".")[-2])
+        os.kill(victim, signal.SIGUSR1)
+        harness.wait_for_reports(self.folder, 1)
+        os.kill(victim, signal.SIGKILL)
+        tool.communicate(timeout=harness.DEADLINE_S)
+        self.assertEqual(["1.json", "2.json", "live"], sorted(os.listdir(self.folder)))
+
+    def test_what_is_thrown_away_may_have_any_name(self):
+        path = self.dead_file(VRAMSCOPE_OUTPUT="right.json")
+        program = harness.program("killed")
+        self.mislead(path, program, program[:-3] + "\0\1z")
+        done = self.run_tool("recover", "--discard", path)
+        self.assertEqual((0, 1), (done.returncode, done.stderr.count("\n")), done.stderr)
+        self.assertIn("which held 6.00 MiB", done.stderr)
+        self.assertEqual([], self.live_files())
 
 
 class Earlier(Case):

@@ -151,7 +151,7 @@ class Note(harness.Case):
     def test_a_note_of_ours_is_written_to(self):
         note = self.file("note", NOTE)
         self.noted(note)
-        self.assertRegex(note.read_text(), rf"^{NOTE}live /.*\n/.*\.json\n$")
+        self.assertRegex(note.read_text(), rf"^{NOTE}live /.*\nnext (/.*\.json)\n\1\n$")
 
     def test_what_is_no_note_of_ours_stays_as_it_is(self):
         files = {"empty": self.file("empty", ""), "text": self.file("text", "export PATH\n"),

@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/ground/live_memory.h"
 #include "reporter/report/live/live_folder.h"
 
 namespace vramscope {
@@ -108,6 +107,12 @@ std::string why_begun_stays(const OpenLiveFile& file) {
   return is_gone ? "" : "process " + std::to_string(pid) + ", which may be making it, runs";
 }
 
+LiveState last_state(int file) {
+  LiveState state = LiveState::needed;
+  constexpr off_t kPlace = offsetof(LiveHeader, state);
+  return pread(file, &state, sizeof state, kPlace) == sizeof state ? state : LiveState::needed;
+}
+
 }  // namespace
 
 LiveProof proof_of(const OpenLiveFile& file) {
@@ -127,6 +132,7 @@ LiveProof proof_of(const OpenLiveFile& file) {
   proof.is_as_made = is_as_made(file);
   if (!proof.is_as_made) proof.owner.is_locked = 0;  // the lock is that of another file
   proof.state = state_of(file.number(), proof.owner);
+  if (proof.state == OwnerState::dead) proof.last = last_state(file.number());
   return proof;
 }
 

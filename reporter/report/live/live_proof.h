@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "allocator/ground/live_memory.h"
 #include "reporter/report/live/live_image.h"
 #include "reporter/report/live/live_owner.h"
 
@@ -25,6 +26,7 @@ struct LiveProof {
   // It is the very file that its process made, under that name; else a copy, or renamed, and then
   // the user's own.
   bool is_as_made = false;
+  LiveState last = LiveState::needed;  // of a dead process: what it said in the end
 };
 
 // Of a file without a problem. Reads its header alone. May throw bad_alloc.

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <stdexcept>
@@ -112,13 +112,6 @@ std::uint64_t taken_bytes(int file) {
   return fstat(file, &found) != 0 ? 0 : static_cast<std::uint64_t>(found.st_blocks) * 512;
 }
 
-// What the process says when it has ended.
-LiveState last_state(int file) {
-  LiveState state = LiveState::needed;
-  constexpr off_t kPlace = offsetof(LiveHeader, state);
-  return pread(file, &state, sizeof state, kPlace) == sizeof state ? state : LiveState::needed;
-}
-
 constexpr const char* kCopy =
     "it is a copy of a live file, or was renamed; name it to have its report";
 const std::string kUnreadable = "what it holds makes no report that could be read: ";
@@ -126,20 +119,29 @@ constexpr char kBetween = '\0';  // of the answer's two texts
 
 std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+// Other programs read what has other endings, and obey it, as the loader does /etc/ld.so.preload.
+bool is_name_of_report(const std::string& path) { return path.ends_with(".json"); }
+
+std::string usual_place(const RecoveredProcess& known, const RecoveryWish& wish) {
+  if (!wish.usual.empty()) return place_for(wish.usual);
+  if (known.next_report.empty()) throw std::runtime_error("it has no name for its report");
+  if (is_name_of_report(known.next_report)) return place_for(known.next_report);
+  throw std::runtime_error("it names '" + known.next_report +
+                           "' for its report, which does not end in .json");
+}
+
 // Where its report goes.
-std::string place_of(const RecoveredProcess& known, const std::string& output) {
-  if (output.empty() && known.next_report.empty()) {
-    throw std::runtime_error("it has no name for its report");
-  }
-  if (output.empty()) return place_for(known.next_report);
+std::string place_of(const RecoveredProcess& known, const RecoveryWish& wish) {
+  const std::string& output = wish.output;
+  if (output.empty()) return usual_place(known, wish);
   struct stat found {};
   const bool is_folder = stat(output.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
   if (!is_folder && !output.ends_with('/')) return output;
   const ProcessFacts& process = known.process;
-  const std::string usual = known.next_report.empty()
-                                ? "vramscope." + base_name(process.executable) + "." +
-                                      std::to_string(process.pid) + ".json"
-                                : base_name(known.next_report);
+  const std::string usual = is_name_of_report(known.next_report)
+                                ? base_name(known.next_report)
+                                : "vramscope." + base_name(process.executable) + "." +
+                                      std::to_string(process.pid) + ".json";
   return output + (output.ends_with('/') ? "" : "/") + usual;
 }
 
@@ -147,7 +149,7 @@ std::string place_of(const RecoveredProcess& known, const std::string& output) {
 std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how) {
   const LiveHeader& header = map_live_image(file, how);
   const RecoveredProcess known = recover_process(header);
-  const std::string place = place_of(known, wish.output);
+  const std::string place = place_of(known, wish);
   Report report = assemble(parts_of(header, known, wish, how));
   set_end(report.timeline, wish.ended_ns);
   if (how == ImageOf::ended) remove_unfinished(place, known.owner);
@@ -159,14 +161,14 @@ std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how) {
   return std::get<std::string>(written) + kBetween + base_name(known.process.executable);
 }
 
-// The name of the program, and what it held; in the child process.
+// What it held, and the name of the program; in the child process.
 std::string tell_content(int file) {
   const LiveHeader& header = map_live_image(file, ImageOf::ended);
   const RecoveredProcess known = recover_process(header);
   const Report report = assemble(parts_of(header, known, {}, ImageOf::ended));
   std::uint64_t bytes = 0;
   for (const KindFacts& kind : report.kinds) bytes += kind.current_bytes;
-  return base_name(known.process.executable) + kBetween + std::to_string(bytes);
+  return std::to_string(bytes) + kBetween + base_name(known.process.executable);
 }
 
 ApartLimits limits_for(int file) {
@@ -203,10 +205,10 @@ Recovery recovered(const ApartAnswer& answer, std::int64_t pid) {
 }
 
 // Of a dead process that needed it no more. What cannot be told of its report stays untold.
-Recovery clear_away(const OpenLiveFile& file, const LiveProof& proof, LiveState state) {
+Recovery clear_away(const OpenLiveFile& file, const LiveProof& proof) {
   Recovery done{.result = Recovery::Result::finished, .pid = proof.owner.pid};
   const int number = file.number();
-  if (state == LiveState::reported) {
+  if (proof.last == LiveState::reported) {
     done.report = run_apart(limits_for(number), [&] { return find_written(number); }).text;
   }
   done.stays = remove_proved(file, proof);
@@ -220,8 +222,7 @@ Recovery recover_whole(const OpenLiveFile& file, const LiveProof& proof, const R
   const bool is_dead = proof.state == OwnerState::dead;
   if (!is_dead && !wish.alive_too) return {.result = Result::alive, .pid = pid};
   if (is_dead && !file.lock()) return {.result = Result::taken, .pid = pid};
-  const LiveState state = is_dead ? last_state(file.number()) : LiveState::needed;
-  if (state != LiveState::needed) return clear_away(file, proof, state);
+  if (proof.last != LiveState::needed) return clear_away(file, proof);
   const ApartAnswer answer =
       write_of(file.number(), wish, is_dead ? ImageOf::ended : ImageOf::moving);
   if (!answer.problem.empty()) {
@@ -275,8 +276,8 @@ Discarded discard_file(const std::string& path, const std::function<void(const D
     const ApartAnswer answer =
         run_apart(limits_for(file.number()), [&] { return tell_content(file.number()); });
     const std::size_t between = std::min(answer.text.find(kBetween), answer.text.size());
-    found.program = answer.text.substr(0, between);
-    if (answer.problem.empty()) found.live_bytes = std::stoull(answer.text.substr(between + 1));
+    found.live_bytes = std::strtoull(answer.text.c_str(), nullptr, 10);
+    found.program = answer.text.substr(std::min(between + 1, answer.text.size()));
     found.unreadable = answer.problem;
   }
   tell(found);

@@ -14,6 +14,7 @@ struct RecoveryWish {
   std::uint64_t ended_ns = 0;
   bool alive_too = false;   // of a process that goes on: of a copy, marked "moving"
   std::string output = {};  // where the report goes, a file or a folder; "": under its usual name
+  std::string usual = {};   // that name, from who can be trusted; "": what the live file says
   bool is_named = false;    // by the user: then one that was copied or renamed counts, and stays
 };
 
@@ -39,8 +40,9 @@ struct Recovery {
 
 // Reads the file in a process of its own, so that a damaged or hostile one harms nobody. The file
 // of a dead process is removed, if it is proved to be ours (live_proof.h), once its report is
-// written: under its usual name, or in the current folder when the usual one has gone. Threads:
-// one, the only one of the process.
+// written: under its usual name, or in the current folder when the usual one has gone. Whoever took
+// over a program that gave up its rights can have the live file say any name: one that does not end
+// in ".json" is taken from nobody else. Threads: one, the only one of the process.
 [[nodiscard]] Recovery recover_file(const std::string& path, const RecoveryWish& wish);
 
 // What a live file holds that is thrown away.

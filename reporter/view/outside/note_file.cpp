@@ -85,6 +85,7 @@ void remove_notes_of_dead_runs(const std::string& folder) {
 Notes notes_in(const std::string& path) {
   constexpr std::string_view kTrace = kTraceNote;
   constexpr std::string_view kLive = kLiveNote;
+  constexpr std::string_view kNext = kNextNote;
   Notes notes;
   const std::string text = beginning_of(path, kMostOfNote);
   std::string_view rest = text;
@@ -96,6 +97,10 @@ Notes notes_in(const std::string& path) {
       notes.traces.emplace_back(line.substr(kTrace.size()));
     } else if (line.starts_with(kLive)) {
       notes.live_files.emplace_back(line.substr(kLive.size()));
+    } else if (line.starts_with(kNext)) {
+      if (!notes.live_files.empty()) {
+        notes.next_reports[notes.live_files.back()] = line.substr(kNext.size());
+      }
     } else if (!line.empty()) {
       notes.reports.emplace_back(line);
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct Notes {
   std::vector<std::string> reports;
   std::vector<std::string> traces;
   std::vector<std::string> live_files;
+  std::map<std::string, std::string> next_reports;  // by live file: the report for which it stands
 };
 [[nodiscard]] Notes notes_in(const std::string& path);
 

@@ -67,16 +67,18 @@ std::string name_of(const Recovery& found) {
 
 }  // namespace
 
-LeftBehind recover_left_behind(const std::vector<std::string>& live_files, const Ending& ending,
-                               const EndTimes& ends) {
+LeftBehind recover_left_behind(const Notes& notes, const Ending& ending, const EndTimes& ends) {
   LeftBehind left;
   std::string own;
-  for (const std::string& file : still_there(live_files)) {
+  for (const std::string& file : still_there(notes.live_files)) {
     await_end_of_ending(file);
+    const auto next = notes.next_reports.find(file);
     const bool is_program = owner_of_live_file(file).pid == ending.pid;
     const auto end = ends.find(file);
-    const Recovery found = recover_file(file, {.signal = is_program ? ending.signal : 0,
-                                               .ended_ns = end == ends.end() ? 0 : end->second});
+    const Recovery found =
+        recover_file(file, {.signal = is_program ? ending.signal : 0,
+                            .ended_ns = end == ends.end() ? 0 : end->second,
+                            .usual = next == notes.next_reports.end() ? "" : next->second});
     if (!found.problem.empty()) left.problems.push_back(found.problem);
     const bool is_written = found.result == Recovery::Result::finished && !found.report.empty();
     if (is_written) left.written.push_back(found.report);

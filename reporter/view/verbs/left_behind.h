@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reporter/view/outside/launch.h"
+#include "reporter/view/outside/note_file.h"
 #include "reporter/view/verbs/end_watch.h"
 
 namespace vramscope {
@@ -19,11 +20,11 @@ struct LeftBehind {
   [[nodiscard]] bool is_empty() const { return reports.empty() && problems.empty(); }
 };
 
-// Recovers the reports of those that ended, of the live files that were noted. Who still runs is
-// left alone; who is just being ended is waited for, a second at most. `ends`: when they
-// ended, of those of whom that is known.
-[[nodiscard]] LeftBehind recover_left_behind(const std::vector<std::string>& live_files,
-                                             const Ending& ending, const EndTimes& ends);
+// Recovers the reports of those that ended, of the live files that were noted, under the names that
+// were noted with them. Who still runs is left alone; who is just being ended is waited for, a
+// second at most. `ends`: when they ended, of those of whom that is known.
+[[nodiscard]] LeftBehind recover_left_behind(const Notes& notes, const Ending& ending,
+                                             const EndTimes& ends);
 
 // Removes what the dead among them left, and makes no report of it.
 void remove_left_behind(const std::vector<std::string>& live_files);

@@ -199,7 +199,7 @@ void tell_traces(const std::vector<std::string>& all) {
 // What processes left that ended without a report becomes one, if they were to write any.
 LeftBehind recover_left(const Notes& notes, const Ending& ending, const EndTimes& ends) {
   if (parse_options(collect_settings(environ)).options.report_at_exit) {
-    return recover_left_behind(notes.live_files, ending, ends);
+    return recover_left_behind(notes, ending, ends);
   }
   remove_left_behind(notes.live_files);
   return {};
