@@ -611,6 +611,14 @@ class Earlier(Case):
         self.assertEqual(["left: 2"], out)
         self.assertIn("recovered 1 report of", lines[-2])
 
+    def test_those_that_nobody_needs_are_not_told_and_go(self):
+        state = 28  # where a live file says that its process wrote its last report, and could not remove it
+        finish = f"for file in $live/*.live; do printf '\\001' | dd of=$file bs=1 seek={state} conv=notrunc status=none; done"
+        lines, out = self.in_memory(f"leave 12; {finish}; run; left; touch -d '2 minutes ago' $live/*; rm r.json; run; left")
+        self.assertEqual(["left: 12", "left: 0"], out)
+        self.assertNotIn("live files", " ".join(lines))
+        self.assertEqual(["exit"], [report["trigger"] for report in harness.read_reports(self.folder)])
+
     def test_limits_that_are_none_are_refused(self):
         for words in (["--recover-after", "soon"], ["--recover-above", "101"], ["--recover-after", "-1"]):
             done = self.run_tool("run", *words, "true")

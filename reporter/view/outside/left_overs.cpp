@@ -25,11 +25,14 @@ void add_file(const std::string& path, LeftOvers& left) {
   const OpenLiveFile file(path);
   struct stat found {};
   if (!file.problem().empty() || fstat(file.number(), &found) != 0) return;
-  if (!why_it_stays(file, proof_of(file)).empty()) return;
+  const LiveProof proof = proof_of(file);
+  if (!why_it_stays(file, proof).empty()) return;
   const auto bytes = static_cast<std::uint64_t>(found.st_blocks) * 512;
   const std::int64_t ns = found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec;
-  left.files.push_back({.path = path, .bytes = bytes, .changed_ns = ns});
-  left.bytes += bytes;
+  const bool is_needed = proof.last == LiveState::needed;
+  (is_needed ? left.files : left.unneeded)
+      .push_back({.path = path, .bytes = bytes, .changed_ns = ns});
+  if (is_needed) left.bytes += bytes;
 }
 
 std::uint64_t bytes_of_system(const std::string& folder) {

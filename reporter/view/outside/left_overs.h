@@ -21,10 +21,11 @@ struct LeftOvers {
     std::uint64_t bytes = 0;      // that it takes
     std::int64_t changed_ns = 0;  // when it was last changed, since 1970
   };
-  std::vector<File> files;   // the oldest first
-  std::uint64_t bytes = 0;   // of all
-  std::string folder;        // the first that has any
-  std::uint64_t system = 0;  // bytes of that folder's file system
+  std::vector<File> files;     // the oldest first
+  std::vector<File> unneeded;  // of processes that could not remove them when they ended as usual
+  std::uint64_t bytes = 0;     // of all `files`
+  std::string folder;          // the first that has any
+  std::uint64_t system = 0;    // bytes of that folder's file system
 };
 // None where kLeftOversVariable says "off".
 [[nodiscard]] LeftOvers left_overs();

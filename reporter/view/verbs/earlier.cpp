@@ -15,12 +15,23 @@
 namespace vramscope {
 namespace {
 
+constexpr std::int64_t kReadByNs = std::int64_t{60} * 1'000'000'000;
 constexpr std::int64_t kDayNs = std::int64_t{24} * 3600 * 1'000'000'000;
 
-bool is_older(const LeftOvers::File& file, unsigned days) {
+std::int64_t age_ns(const LeftOvers::File& file) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const std::int64_t now_ns = std::chrono::nanoseconds(now).count();
-  return days != 0 && now_ns - file.changed_ns > days * kDayNs;
+  return std::chrono::nanoseconds(now).count() - file.changed_ns;
+}
+
+bool is_older(const LeftOvers::File& file, unsigned days) {
+  return days != 0 && age_ns(file) > days * kDayNs;
+}
+
+// The `run` of such a process learns from it where the report is, as soon as that has ended.
+void clear_unneeded(const LeftOvers& left) {
+  for (const LeftOvers::File& file : left.unneeded) {
+    if (age_ns(file) > kReadByNs) static_cast<void>(recover_file(file.path, {}));
+  }
 }
 
 bool is_too_much(std::uint64_t bytes, const LeftOvers& left, unsigned percent) {
@@ -57,6 +68,7 @@ std::string recover_earlier(const EarlierWish& wish) {
   const unsigned days = limit_of(wish.days);
   const unsigned percent = limit_of(wish.percent);
   const LeftOvers before = left_overs();
+  clear_unneeded(before);
   std::uint64_t bytes = before.bytes;
   std::size_t recovered = 0;
   for (const LeftOvers::File& file : before.files) {

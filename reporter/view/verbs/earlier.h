@@ -17,7 +17,8 @@ struct EarlierWish {
 // --recover-after and --recover-above.
 void add_earlier_options(Command& command, EarlierWish& wish);
 
-// Recovers those beyond the limits, under their usual names, and gives what is to be said behind a
+// Removes those that nobody needs, recovers those beyond the limits, under their usual names, and
+// gives what is to be said behind a
 // line of run's: "; recovered 12 reports of programs that were killed earlier; 100 live files of
 // dead programs take ..."; "": nothing.
 [[nodiscard]] std::string recover_earlier(const EarlierWish& wish);
