@@ -1,7 +1,9 @@
 """Programs with their own use of SIGUSR1 keep it, and reports are written all the same."""
 # SPDX-License-Identifier: Apache-2.0
 import glob
+import json
 import os
+import pathlib
 import re
 import select
 import signal
@@ -112,6 +114,54 @@ class Signals(harness.Case):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.01)
         process.communicate("", harness.DEADLINE_S)
+
+    def answer_beside(self, *plants):
+        """What `snapshot` gives when others put files into the folder after it has asked, and before the answer:
+        its status, and its output without a report's path."""
+        process = self.start_program([harness.program("hold")], "cache")
+        process.stdout.readline()
+        own = self.run_tool("snapshot", process.pid).stdout.strip()
+        process.send_signal(signal.SIGSTOP)
+        self.addCleanup(process.send_signal, signal.SIGCONT)
+        tool = self.start_program([harness.TOOL, "snapshot", "--wait", "2", str(process.pid)])
+        begun = time.monotonic()
+        pending = rf"\n(Shd|Sig)Pnd:\t{1 << signal.SIGUSR1 - 1:016x}\n"
+        while not re.search(pending, pathlib.Path(f"/proc/{process.pid}/status").read_text()):
+            self.assertLess(time.monotonic() - begun, harness.DEADLINE_S)
+        for plant in plants:
+            plant(own)
+        said, _ = tool.communicate(timeout=harness.DEADLINE_S)
+        process.send_signal(signal.SIGCONT)
+        process.communicate("", harness.DEADLINE_S)
+        return tool.returncode, said
+
+    def test_a_pipe_beside_the_reports_keeps_no_snapshot_waiting(self):
+        ends = []
+        self.addCleanup(lambda: [os.close(end) for end in ends])
+
+        def plant(_):
+            os.mkfifo(f"{self.folder}/pipe")
+            ends.append(os.open(f"{self.folder}/pipe", os.O_RDWR))
+
+        self.assertEqual((2, ""), self.answer_beside(plant))
+
+    def test_no_snapshot_takes_another_users_file_for_the_answer(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make another user's file")
+
+        def plant(own, user=65534):
+            text = pathlib.Path(own).read_text()
+            self.assertEqual("signal", json.loads(text)["trigger"])
+            pathlib.Path(self.folder, "hidden").mkdir()
+            forged = pathlib.Path(self.folder, "hidden", "forged.json")
+            forged.write_text(text)
+            os.chown(forged, user, user)
+            forged.rename(f"{self.folder}/forged-{user}.json")
+
+        self.assertEqual((2, ""), self.answer_beside(plant))
+        for path in pathlib.Path(self.folder).iterdir():
+            path.rmdir() if path.is_dir() else path.unlink()
+        self.assertEqual((0, f"{self.folder}/forged-0.json\n"), self.answer_beside(lambda own: plant(own, 0)))
 
     @staticmethod
     def helper_of(process):

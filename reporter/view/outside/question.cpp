@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/outside/question.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -12,6 +16,7 @@
 #include <thread>
 #include <variant>
 
+#include "reporter/report/files/descriptor.h"
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
 #include "reporter/view/outside/note_file.h"
@@ -37,8 +42,14 @@ std::set<std::string> candidates(const Target& target) {
   return result;
 }
 
+// Others may put files into its folder: theirs are no answer, and a pipe of theirs would keep one
+// waiting. The file that was looked at is the one that is read.
 bool is_answer(const std::string& path, const Target& target) {
-  const auto read = read_report(path);
+  const Descriptor file(path, O_NONBLOCK | O_NOCTTY);
+  struct stat found {};
+  if (fstat(file.number(), &found) != 0 || !S_ISREG(found.st_mode)) return false;
+  if (found.st_uid != target.user && found.st_uid != geteuid()) return false;
+  const auto read = read_report("/proc/self/fd/" + std::to_string(file.number()));
   const Report* report = std::get_if<Report>(&read);
   return report != nullptr && report->process.pid == target.pid && report->trigger == "signal";
 }

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -54,6 +55,14 @@ bool has_signal(const std::string& status, const std::string& field, int signal)
   if (at == std::string::npos || signal < 1 || signal > 64) return false;
   const unsigned long long mask = std::strtoull(status.c_str() + at + begin.size(), nullptr, 16);
   return (mask >> (signal - 1) & 1) != 0;
+}
+
+// The last of four numbers: "Uid:", then the real, effective, saved and file system's user.
+uid_t user_in(const std::string& status) {
+  unsigned long user = 0;
+  const std::size_t at = status.find("\nUid:");
+  if (at != status.npos) std::sscanf(status.c_str() + at, "\nUid: %*u %*u %*u %lu", &user);
+  return static_cast<uid_t>(user);
 }
 
 std::vector<const char*> variables_of(const std::string& environment) {
@@ -105,6 +114,7 @@ Target inspect(pid_t pid, int signal, const TargetFiles& files) {
   Target target;
   target.pid = pid;
   target.signal = signal != 0 ? signal : options.signal.number;
+  target.user = user_in(files.status);
   target.note_file = value_of(variables, kNoteVariable);
   target.folder = folder_of(options.output, files.folder);
   const std::string process = "process " + std::to_string(pid);

@@ -26,6 +26,7 @@ struct TargetFiles {
 struct Target {
   pid_t pid = 0;
   int signal = 0;
+  uid_t user = 0;         // whose the files are that it makes
   std::string note_file;  // where it notes its reports; "" when nobody asked it to
   std::string folder;     // where its reports appear; "" when the name pattern varies the folder
   bool is_held_back = false;  // a report that was asked for waits for its turn
