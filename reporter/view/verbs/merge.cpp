@@ -10,6 +10,7 @@
 #include <system_error>
 #include <variant>
 
+#include "reporter/report/files/descriptor.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/files/output_file.h"
 #include "reporter/report/json.h"
@@ -63,13 +64,20 @@ struct Goal {
   struct stat judged {};
 };
 
+// Of our own file, whatever has its name by now.
+bool set_mode(const std::string& path, const FileIdentity& own, mode_t mode) {
+  constexpr mode_t kModes = S_IRWXU | S_IRWXG | S_IRWXO;
+  const Descriptor file(path, O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+  return identity_of(file.number()) == own && fchmod(file.number(), mode & kModes) == 0;
+}
+
 // Under the name that was asked for, which was taken: that file is replaced whole, keeps its mode,
 // and is the one that was judged; else the report stays where it is.
-std::string renamed(const std::string& path, const Goal& goal, const std::string& output) {
+std::string renamed(const std::string& path, const FileIdentity& own, const Goal& goal,
+                    const std::string& output) {
   if (path == goal.path) return output;
-  constexpr mode_t kModes = S_IRWXU | S_IRWXG | S_IRWXO;
   const bool is_replaced = goal.is_taken && is_unchanged(goal.path, goal.judged) &&
-                           chmod(path.c_str(), goal.judged.st_mode & kModes) == 0 &&
+                           set_mode(path, own, goal.judged.st_mode) &&
                            std::rename(path.c_str(), goal.path.c_str()) == 0;
   return is_replaced ? output : path;
 }
@@ -89,7 +97,8 @@ int merge(const Arguments& given) try {
   if (!merger) return kBadInput;
   const Report report = merger->finish_but_sites();
   remove_unfinished(goal.path, {});  // of a merge that was killed
-  const auto written = write_report(report, merger->sites(), goal.path);
+  FileIdentity own;
+  const auto written = write_report(report, merger->sites(), goal.path, &own);
   if (const auto* error = std::get_if<FileError>(&written)) {
     say(error->message);
     return kBadInput;
@@ -97,7 +106,7 @@ int merge(const Arguments& given) try {
   if (const std::size_t twice = repeated(report); twice != 0) {
     say(counted(twice, "report") + " counted again: of a process that is in it already");
   }
-  const std::string path = renamed(std::get<std::string>(written), goal, given.output);
+  const std::string path = renamed(std::get<std::string>(written), own, goal, given.output);
   const std::string processes = count_text(static_cast<std::int64_t>(report.processes.size()));
   say(processes + (report.processes.size() == 1 ? " process" : " processes") + " in " + path);
   say("next: vramscope report " + shell_word(path));
