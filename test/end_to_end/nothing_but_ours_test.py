@@ -364,6 +364,14 @@ class Ours(Case):
         done = self.tool_as(os.geteuid(), ["merge", "-o", "all.json", sample], self.folder)
         self.assertEqual((0, []), (done.returncode, self.hidden()), done.stderr)
 
+    def test_an_unfinished_file_that_names_nobody_stays(self):
+        mine = pathlib.Path(self.folder, ".vramscope-0-0-0-0--17-0")
+        mine.write_text("mine")
+        mine.chmod(0o600)
+        sample = str(harness.SOURCE / "test/reporter/sample.json")
+        done = self.tool_as(os.geteuid(), ["merge", "-o", "all.json", sample], self.folder)
+        self.assertEqual((0, [mine.name]), (done.returncode, self.hidden()), done.stderr)
+
     def elsewhere(self, dead):
         """It says that it was made during another run of the machine."""
         with open(dead, "r+b") as file:

@@ -60,7 +60,8 @@ void remove_if_unfinished(int folder, const char* name, const Maker& dead) {
   const int file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (file < 0) return;
   const MakerState state = state_of(*maker);
-  const bool is_dead = maker_text(*maker) == maker_text(dead) && state != MakerState::runs;
+  const bool is_told = dead.pid > 0 && maker_text(*maker) == maker_text(dead);
+  const bool is_dead = is_told && state != MakerState::runs;
   const bool has_ended = is_dead || state == MakerState::gone || is_of_earlier_boot(file, *maker);
   struct stat opened {};
   struct stat named {};

@@ -20,8 +20,8 @@ namespace vramscope {
 [[nodiscard]] std::string unfinished_name(const std::string& path, int attempt);
 
 // Removes what was being written beside `path` when its writer was killed: of `dead`, a process
-// that is known to be dead, and of all of whom that can be proved. Plain files of the calling
-// user's, of mode 0600, with one name, which says who gave it.
+// that is known to be dead ({}: nobody), and of all of whom that can be proved. Plain files of the
+// calling user's, of mode 0600, with one name, which says who gave it.
 void remove_unfinished(const std::string& path, const Maker& dead);
 
 // Whether the file of that name, no link, is still the one that was looked at, as it was then.

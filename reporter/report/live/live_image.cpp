@@ -154,9 +154,7 @@ bool OpenLiveFile::lock() const {
   return false;
 }
 
-void OpenLiveFile::remove() const {
-  if (is_still_there()) unlink(path_.c_str());
-}
+void OpenLiveFile::remove() const { remove_own_file(path_, identity_of(number_)); }
 
 std::string why_no_header(int file) {
   try {

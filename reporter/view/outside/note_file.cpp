@@ -114,6 +114,7 @@ NoteFile::NoteFile() {
   std::string name = folder + "/" + std::string(kName) + std::string(kOwnLetters, 'X');
   const int file = mkostemp(name.data(), O_CLOEXEC);  // mode 0600
   if (file >= 0) path_ = name;
+  if (file >= 0) own_ = identity_of(file);
   const std::string line = kNoteBeginning + maker_text(this_maker()) + "\n";
   const ssize_t written = file < 0 ? -1 : ::write(file, line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size())) {
@@ -124,7 +125,7 @@ NoteFile::NoteFile() {
 }
 
 NoteFile::~NoteFile() {
-  if (!path_.empty()) unlink(path_.c_str());
+  if (!path_.empty()) remove_own_file(path_, own_);
 }
 
 }  // namespace vramscope

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "allocator/ground/own_file.h"
+
 namespace vramscope {
 
 // What a note (kNoteVariable) says: paths of reports, or the marks for what became of one; paths of
@@ -33,6 +35,7 @@ class NoteFile {
 
  private:
   std::string path_;
+  FileIdentity own_;
   std::string error_;
 };
 
