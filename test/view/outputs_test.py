@@ -147,6 +147,18 @@ class Outputs(harness.Case):
         self.assertEqual([text], got)
         self.assertIn("No space left", self.call("peak", "-o", "/dev/full", self.report, status=2).stderr)
 
+    def test_what_has_the_pages_usual_name_is_a_plain_file(self):
+        if not self.has_verb(["html"]):
+            self.skipTest("this build has no page")
+        self.write("other", "")
+        for kind, make in (("link", lambda path: os.symlink("other", path)), ("pipe", os.mkfifo), ("folder", os.mkdir)):
+            path = self.path("r.html")
+            make(path)
+            said = self.call("html", self.report, status=2).stderr
+            self.assertIn(f"r.html' is a {kind}; -o FILE chooses another name", said)
+            os.rmdir(path) if kind == "folder" else os.unlink(path)
+        self.assertEqual(0, os.path.getsize(self.path("other")))
+
     def test_a_file_with_other_names_stays_one(self):
         self.write("old", "a much longer text than before\n" * 10_000)
         os.link(self.path("old"), self.path("same"))

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "reporter/report/files/input_file.h"
@@ -74,6 +75,26 @@ std::string usual_page(const std::vector<std::string>& words) {
                            : page_of_input(words.back());
 }
 
+// Of a name that nobody typed: a link that another user put there is not followed, nor a pipe of
+// his waited for. "": it is a file, or free.
+std::string why_not_plain(const std::string& path) {
+  std::error_code error;
+  switch (std::filesystem::symlink_status(path, error).type()) {
+    case std::filesystem::file_type::symlink:
+      return "a link";
+    case std::filesystem::file_type::fifo:
+      return "a pipe";
+    case std::filesystem::file_type::directory:
+      return "a folder";
+    case std::filesystem::file_type::regular:
+    case std::filesystem::file_type::not_found:
+    case std::filesystem::file_type::none:
+      return "";
+    default:
+      return "no plain file";
+  }
+}
+
 int publish_page(const Arguments& given, const std::string& page) {
   if (given.output == "-") return publish({}, page);
   const bool is_named = !given.output.empty();
@@ -82,8 +103,9 @@ int publish_page(const Arguments& given, const std::string& page) {
     const std::string lost =
         lost_by(path, given.files, given.forced ? Overwriting::forced : Overwriting::asked_for);
     if (!lost.empty()) return refuse(lost + ", -o FILE chooses another name");
-    if (std::filesystem::is_symlink(path)) {  // of a name that nobody typed it is not followed
-      return refuse("'" + path + "' is a link; -o FILE chooses another name");
+    const std::string other = why_not_plain(path);
+    if (!other.empty()) {
+      return refuse("'" + path + "' is " + other + "; -o FILE chooses another name");
     }
   }
   const int status =
