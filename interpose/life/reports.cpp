@@ -335,9 +335,9 @@ void Reports::note_written(std::string_view trigger, OwnReport report) {
   }
   live_file_.note_next_report(profiler_, sequence_.load(std::memory_order_relaxed) + 1);
   note_report(report.path);
-  if (!is_of_exec && trigger != "exit") note_next_report();
   if (Schedule::asks(trigger)) kept_.add(std::move(report));
   if (is_of_exec) exec_reports_.add(std::move(report));
+  if (!is_of_exec && trigger != "exit") note_next_report();
 }
 
 // Signals may ask for reports for ever: after one that failed, others say so only once one was
