@@ -8,6 +8,7 @@
 
 #include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"
+#include "reporter/report/files/write_signals.h"
 
 namespace vramscope {
 namespace {
@@ -23,6 +24,7 @@ void append(const std::string& lines) {
   if (startup().note_file.empty()) return;
   const int file = open_note(startup().note_file.c_str());
   if (file < 0) return;  // the tool has gone: nobody reads it
+  const HeldWriteSignals held;
   [[maybe_unused]] const ssize_t written = write(file, lines.data(), lines.size());
   close(file);
 }

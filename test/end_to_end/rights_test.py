@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import tempfile
 
 import harness
 import recount
@@ -152,6 +153,16 @@ class Note(harness.Case):
         note = self.file("note", NOTE)
         self.noted(note)
         self.assertRegex(note.read_text(), rf"^{NOTE}live /.*\nnext (/.*\.json)\n\1\n$")
+
+    def test_a_note_beyond_the_limit_on_files_ends_no_program(self):
+        limit = 1 << 46  # what the simulated device needs
+        with tempfile.NamedTemporaryFile(dir="/dev/shm") as note:  # where files may be so large
+            note.write(NOTE.encode())
+            note.truncate(2 * limit)
+            command = [harness.installed("prlimit"), f"--fsize={limit}", harness.program("linked")]
+            outcome = self.run_program(command, "cache", VRAMSCOPE_NOTE_FILE=note.name, VRAMSCOPE_TRACE="t")
+            self.assertEqual((0, ""), (outcome.status, outcome.stderr))
+            self.assertEqual((1, 2 * limit), (len(outcome.reports), os.stat(note.name).st_size))
 
     def test_what_is_no_note_of_ours_stays_as_it_is(self):
         files = {"empty": self.file("empty", ""), "text": self.file("text", "export PATH\n"),
