@@ -47,6 +47,7 @@ struct Origin {
     return (function | size_class | thread | stream | range) == 0 && caller == 0 &&
            sampling == Sampling::every;
   }
+  [[nodiscard]] bool is_left_out() const { return sampling == Sampling::left_out; }
 };
 
 struct ThreadFact {

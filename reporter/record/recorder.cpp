@@ -236,10 +236,10 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
     if (key.frames.empty() && origin.caller != 0) key.frames = {&key.origin.caller, 1};
     if (const Tag tag = state_->find(key, stack.note)) return tag;
     state_->modules.refresh();
-    if (state_->look_for_python()) {
-      Stack with_python = stack;
-      capture_python_again(with_python);
-      return intern(with_python, origin);
+    if (state_->look_for_python() || recorded_walk::is_outdated(stack)) {
+      Stack again = stack;
+      capture_again(again, origin.is_left_out() ? StackPart::few : StackPart::all);
+      return intern(again, origin);
     }
     // The frames are live, so their objects stay loaded; what another thread unloads meanwhile only
     // makes this epoch an old one, whose entry nobody finds.

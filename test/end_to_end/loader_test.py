@@ -30,6 +30,20 @@ class Loader(harness.Case):
             self.assertEqual(6, self.calls(report, "cuMemAlloc_v2"))
             self.assertEqual([], report["warnings"])
 
+    def test_a_library_at_anothers_addresses_has_frames_of_its_own(self):
+        libraries = [harness.program(f"libframe_of_{size}.so") for size in (24, 104)]
+        outcome = self.run_program([harness.program("frames_in_turn"), *libraries], "cache")
+        self.assertEqual("same place: 1\n", outcome.stdout)
+        report = self.only_report(outcome)
+        callers = {}  # library -> the program's frames from its caller on
+        for site in report["sites"]:
+            frames = [report["frames"][i] for i in site["frames"]]
+            places = [(report["modules"][f["module"]]["path"], f["offset"]) for f in frames]
+            (at,) = [i for i, (path, _) in enumerate(places) if path in libraries]
+            callers[places[at][0]] = places[at + 1 :]
+        self.assertCountEqual(libraries, callers)
+        self.assertEqual(*callers.values())
+
     def test_a_runtime_inside_a_library_is_recorded(self):
         for mode in ("cache", "observe"):
             (report,) = self.same(mode, "static", harness.program(RUNTIME))

@@ -258,7 +258,8 @@ void capture_python_by(PythonCapture capture) noexcept {
   python_capture.store(capture, std::memory_order_release);
 }
 
-void capture_python_again(Stack& stack) noexcept {
+void capture_again(Stack& stack, StackPart part) noexcept {
+  if (recorded_walk::is_outdated(stack)) return capture(stack, part);
   const KeptErrno kept;
   if (const auto add = python_capture.load(std::memory_order_acquire); add != nullptr) {
     add(stack, stacks.max_depth);
@@ -287,6 +288,7 @@ __attribute__((noinline)) void capture(Stack& stack, StackPart part) noexcept {
   stack.depth = 0;
   stack.python_depth = 0;
   stack.note = nullptr;
+  stack.rules = 0;
   const bool with_native = stacks.method != StackMethod::none;
   const PythonCapture add_python = python_capture.load(std::memory_order_acquire);
   const bool with_python = add_python != nullptr && part == StackPart::all;

@@ -33,9 +33,9 @@ void capture_python_by(PythonCapture capture) noexcept;
 // (slot 0) when other code of ours did.
 [[nodiscard]] Door door_at(const void* frame) noexcept;
 
-// Adds the Python frames to a stack that was captured on this thread, from the same function or one
-// that it called, before there was an interpreter. Keeps errno.
-void capture_python_again(Stack& stack) noexcept;
+// Completes a stack that was captured on this thread, from the same function or one that it called,
+// before there was an interpreter or before objects were unloaded. Keeps errno.
+void capture_again(Stack& stack, StackPart part) noexcept;
 
 // Fills `stack` with the calling thread's frames, without those of the library or program that this
 // code is linked into. Never fails: a walk that cannot go on gives a shorter stack, and on a stack

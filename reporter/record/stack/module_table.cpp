@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "reporter/record/stack/owners.h"
+#include "reporter/record/stack/recorded_walk.h"
 
 namespace vramscope {
 
@@ -142,7 +143,10 @@ void ModuleTable::apply(LoadedModules loaded) {
             [](const Range& a, const Range& b) { return a.begin < b.begin; });
   ranges_ = std::move(ranges);
   adds_ = loaded.adds;
-  if (loaded.subs != subs_) epoch_.fetch_add(1, std::memory_order_release);
+  if (loaded.subs != subs_) {
+    epoch_.fetch_add(1, std::memory_order_release);
+    recorded_walk::forget_rules();
+  }
   subs_ = loaded.subs;
 }
 

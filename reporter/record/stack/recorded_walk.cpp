@@ -104,12 +104,13 @@ class Walk {
 constexpr std::uint32_t kWalksBetweenChecks = 1024;
 __attribute__((tls_model("initial-exec"))) thread_local constinit std::uint32_t walks = 0;
 constinit std::atomic<std::uint64_t> unloaded{0};
+constinit std::atomic<std::uint32_t> rules_now{1};
 
 // Code that was unloaded has rules no more. As seldom as stacks are forgotten that are known.
 void check_objects() {
   if (++walks % kWalksBetweenChecks != 0) return;
   const std::uint64_t now = count_loaded().subs;
-  if (unloaded.exchange(now, std::memory_order_relaxed) != now) frame_rules::forget_all();
+  if (unloaded.exchange(now, std::memory_order_relaxed) != now) forget_rules();
 }
 
 }  // namespace
@@ -119,9 +120,20 @@ void open(DlsymFunction real_dlsym) noexcept {
   frame_rules::open(real_dlsym);
 }
 
+// First the number: who walks meanwhile has the number before, or the rules after.
+void forget_rules() noexcept {
+  rules_now.fetch_add(1, std::memory_order_acq_rel);
+  frame_rules::forget_all();
+}
+
+bool is_outdated(const Stack& stack) noexcept {
+  return stack.rules != 0 && stack.rules != rules_now.load(std::memory_order_acquire);
+}
+
 bool walk(const Door& door, std::size_t wanted, Stack& stack) noexcept {
   if (!frame_rules::is_open()) return false;
   check_objects();
+  stack.rules = rules_now.load(std::memory_order_acquire);
   proven::begin_walk();
   Walk walk(door, nullptr);
   std::size_t depth = 0;

@@ -59,6 +59,8 @@ inline void open(DlsymFunction) noexcept {}
   return false;
 }
 [[nodiscard]] inline bool walk(const Door&, std::size_t, Stack&) noexcept { return false; }
+inline void forget_rules() noexcept {}
+[[nodiscard]] inline bool is_outdated(const Stack&) noexcept { return false; }
 #else
 inline constexpr bool kExists = true;
 // Once, as open_stacks(). Without libunwind's unwinder for stacks of others
@@ -76,6 +78,12 @@ void open(DlsymFunction real_dlsym) noexcept;
 // Frames of ours are left out. As walk().
 [[nodiscard]] bool take(const Door& door, std::span<const std::uintptr_t> expected, bool ends,
                         Walked& walked) noexcept;
+
+// Objects were unloaded: the rules of their code hold no more. Threads: any.
+void forget_rules() noexcept;
+// Whether rules were forgotten since the stack was walked by them: frames of code that took the
+// place of other code may be wrong.
+[[nodiscard]] bool is_outdated(const Stack& stack) noexcept;
 #endif
 
 }  // namespace recorded_walk

@@ -43,6 +43,7 @@ struct Stack {
   std::size_t python_depth = 0;
   // Until the thread takes its next stack; null: there is none, or frames of Python are there too.
   StackNote* note = nullptr;
+  std::uint32_t rules = 0;  // by which it was walked (recorded_walk.h); 0: by none that can go
 
   [[nodiscard]] std::span<const std::uintptr_t> view() const { return {frames.data(), depth}; }
   [[nodiscard]] std::span<const PythonFrame> python_view() const {
