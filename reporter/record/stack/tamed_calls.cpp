@@ -25,10 +25,12 @@ namespace {
 constexpr rlim_t kTop = 1024;  // what select() and most limits allow
 constexpr rlim_t kRoom = 32;   // for other tools with the same idea
 
+int plain_close(int file) { return static_cast<int>(syscall(SYS_close, file)); }
+
 void raise_descriptor(int& descriptor, int lowest) {
   const int raised = fcntl(descriptor, F_DUPFD_CLOEXEC, lowest);
   if (raised < 0) return;
-  close(descriptor);
+  plain_close(descriptor);  // some libraries make their pipe with the first walk of a thread
   descriptor = raised;
 }
 
@@ -53,7 +55,6 @@ ssize_t plain_write(int file, const void* from, std::size_t bytes) {
 int plain_open(const char* path, int flags, ...) {  // for reading: without a mode
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, 0));
 }
-int plain_close(int file) { return static_cast<int>(syscall(SYS_close, file)); }
 int plain_msync(void* begin, std::size_t bytes, int flags) {
   return static_cast<int>(syscall(SYS_msync, begin, bytes, flags));
 }
