@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "reporter/record/stack/proven_memory.h"
 #include "reporter/record/stack/tamed_calls.h"
@@ -41,7 +40,7 @@ struct Object {
 constexpr std::uintptr_t kStack = std::uintptr_t{1} << 60;
 constexpr std::uintptr_t kFrame = std::uintptr_t{2} << 60;
 constexpr std::uintptr_t kFound = std::uintptr_t{3} << 60;
-constexpr std::uintptr_t kAway = std::uintptr_t{1} << 40;
+constexpr std::uintptr_t kAway = std::uintptr_t{1} << 31;  // a rule has 32 bits for a distance
 
 constexpr bool is_near(std::uintptr_t address, std::uintptr_t base) {
   return address + kAway - base < 2 * kAway;
@@ -127,7 +126,8 @@ int find_procedure(unw_addr_space_t space, unw_word_t code, unw_proc_info_t* pro
     frame.objects[frame.object_count++] = search.found;
   }
   TableHeader header;
-  std::memcpy(&header, reinterpret_cast<const void*>(search.found.table), sizeof header);
+  // Another thread may have unloaded the object by now.
+  if (!proven::copy(search.found.table, &header, sizeof header)) return -UNW_ENOINFO;
   if (!header.is_known()) return -UNW_ENOINFO;
   unw_dyn_info_t table{};
   table.start_ip = search.found.begin;
