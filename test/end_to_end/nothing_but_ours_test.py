@@ -389,7 +389,9 @@ class Ours(Case):
         done = self.tool_as(os.geteuid(), ["recover", "--discard", dead], self.folder)
         self.assertIn("whether its process still runs cannot be told here", done.stderr)
         self.assertTrue(dead.exists())
-        # As if the machine had been started after the file was changed last.
+        # As if the machine had been started after the file was changed last, by whole seconds.
+        while int(time.time()) - int(dead.stat().st_ctime) < 3:
+            time.sleep(0.1)
         uptime = int(float(pathlib.Path("/proc/uptime").read_text().split()[0]))
         later = ["unshare", "-rT", "--boottime", str(-uptime)]
         if subprocess.run([*later, "true"], capture_output=True).returncode:
@@ -397,8 +399,6 @@ class Ours(Case):
         if subprocess.run(["stat", "-f", "-c", "%T", self.folder], capture_output=True, text=True).stdout.strip() not in \
                 ("ext2/ext3", "xfs", "btrfs", "overlayfs", "f2fs", "zfs"):  # fmt: skip
             self.skipTest("no disk of this machine is here")
-        while int(time.time()) - int(dead.stat().st_ctime) < 3:
-            time.sleep(0.1)
         done = harness.programs.finish([*later, self.tool, "recover", self.folder], harness.environment(), self.folder,
                                        harness.DEADLINE_S)  # fmt: skip
         self.assertEqual((0, ""), (done.returncode, done.stderr))

@@ -527,6 +527,11 @@ class Misled(Case):
         victim = int(path.split(".")[-2])
         os.kill(victim, signal.SIGUSR1)
         harness.wait_for_reports(self.folder, 1)
+        variables = pathlib.Path(f"/proc/{victim}/environ").read_text().split("\0")
+        (note,) = [one.split("=", 1)[1] for one in variables if one.startswith("VRAMSCOPE_NOTE_FILE=")]
+        end = time.monotonic() + harness.DEADLINE_S
+        while f"{self.folder}/2.json\n" not in pathlib.Path(note).read_text() and time.monotonic() < end:
+            time.sleep(0.01)  # the report has its name a moment before the next one is noted
         os.kill(victim, signal.SIGKILL)
         tool.communicate(timeout=harness.DEADLINE_S)
         self.assertEqual(["1.json", "2.json", "live"], sorted(os.listdir(self.folder)))
