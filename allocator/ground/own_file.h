@@ -24,13 +24,24 @@ struct FileIdentity {
   return fstat(file, &found) == 0 ? FileIdentity{found.st_dev, found.st_ino} : FileIdentity{};
 }
 
+// Whether the name, looked for in the open folder, leads to that plain file; no link is followed.
+[[nodiscard]] inline bool is_named(int folder, const char* name, const FileIdentity& own) noexcept {
+  struct stat found {};
+  return own.inode != 0 && fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+         S_ISREG(found.st_mode) && FileIdentity{found.st_dev, found.st_ino} == own;
+}
+
+// What nobody else can have made or opened, and no other name leads to: a plain file of the calling
+// user's, of mode 0600.
+[[nodiscard]] inline bool is_as_we_make(const struct stat& found) noexcept {
+  return S_ISREG(found.st_mode) && found.st_uid == geteuid() && found.st_nlink == 1 &&
+         (found.st_mode & 07777U) == (S_IRUSR | S_IWUSR);
+}
+
 // Nothing else that has its name by now is removed: who can change the folder in that instant could
 // remove it himself. True: the name was taken away. `name` is looked for in the open folder.
 inline bool remove_own_file(int folder, const char* name, const FileIdentity& own) noexcept {
-  struct stat found {};
-  return own.inode != 0 && fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
-         S_ISREG(found.st_mode) && FileIdentity{found.st_dev, found.st_ino} == own &&
-         unlinkat(folder, name, 0) == 0;
+  return is_named(folder, name, own) && unlinkat(folder, name, 0) == 0;
 }
 
 // The same in the folder that the path `place` leads to now ("": the root), and which stays the

@@ -2,12 +2,10 @@
 #include "interpose/life/live_file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <exception>
 #include <utility>
 
@@ -18,34 +16,16 @@
 #include "interpose/ground/message.h"
 #include "interpose/settings/startup.h"
 #include "interpose/table/functions.h"
+#include "reporter/report/files/file_name.h"
 #include "reporter/report/live/live_folder.h"
+#include "reporter/report/live/live_owner.h"
 #include "reporter/report/live/live_process.h"
 
 namespace vramscope {
 namespace {
 
-constexpr int kMostNames = 1000;  // "~1" to "~999" are tried when a name is taken
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-// Who asks whose it is has it for an instant.
-bool lock(int file) noexcept {
-  constexpr int kAttempts = 20;
-  constexpr timespec kMeanwhile{.tv_sec = 0, .tv_nsec = 1'000'000};
-  for (int i = 0; i < kAttempts; ++i) {
-    if (flock(file, LOCK_EX | LOCK_NB) == 0) return true;
-    if (errno != EWOULDBLOCK) return false;
-    nanosleep(&kMeanwhile, nullptr);
-  }
-  return false;
-}
-
-bool leads_to(int folder, const char* name, int file) noexcept {
-  struct stat opened {};
-  struct stat named {};
-  return fstat(file, &opened) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
-}
+constexpr long kMeanwhileNs = 1'000'000;  // a thread of the program waits
+constexpr int kMostNames = 1000;          // "~1" to "~999" are tried when a name is taken
 
 std::string reason(int problem) { return strerrordesc_np(problem); }
 
@@ -66,9 +46,9 @@ int LiveFile::begin_once(int folder, const char* name, const std::string& path) 
   constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY;
   const int file = openat(folder, name, kFlags, S_IRUSR | S_IWUSR);
   if (file < 0) return errno;
-  is_locked_ = lock(file);
-  const int problem = leads_to(folder, name, file) ? memory_.begin(file, path.c_str()) : ESTALE;
+  is_locked_ = lock_alone(file, kMeanwhileNs);
   const FileIdentity made = identity_of(file);
+  const int problem = is_named(folder, name, made) ? memory_.begin(file, path.c_str()) : ESTALE;
   close(file);
   if (problem != 0) remove_own_file(folder, name, made);
   return problem;

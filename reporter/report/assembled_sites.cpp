@@ -102,6 +102,16 @@ std::uint32_t AssembledSites::site_of(std::size_t tag) const {
   return site < sites_ ? site : kUnknownSite;
 }
 
+TagFact AssembledSites::fact_of(std::size_t tag) const {
+  const Rows<TagFact>& tags = parts_.recorder.tags;
+  return tag < tags.size() ? tags[tag] : TagFact{};
+}
+
+TagTotals AssembledSites::memory_of(std::size_t tag) const {
+  const Rows<TagTotals>& tags = parts_.memory.tags;
+  return tag < tags.size() ? tags[tag] : TagTotals{};
+}
+
 void AssembledSites::list_tags() {
   std::vector<std::uint32_t> sites(tags_);
   first_tag_.assign(sites_ + 1, 0);
@@ -119,11 +129,8 @@ std::vector<AssembledSites::Key> AssembledSites::keys() {
     Key& key = keys[site];
     for (std::size_t at = first_tag_[site]; at < first_tag_[site + 1]; ++at) {
       const std::size_t tag = tags_by_site_[at];
-      const bool is_recorded = tag < parts_.recorder.tags.size();
-      const TagFact fact = is_recorded ? parts_.recorder.tags[tag] : TagFact{};
-      const bool is_known = tag < parts_.memory.tags.size();
-      const SiteTotals totals =
-          totals_of(is_known ? parts_.memory.tags[tag] : TagTotals{}, fact.total_ns);
+      const TagFact fact = fact_of(tag);
+      const SiteTotals totals = totals_of(memory_of(tag), fact.total_ns);
       key.is_used |= fact.refused_count != 0 || has_totals(totals);
       if (!has_totals(totals)) continue;
       key.peak_bytes += totals.peak_bytes;
@@ -226,9 +233,8 @@ void AssembledSites::move_frames_to(Report& report) {
 }
 
 void AssembledSites::add_tag(std::size_t tag, Site& site) const {
-  const RecorderFacts& facts = parts_.recorder;
-  const TagFact fact = tag < facts.tags.size() ? facts.tags[tag] : TagFact{};
-  const TagTotals totals = tag < parts_.memory.tags.size() ? parts_.memory.tags[tag] : TagTotals{};
+  const TagFact fact = fact_of(tag);
+  const TagTotals totals = memory_of(tag);
   const SiteTotals sum = totals_of(totals, fact.total_ns);
   site.refused_count += fact.refused_count;
   site.refused_bytes += fact.refused_bytes;

@@ -34,6 +34,9 @@ class AssembledSites : public SiteList {
   static constexpr std::uint32_t kNoFrame = 0xffffffffU;
 
   [[nodiscard]] std::uint32_t site_of(std::size_t tag) const;
+  // What the recorder, and the allocator, have of a tag; zeros where they have not heard of it.
+  [[nodiscard]] TagFact fact_of(std::size_t tag) const;
+  [[nodiscard]] TagTotals memory_of(std::size_t tag) const;
   [[nodiscard]] std::vector<Key> keys();
   void list_tags();
   void put_in_order(std::vector<Key> keys);

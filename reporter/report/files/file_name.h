@@ -8,6 +8,11 @@
 
 namespace vramscope {
 
+// What follows the last slash, or all of it. May throw bad_alloc.
+[[nodiscard]] inline std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 // What a pattern may ask for.
 struct NameFacts {
   std::int64_t pid = 0;

@@ -48,12 +48,6 @@ std::optional<Maker> maker_of_name(std::string_view name) {
   return maker_of(name);
 }
 
-// Nobody else can have made it, and no other name leads to it.
-bool is_as_we_make(const struct stat& found) {
-  return S_ISREG(found.st_mode) && found.st_uid == geteuid() && found.st_nlink == 1 &&
-         (found.st_mode & 07777U) == kMode;
-}
-
 void remove_if_unfinished(int folder, const char* name, const Maker& dead) {
   const std::optional<Maker> maker = maker_of_name(name);
   if (!maker) return;
@@ -63,12 +57,10 @@ void remove_if_unfinished(int folder, const char* name, const Maker& dead) {
   const bool is_told = dead.pid > 0 && maker_text(*maker) == maker_text(dead);
   const bool is_dead = is_told && state != MakerState::runs;
   const bool has_ended = is_dead || state == MakerState::gone || is_of_earlier_boot(file, *maker);
-  struct stat opened {};
-  struct stat named {};
-  const bool is_ours = has_ended && fstat(file, &opened) == 0 && is_as_we_make(opened) &&
-                       fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-                       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
-  if (is_ours) unlinkat(folder, name, 0);
+  struct stat found {};
+  if (has_ended && fstat(file, &found) == 0 && is_as_we_make(found)) {
+    remove_own_file(folder, name, identity_of(file));
+  }
   close(file);
 }
 

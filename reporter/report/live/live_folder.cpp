@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 namespace vramscope {
 namespace {
@@ -33,6 +34,11 @@ std::vector<std::string> live_folders(std::string_view runtime_folder) {
   const std::string other(runtime_folder);
   if (is_for_runtime(other)) folders.push_back(other + name);
   return folders;
+}
+
+std::vector<std::string> live_folders_of_environment() {
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  return live_folders(runtime == nullptr ? "" : runtime);
 }
 
 // Once it is private nobody but the user and root can change that.

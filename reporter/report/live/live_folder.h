@@ -13,6 +13,9 @@ namespace vramscope {
 // need not be there. May throw bad_alloc.
 [[nodiscard]] std::vector<std::string> live_folders(std::string_view runtime_folder);
 
+// The same with that variable as it is now; for the tool, which has no more rights than its user.
+[[nodiscard]] std::vector<std::string> live_folders_of_environment();
+
 // 0 when it is a folder of the calling user's that nobody else may read or change, and no link;
 // else errno.
 [[nodiscard]] int why_not_private(const std::string& folder) noexcept;

@@ -3,15 +3,16 @@
 #include "reporter/report/live/live_image.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <stdexcept>
+
+#include "allocator/ground/own_file.h"
+#include "reporter/report/live/live_owner.h"
 
 namespace vramscope {
 namespace {
@@ -137,21 +138,12 @@ OpenLiveFile::~OpenLiveFile() {
 }
 
 bool OpenLiveFile::is_still_there() const {
-  struct stat ours {};
-  struct stat named {};
-  return fstat(number_, &ours) == 0 && lstat(path_.c_str(), &named) == 0 &&
-         ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+  return is_named(AT_FDCWD, path_.c_str(), identity_of(number_));
 }
 
-// Who only asks whether somebody has the lock has it for an instant himself.
 bool OpenLiveFile::lock() const {
-  constexpr int kAttempts = 20;
-  constexpr timespec kMeanwhile{.tv_sec = 0, .tv_nsec = 5'000'000};
-  for (int i = 0; i < kAttempts; ++i) {
-    if (flock(number_, LOCK_EX | LOCK_NB) == 0) return is_still_there();
-    nanosleep(&kMeanwhile, nullptr);
-  }
-  return false;
+  constexpr long kMeanwhileNs = 5'000'000;
+  return lock_alone(number_, kMeanwhileNs) && is_still_there();
 }
 
 void OpenLiveFile::remove() const { remove_own_file(path_, identity_of(number_)); }

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
 #include <type_traits>
 
 #include "allocator/ground/kept_errno.h"
@@ -29,6 +30,17 @@ bool read_at(int file, std::uint64_t offset, T& value) noexcept {
 }
 
 }  // namespace
+
+bool lock_alone(int file, long pause_ns) noexcept {
+  constexpr int kAttempts = 20;
+  const timespec pause{.tv_sec = 0, .tv_nsec = pause_ns};
+  for (int i = 0; i < kAttempts; ++i) {
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK) return false;
+    nanosleep(&pause, nullptr);
+  }
+  return false;
+}
 
 LiveOwner this_owner() noexcept { return {this_maker()}; }
 

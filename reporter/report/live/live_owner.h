@@ -21,6 +21,11 @@ struct LiveOwner : Maker {
 // The calling process; is_locked is left 0. Keeps errno. Threads: any.
 [[nodiscard]] LiveOwner this_owner() noexcept;
 
+// Nobody else has the open file to himself from now on; false: somebody else has, or it cannot be
+// locked. Who only asks whether somebody has it has it for an instant: so it is tried 20 times,
+// with so long a pause between, which is below a second. Threads: any.
+[[nodiscard]] bool lock_alone(int file, long pause_ns) noexcept;
+
 // Lets the file say it.
 void set_owner(LiveHeader& header, const LiveOwner& owner) noexcept;
 

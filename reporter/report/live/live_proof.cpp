@@ -11,16 +11,14 @@
 #include <climits>
 #include <csignal>
 #include <cstddef>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
+#include "reporter/report/files/file_name.h"
 #include "reporter/report/live/live_folder.h"
 
 namespace vramscope {
 namespace {
-
-std::string name_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // A number as we write it.
 bool take_number(std::string_view text, std::int64_t& number) {
@@ -52,8 +50,7 @@ bool is_in_own_folder(const std::string& path) {
   const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1) + ".";
   struct stat here {};
   if (stat(folder.c_str(), &here) != 0) return false;
-  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
-  const std::vector<std::string> own = live_folders(runtime == nullptr ? "" : runtime);
+  const std::vector<std::string> own = live_folders_of_environment();
   return std::any_of(own.begin(), own.end(), [&](const std::string& candidate) {
     struct stat there {};
     return why_not_private(candidate) == 0 && lstat(candidate.c_str(), &there) == 0 &&
@@ -81,7 +78,7 @@ bool is_begun_only(int file) {
 }
 
 bool is_begun(const OpenLiveFile& file) {
-  return maker_in(name_of(file.path())) != 0 && is_in_own_folder(file.path()) &&
+  return maker_in(base_name(file.path())) != 0 && is_in_own_folder(file.path()) &&
          is_begun_only(file.number());
 }
 
@@ -96,13 +93,13 @@ bool is_as_made(const OpenLiveFile& file) {
   const bool known = read(&number, sizeof number, offsetof(LiveHeader, number)) &&
                      read(name.data(), name.size() - 1, offsetof(LiveHeader, name)) &&
                      fstat(file.number(), &status) == 0;
-  return known && number == status.st_ino && name.data() == name_of(file.path());
+  return known && number == status.st_ino && name.data() == base_name(file.path());
 }
 
 // The number in its name may be that of a process elsewhere: then nobody has it here, and who makes
 // the file holds its lock, or will find that the file has gone (interpose/life/live_file.cpp).
 std::string why_begun_stays(const OpenLiveFile& file) {
-  const auto pid = static_cast<pid_t>(maker_in(name_of(file.path())));
+  const auto pid = static_cast<pid_t>(maker_in(base_name(file.path())));
   const bool is_gone = kill(pid, 0) != 0 && errno == ESRCH;
   return is_gone ? "" : "process " + std::to_string(pid) + ", which may be making it, runs";
 }

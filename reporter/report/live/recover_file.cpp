@@ -18,6 +18,7 @@
 #include "allocator/recovery.h"
 #include "reporter/record/recovery.h"
 #include "reporter/report/assemble.h"
+#include "reporter/report/files/file_name.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/files/output_file.h"
 #include "reporter/report/json.h"
@@ -116,8 +117,6 @@ constexpr const char* kCopy =
     "it is a copy of a live file, or was renamed; name it to have its report";
 const std::string kUnreadable = "what it holds makes no report that could be read: ";
 constexpr char kBetween = '\0';  // of the answer's two texts
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Other programs read what has other endings, and obey it, as the loader does /etc/ld.so.preload.
 bool is_name_of_report(const std::string& path) { return path.ends_with(".json"); }

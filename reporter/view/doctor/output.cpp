@@ -59,8 +59,7 @@ void examine_pattern(const char* noun, const std::string& pattern, const Patient
 
 // The folder in memory that a program would take; "": none.
 std::string live_folder_of_this_user() {
-  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
-  for (const std::string& folder : live_folders(runtime == nullptr ? "" : runtime)) {
+  for (const std::string& folder : live_folders_of_environment()) {
     const int error = why_not_private(folder);
     const std::string above = folder.substr(0, folder.rfind('/'));
     if (error == 0 || (error == ENOENT && access(above.c_str(), W_OK) == 0)) return folder;

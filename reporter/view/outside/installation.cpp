@@ -7,12 +7,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
+#include <iomanip>
+#include <sstream>
 #include <system_error>
 
 #include "interpose/settings/private_variables.h"
@@ -40,13 +41,10 @@ InstalledFile find(const std::string& what, const char* file,
 
 // "from-4f0c..": the same for the same folder, so that the next run finds the link.
 std::string link_name(const std::string& folder) {
-  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char letter : folder) {
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3;
-  }
-  char text[32] = {};
-  std::snprintf(text, sizeof text, "/from-%016llx", static_cast<unsigned long long>(hash));
-  return text;
+  std::ostringstream text;
+  text << "/from-" << std::hex << std::setfill('0') << std::setw(16)
+       << std::hash<std::string>{}(folder);
+  return text.str();
 }
 
 // errno of there being a link at `link` that leads to the folder.
@@ -62,10 +60,9 @@ int make_link(const std::string& folder, const std::string& link) {
 InstalledFile without_separators(const std::string& path, const char* separators) {
   if (path.find_first_of(separators) == path.npos) return {.path = path, .error = ""};
   const std::size_t slash = path.rfind('/');
-  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
   std::string why = "its name has one of \"" + std::string(separators) + "\"";
   if (path.find_first_of(separators, slash) != path.npos) return {.path = "", .error = why};
-  for (const std::string& folder : live_folders(runtime == nullptr ? "" : runtime)) {
+  for (const std::string& folder : live_folders_of_environment()) {
     const std::string link = folder + link_name(path.substr(0, slash));
     int problem = make_private_folder(folder);
     if (problem == 0) problem = make_link(path.substr(0, slash), link);

@@ -44,8 +44,7 @@ std::uint64_t bytes_of_system(const std::string& folder) {
 }  // namespace
 
 std::vector<std::string> usual_live_folders() {
-  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
-  std::vector<std::string> folders = live_folders(runtime == nullptr ? "" : runtime);
+  std::vector<std::string> folders = live_folders_of_environment();
   std::erase_if(folders, [](const std::string& folder) { return why_not_private(folder) != 0; });
   return folders;
 }

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reporter/report/files/file_name.h"
 #include "reporter/report/live/sandbox.h"
 #include "reporter/view/outside/elf_program.h"
 #include "reporter/view/outside/library_cache.h"
@@ -45,8 +46,6 @@ constexpr const char* kUsualFolders[] = {"/lib/" VRAMSCOPE_TRIPLET,
                                          "/usr/lib"};
 constexpr std::size_t kMostFolders = 256;     // of one list of them
 constexpr std::size_t kMostLibraries = 4096;  // of one program
-
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string canonical(const std::string& path) {
   std::error_code error;

@@ -51,22 +51,19 @@ std::optional<Maker> maker_of_note(int file) {
   return maker_of(line.substr(kBeginning.size(), line.find('\n') - kBeginning.size()));
 }
 
-bool is_ours_alone(const struct stat& found) {
-  return S_ISREG(found.st_mode) && found.st_uid == geteuid() && found.st_nlink == 1 &&
-         (found.st_mode & 07777U) == (S_IRUSR | S_IWUSR);
+// Of an open file.
+bool is_of_dead_run(int file) {
+  struct stat found {};
+  if (fstat(file, &found) != 0 || !is_as_we_make(found)) return false;
+  const std::optional<Maker> maker = maker_of_note(file);
+  return maker && (state_of(*maker) == MakerState::gone || is_of_earlier_boot(file, *maker));
 }
 
-bool is_of_dead_run(const std::string& path) {
+void remove_if_of_dead_run(const std::string& path) {
   const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (file < 0) return false;
-  struct stat opened {};
-  struct stat named {};
-  bool is_dead = fstat(file, &opened) == 0 && is_ours_alone(opened);
-  const std::optional<Maker> maker = is_dead ? maker_of_note(file) : std::nullopt;
-  is_dead = maker && (state_of(*maker) == MakerState::gone || is_of_earlier_boot(file, *maker));
+  if (file < 0) return;
+  if (is_of_dead_run(file)) remove_own_file(path, identity_of(file));
   close(file);
-  return is_dead && lstat(path.c_str(), &named) == 0 && named.st_dev == opened.st_dev &&
-         named.st_ino == opened.st_ino;
 }
 
 void remove_notes_of_dead_runs(const std::string& folder) {
@@ -74,9 +71,7 @@ void remove_notes_of_dead_runs(const std::string& folder) {
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string path = entry->path().string();
-    if (is_name_of_note(entry->path().filename().native()) && is_of_dead_run(path)) {
-      unlink(path.c_str());
-    }
+    if (is_name_of_note(entry->path().filename().native())) remove_if_of_dead_run(path);
   }
 }
 
@@ -113,8 +108,10 @@ NoteFile::NoteFile() {
   remove_notes_of_dead_runs(folder);
   std::string name = folder + "/" + std::string(kName) + std::string(kOwnLetters, 'X');
   const int file = mkostemp(name.data(), O_CLOEXEC);  // mode 0600
-  if (file >= 0) path_ = name;
-  if (file >= 0) own_ = identity_of(file);
+  if (file >= 0) {
+    path_ = name;
+    own_ = identity_of(file);
+  }
   const std::string line = kNoteBeginning + maker_text(this_maker()) + "\n";
   const ssize_t written = file < 0 ? -1 : ::write(file, line.data(), line.size());
   if (written != static_cast<ssize_t>(line.size())) {

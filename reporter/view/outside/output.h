@@ -27,7 +27,7 @@ enum class Readers : std::uint8_t { owner, others };
 // written to as it comes. Threads: one. May throw bad_alloc, and system_error of a scratch file.
 class Output {
  public:
-  // "": standard output. Whether a file that is there may be replaced, the caller has judged.
+  // "": standard output. The caller has judged whether a file that is there may be replaced.
   explicit Output(std::string path, Readers readers = Readers::owner);
   ~Output();
   Output(const Output&) = delete;
