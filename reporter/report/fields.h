@@ -332,6 +332,7 @@ void visit_fields(Self& device, F&& f) {
   f("pci_bus_id", device.pci_bus_id);
   f("total_bytes", device.total_bytes);
   f("reserved_peak_bytes", device.reserved_peak_bytes);
+  f("needed_most_bytes", OrNull{device.needed_most_bytes, -1});
   f("others_bytes", OrNull{device.others_bytes, -1});
 }
 

@@ -3,6 +3,7 @@
 #include "reporter/report/merged_process.h"
 
 #include "reporter/report/report.h"
+#include "reporter/report/reserved_memory.h"
 
 namespace vramscope {
 namespace {
@@ -25,6 +26,11 @@ std::int64_t ever_allocated(const Report& report) {
     }
   }
   return static_cast<std::int64_t>(bytes);
+}
+
+std::int64_t needed_most(const Report& report, const DeviceReport& device) {
+  if (!device.used) return 0;
+  return static_cast<std::int64_t>(reserved_memory(report, device).needed_most);
 }
 
 }  // namespace
@@ -53,6 +59,7 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
          .pci_bus_id = device.facts.pci_bus_id,
          .total_bytes = device.facts.total_bytes,
          .reserved_peak_bytes = device.used ? device.statistics.reserved_bytes.all.peak : 0,
+         .needed_most_bytes = needed_most(report, device),
          .others_bytes = others_on(report, device.facts)});
   }
   return {one};

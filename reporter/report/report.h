@@ -208,7 +208,8 @@ struct ProcessDevice {
   std::string pci_bus_id;
   std::uint64_t total_bytes = 0;
   std::int64_t reserved_peak_bytes = 0;
-  std::int64_t others_bytes = -1;  // used by others when it was last asked; -1: not known
+  std::int64_t needed_most_bytes = -1;  // of these (reserved_memory.h); -1: not known
+  std::int64_t others_bytes = -1;       // used by others when it was last asked; -1: not known
 };
 
 // What a process had not freed of one call stack, of one kind of memory on one device.

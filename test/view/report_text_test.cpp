@@ -70,6 +70,63 @@ Next: vramscope peak r.json
 )");
 }
 
+// Figures of a GPU (README, Python).
+Report report_with_idle_memory() {
+  Report report = sample_report();
+  report.process.options = {{"policy", "native-safe"}};
+  DeviceStatistics& stats = report.devices[0].statistics;
+  stats.reserved_bytes.all = {.current = 11824LL << 20, .peak = 11824LL << 20};
+  stats.reserved_bytes.small_pool.peak = 6 << 20;
+  stats.active_bytes.all.peak = 5606LL << 20;
+  stats.active_bytes.large_pool.peak = 5602LL << 20;
+  return report;
+}
+
+TEST(ReportText, SaysWhatIsNeededAndThatTheRestOfWhatWasReservedIsIdleAndGoesBack) {
+  Report report = report_with_idle_memory();
+  const std::string needed =
+      "\n  needed: 5.48 GiB at most; the other 6.07 GiB reserved were idle: free memory that goes "
+      "back before\n    a request is refused, and when other processes are seen to take some\n";
+  EXPECT_TRUE(has(screen(report), needed)) << screen(report);
+
+  const std::uint64_t idle = std::uint64_t{11800} << 20;
+  report.devices[0].segments = {{.total_size = idle},
+                                {.total_size = std::uint64_t{24} << 20, .active_size = 1 << 20}};
+  EXPECT_TRUE(has(screen(report), ", now 11.5 GiB,\n    11.5 GiB of it idle\n")) << screen(report);
+}
+
+TEST(ReportText, OfPyTorchsPolicyOnlyBoundsOfWhatIsNeededAreKnown) {
+  Report report = report_with_idle_memory();
+  report.process.options = {{"policy", "pytorch"}};
+  const std::string needed =
+      "\n  needed: 5.47 GiB to 11.5 GiB; how much of what was reserved was idle at the peak is not "
+      "known:\n    idle memory goes back before a request is refused\n";
+
+  EXPECT_TRUE(has(screen(report), needed)) << screen(report);
+}
+
+TEST(ReportText, OfWhatTheDriverServedNothingIsIdle) {
+  Report report = report_with_idle_memory();
+  report.process.mode = "observe";
+  DeviceStatistics& stats = report.devices[0].statistics;
+  stats.reserved_bytes.all.peak = stats.active_bytes.all.peak;
+
+  EXPECT_FALSE(has(screen(report), "needed"));
+  EXPECT_FALSE(has(screen(report), "idle"));
+}
+
+TEST(ReportText, SaysWhetherSegmentsGrow) {
+  Report report = sample_report();
+  report.process.options = {{"alloc_conf", "max_split_size_mb:40, growing_segments:True"},
+                            {"policy", "pytorch"}};
+  EXPECT_TRUE(has(screen(report), ", policy pytorch with growing_segments, CUDA"));
+
+  report.devices[0].statistics.segment.all.allocated = 3;
+  EXPECT_TRUE(has(screen(report), ", policy pytorch without growing_segments, CUDA"));
+  report.devices[0].facts.pages.map.count = 1;
+  EXPECT_TRUE(has(screen(report), ", policy pytorch with growing_segments, CUDA"));
+}
+
 TEST(ReportText, OfARunningProgramDoesNotSpeakOfLeaks) {
   Report report = sample_report();
   report.trigger = "signal";

@@ -123,6 +123,16 @@ TEST(Run, TheSummarySaysThatMemoryRanOut) {
   EXPECT_TRUE(summary({"r.json", report}, 0)[0].ends_with(" reserved), out of memory 3 times"));
 }
 
+// "reserved 11.5 GiB" was taken for what the program needs.
+TEST(Run, TheSummarySaysHowMuchOfWhatWasReservedWasIdle) {
+  Report report = sample_report();
+  report.process.options = {{"policy", "native-safe"}};
+
+  EXPECT_EQ(summary({"r.json", report}, 0)[0],
+            "GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB "
+            "reserved, at least 254 MiB of it idle and given back when needed)");
+}
+
 TEST(Run, TheSummaryNamesWhatWasRefused) {
   Report report = sample_report();
   report.oom = sample_refusals();

@@ -35,6 +35,9 @@ DeviceReport used_device() {
       .current = 4 << 20, .peak = 760 << 20, .allocated = 1LL << 40, .freed = 1LL << 40};
   device.statistics.reserved_bytes.all = {
       .current = 1 << 30, .peak = 1 << 30, .allocated = 1 << 30, .freed = 0};
+  device.statistics.active_bytes.all = device.statistics.allocated_bytes.all;
+  device.statistics.active_bytes.large_pool.peak = 764 << 20;
+  device.statistics.reserved_bytes.small_pool.peak = 6 << 20;
   device.timing.alloc_hit = duration(990, 990 * 100, 400);
   device.timing.alloc_driver = duration(10, 10 * 100'000, 300'000);
   device.timing.free_hit = duration(998, 998 * 100, 400);

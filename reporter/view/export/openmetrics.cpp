@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 
+#include "reporter/report/reserved_memory.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/text/format.h"
 
@@ -96,6 +97,9 @@ void add_devices(const Exported& exported, Metrics& metrics) {
   add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.current); });
   metrics.family("reserved_peak_bytes", "gauge", "bytes", "The most that segments held.");
   add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.peak); });
+  metrics.family("needed_peak_bytes", "gauge", "bytes",
+                 "The most that was needed of it at once, at most: the rest was idle.");
+  add([&](const DeviceReport& d) { return reserved_memory(exported.report(), d).needed_most; });
   metrics.family("allocated_bytes", "gauge", "bytes", "What blocks in use hold.");
   add([](const DeviceReport& d) { return Stat(d.statistics.allocated_bytes.all.current); });
 }

@@ -82,7 +82,7 @@ function refusal(report, event) {
     make('h3', {}, `${durationText(event.time_ns)}: `, bytes(event.bytes), ` of ${memoryName(report, event)} refused`),
     make('p', {}, 'Asked for by ', stack(event.frames), event.function ? [' with ', name(event.function)] : '', event.thread ? [' on ', name(event.thread)] : '', event.range ? [' in ', name(event.range)] : '', '.'),
     event.hint ? make('p', { class: 'warning' }, name(event.hint)) : '',
-    event.total_bytes > 0 ? make('p', {}, bytes(event.free_bytes), ' of ', bytes(event.total_bytes), ' were free; segments held ', bytes(event.reserved_bytes), ', of that ', bytes(event.allocated_bytes), ' in use; the largest hole was ', bytes(event.largest_free_bytes), '.') : '',
+    event.total_bytes > 0 ? make('p', {}, bytes(event.free_bytes), ' of ', bytes(event.total_bytes), ' were free; segments held ', bytes(event.reserved_bytes), ', of that ', bytes(event.allocated_bytes), ' in use and ', bytes(event.idle_bytes), ' idle; the largest hole was ', bytes(event.largest_free_bytes), '.') : '',
     shares.length > 0 ? table('Who held the memory', ['#Bytes', '#Share', '#Blocks', 'Where'], shares) : '',
     pins.length > 0 ? table('What pinned free memory', ['#Free', '#Segments', '#In use', 'Where'], pins) : '');
 }

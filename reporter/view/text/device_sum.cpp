@@ -162,4 +162,22 @@ std::uint64_t allocations_of(const MergedProcess& process) {
   return total(process, &KindFacts::allocations, /*of_all=*/true);
 }
 
+std::uint64_t reserved_of(const MergedProcess& process) {
+  std::uint64_t sum = 0;
+  for (const ProcessDevice& device : process.devices) {
+    sum += static_cast<std::uint64_t>(std::max<std::int64_t>(device.reserved_peak_bytes, 0));
+  }
+  return sum;
+}
+
+std::uint64_t needed_of(const MergedProcess& process) {
+  std::int64_t sum = 0;
+  for (const ProcessDevice& device : process.devices) {
+    const bool is_known = device.needed_most_bytes >= 0;
+    sum +=
+        is_known ? device.needed_most_bytes : std::max<std::int64_t>(device.reserved_peak_bytes, 0);
+  }
+  return static_cast<std::uint64_t>(sum);
+}
+
 }  // namespace vramscope

@@ -12,6 +12,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/idle_text.h"
 
 namespace vramscope {
 namespace {
@@ -176,32 +177,38 @@ std::string trouble_text(const DeviceStatistics& stats) {
          times(stats.num_alloc_retries);
 }
 
-// "reserved peak 448 MiB, now 348 MiB; allocated ..; requested ..; 87.5 % of 512 MiB at most".
-std::string levels_without_bars(const UsedDevice& used, const Page& page) {
+// "reserved peak 448 MiB, now 348 MiB, 96.0 MiB of it idle; allocated ..; requested ..; of 512
+// MiB".
+std::string levels_without_bars(const UsedDevice& used, const ReservedMemory& memory,
+                                const Page& page) {
   const DeviceStatistics& stats = used.report->statistics;
   const std::string word = used.adds_peaks ? " sum of peaks " : " peak ";
   const auto level = [&](const char* name, const Stat& stat) {
-    return name + word + bytes_text(stat.peak) + ", now " + bytes_text(stat.current) + "; ";
+    return name + word + bytes_text(stat.peak) + ", now " + bytes_text(stat.current);
   };
-  std::string text = level("reserved", stats.reserved_bytes.all) +
-                     level("allocated", stats.allocated_bytes.all) +
+  std::string text = level("reserved", stats.reserved_bytes.all) + idle_now_text(memory) + "; " +
+                     level("allocated", stats.allocated_bytes.all) + "; " +
                      level("requested", stats.requested_bytes.all);
-  text.resize(text.size() - 2);
   if (const std::uint64_t whole = capacity(used); whole != 0) text += "; of " + amount_text(whole);
   return paragraph(text, page);
 }
 
-std::string plain_memory(const UsedDevice& used, bool has_cache, const Page& page) {
+std::string plain_memory(const Report& report, const UsedDevice& used, bool has_cache,
+                         const Page& page) {
   const DeviceReport& device = *used.report;
+  const ReservedMemory memory = reserved_memory(report, device);
   const std::size_t cells = name_cells_of(used);
   const DeviceStatistics& stats = device.statistics;
-  const auto level = [&](const char* name, const Stat& stat) {
-    return paragraph(level_text(used, name, cells, positive(stat.peak), stat.current, page), page);
+  const auto level = [&](const char* name, const Stat& stat, const std::string& idle = "") {
+    const std::string text = level_text(used, name, cells, positive(stat.peak), stat.current, page);
+    return paragraph(text + idle, page);
   };
-  std::string result = has_bars(page) ? level("reserved", stats.reserved_bytes.all) +
-                                            level("allocated", stats.allocated_bytes.all) +
-                                            level("requested", stats.requested_bytes.all)
-                                      : levels_without_bars(used, page);
+  std::string result = has_bars(page)
+                           ? level("reserved", stats.reserved_bytes.all, idle_now_text(memory)) +
+                                 level("allocated", stats.allocated_bytes.all) +
+                                 level("requested", stats.requested_bytes.all)
+                           : levels_without_bars(used, memory, page);
+  result += needed_paragraph(report, memory, page);
   if (!page.is_brief) {
     result += paragraph(savings_text(device, has_cache), page) + saved_time_text(device, page);
   }
@@ -263,7 +270,7 @@ std::string device_in_full(const Report& whole, const UsedDevice& device, std::s
   heading += note;
   std::string result = part_title(heading, page);
   if (report != nullptr && report->used) {
-    result += plain_memory(device, has_cache, page);
+    result += plain_memory(whole, device, has_cache, page);
     result += pages_text(report->facts.pages, page);
   }
   result += other_kinds(device, page) + together_text(whole, device.index, "", page);
@@ -276,7 +283,8 @@ std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>&
   using enum Table::Align;
   const bool adds = devices.front().adds_peaks;
   std::vector<Table::Column> columns{{"GPU", right},
-                                     {adds ? "RESERVED PEAKS ADDED" : "RESERVED PEAK", right}};
+                                     {adds ? "RESERVED PEAKS ADDED" : "RESERVED PEAK", right},
+                                     {"NEEDED AT MOST", right}};
   if (!adds) columns.insert(columns.end(), {{"OF CAPACITY", right}, {"", left, 2}});
   columns.insert(columns.end(), {{adds ? "REQUESTED PEAKS ADDED" : "REQUESTED PEAK", right},
                                  {"ALLOCATIONS", right},
@@ -284,6 +292,7 @@ std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>&
                                  {"OOM", right}});
   Table table(std::move(columns));
   std::string others;
+  std::uint64_t idle = 0;
   std::size_t cells = 0;
   for (const UsedDevice& device : devices) cells = std::max(cells, name_cells_of(device));
   for (const UsedDevice& device : devices) {
@@ -299,7 +308,10 @@ std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>&
     const DeviceStatistics& stats = device.report->statistics;
     const Savings saved = savings(device.report->timing);
     const std::uint64_t peak = positive(stats.reserved_bytes.all.peak);
-    std::vector<std::string> row{std::to_string(device.index), bytes_text(peak)};
+    const ReservedMemory memory = reserved_memory(whole, *device.report);
+    idle += memory.idle_at_peak();
+    std::vector<std::string> row{std::to_string(device.index), bytes_text(peak),
+                                 amount_text(memory.needed_most)};
     if (!adds) {
       row.insert(row.end(), {percent_text(peak, capacity(device)),
                              bar(peak, capacity(device), kBarCells / 2, page)});
@@ -311,18 +323,19 @@ std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>&
   }
   std::string result =
       part_title(std::to_string(devices.size()) + " GPUs" + std::string(note), page);
-  return result + (table.empty() ? "" : table.text(page)) + others;
+  if (!table.empty()) result += table.text(page);
+  if (idle != 0) result += paragraph(idle_text(whole, idle), page);
+  return result + others;
 }
 
-// "34 allocations, peak 183 MiB requested (186 MiB allocated, 190 MiB reserved)", and "out of
-// memory 2 times".
-std::string plain_line(const DeviceReport& device) {
+// "34 allocations, peak 183 MiB requested (186 MiB allocated, 190 MiB reserved), out of memory 2
+// times".
+std::string plain_line(const Report& report, const DeviceReport& device) {
   const DeviceStatistics& stats = device.statistics;
-  const auto count = static_cast<std::uint64_t>(stats.allocation.all.allocated);
-  const std::string line = counted(count, "allocation") + ", peak " +
-                           bytes_text(stats.requested_bytes.all.peak) + " requested (" +
+  const std::string line = counted(positive(stats.allocation.all.allocated), "allocation") +
+                           ", peak " + bytes_text(stats.requested_bytes.all.peak) + " requested (" +
                            bytes_text(stats.allocated_bytes.all.peak) + " allocated, " +
-                           bytes_text(stats.reserved_bytes.all.peak) + " reserved)";
+                           reserved_words(reserved_memory(report, device)) + ")";
   const std::uint64_t refused = positive(stats.num_ooms);
   return refused == 0 ? line : line + ", out of memory " + counted(refused, "time");
 }
@@ -344,7 +357,7 @@ std::string devices_line(const Report& report) {
   std::string result;
   for (const UsedDevice& device : used_devices(report)) {
     std::string held;
-    if (device.report != nullptr && device.report->used) held = plain_line(*device.report);
+    if (device.report != nullptr && device.report->used) held = plain_line(report, *device.report);
     for (const KindFacts& kind : device.others) {
       held += (held.empty() ? "" : ", ") +
               counted(kind.allocations, kind_text(kind.kind) + " allocation") + ", peak " +

@@ -9,9 +9,9 @@ namespace vramscope {
 struct LedgerEntry;
 struct Report;
 
-// "; it goes back when memory gets short.", of free memory in our segments only as far as no live
-// block lies beside it, where the report tells of one process and has segments. cached: the row of
-// the ledger.
+// "; it goes back before a request is refused, ...", of free memory in our segments only as far as
+// no live block lies beside it, where the report tells of one process and has segments. cached: the
+// row of the ledger.
 [[nodiscard]] std::string goes_back_text(const Report& report, const LedgerEntry& cached);
 
 }  // namespace vramscope

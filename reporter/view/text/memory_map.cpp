@@ -8,14 +8,11 @@
 #include <tuple>
 
 #include "reporter/report/holes.h"
+#include "reporter/report/reserved_memory.h"
 #include "reporter/view/text/segment_sizes.h"
 
 namespace vramscope {
 namespace {
-
-// As the program's allocator had them: allocator/size_policy.h.
-constexpr std::uint64_t kSmallPage = 2 << 20;
-constexpr std::uint64_t kLargePage = 20 << 20;
 
 using Blocks = std::vector<BlockFacts>;
 
@@ -25,17 +22,6 @@ MapPool pool_of(const SegmentFacts& segment) {
   if (segment.is_direct) return MapPool::direct;
   if (segment.is_dedicated || segment.is_exported) return MapPool::dedicated;
   return segment.is_small ? MapPool::small : MapPool::large;
-}
-
-// What of a free piece of the segment, `offset` after its beginning, could go back by itself:
-// segments that grow by pages give back whole pages.
-std::uint64_t returnable(const SegmentFacts& segment, std::uint64_t offset, std::uint64_t bytes) {
-  if (bytes == segment.total_size) return bytes;
-  if (!segment.is_expandable) return 0;
-  const std::uint64_t page = segment.is_small ? kSmallPage : kLargePage;
-  const std::uint64_t first = (offset + page - 1) / page;
-  const std::uint64_t end = (offset + bytes) / page;
-  return end > first ? std::min((end - first) * page, bytes) : 0;
 }
 
 // The hole that a free of the block opens.
@@ -55,13 +41,14 @@ Hole hole_without(const SegmentFacts& segment, std::size_t index) {
 }
 
 // Looks at the free pieces and chooses the pin.
-void look_into(MapSegment& found) {
+void look_into(const Report& report, MapSegment& found) {
   const SegmentFacts& segment = *found.facts;
   std::uint64_t best = 0;
   for (std::size_t i = 0; i < segment.blocks.size(); ++i) {
     const BlockFacts& block = segment.blocks[i];
     if (is_free(block)) {
-      found.returnable_bytes += returnable(segment, block.address - segment.address, block.size);
+      found.returnable_bytes +=
+          returnable_bytes(report, segment, block.address - segment.address, block.size);
       continue;
     }
     if (block.state == BlockState::active_pending_free) found.pending_bytes += block.size;
@@ -72,19 +59,19 @@ void look_into(MapSegment& found) {
     best = block.size;
     found.pin = i;
     found.hole_bytes = hole.bytes;
-    found.gives_back_bytes = returnable(segment, hole.offset, hole.bytes);
+    found.gives_back_bytes = returnable_bytes(report, segment, hole.offset, hole.bytes);
   }
   if (found.stranded_bytes() == 0) found.pin = MapSegment::kNoPin;
   if (found.pin == MapSegment::kNoPin) found.hole_bytes = found.gives_back_bytes = 0;
 }
 
-MapSegment describe(const SegmentFacts& segment) {
+MapSegment describe(const Report& report, const SegmentFacts& segment) {
   MapSegment found{.facts = &segment, .pool = pool_of(segment)};
   const Holes holes = holes_of(segment.blocks);
   found.free_bytes = holes.free_bytes;
   found.largest_free_bytes = holes.largest_free_bytes;
   found.live_count = holes.live_count;
-  look_into(found);
+  look_into(report, found);
   return found;
 }
 
@@ -178,13 +165,13 @@ bool comes_first(const MapSegment& a, const MapSegment& b) {
 
 using Places = std::map<std::pair<Kind, std::uint16_t>, MapPlace>;
 
-void add_segments(Places& places, const std::vector<SegmentFacts>& segments) {
+void add_segments(const Report& report, Places& places, const std::vector<SegmentFacts>& segments) {
   for (const SegmentFacts& segment : segments) {
     if (!holds_memory(segment.kind)) continue;
     MapPlace& place = places[{segment.kind, segment.device}];
     place.kind = segment.kind;
     place.device = segment.device;
-    place.segments.push_back(describe(segment));
+    place.segments.push_back(describe(report, segment));
     add_to(place, place.segments.back());
   }
 }
@@ -198,9 +185,9 @@ bool MapPlace::is_direct() const {
 
 std::vector<MapPlace> memory_map(const Report& report) {
   Places places;
-  for (const DeviceReport& device : report.devices) add_segments(places, device.segments);
-  add_segments(places, report.host.segments);
-  add_segments(places, report.host.registrations);
+  for (const DeviceReport& device : report.devices) add_segments(report, places, device.segments);
+  add_segments(report, places, report.host.segments);
+  add_segments(report, places, report.host.registrations);
   std::vector<MapPlace> found;
   for (auto& [key, place] : places) {
     std::sort(place.segments.begin(), place.segments.end(), comes_first);

@@ -14,6 +14,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/goes_back_text.h"
+#include "reporter/view/text/idle_text.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/totals_text.h"
@@ -127,10 +128,13 @@ std::string reserved_text(const Report& report, const Page& page) {
     if (statistics == nullptr) continue;
     const auto reserved = static_cast<std::uint64_t>(statistics->reserved_bytes.all.peak);
     if (reserved <= kind.peak_bytes) continue;
+    const ReservedMemory memory = reserved_memory(report, *find_device(report, kind.device));
+    const std::string needed = needed_text(report, memory);
     text += paragraph(memory_name(kind.kind, kind.device) + ": at most " + amount_text(reserved) +
                           " reserved from the driver for it, " +
                           amount_text(reserved - kind.peak_bytes) +
-                          " above what was requested: rounding, and the allocator's cache",
+                          " above what was requested: rounding, and the allocator's cache" +
+                          (needed.empty() ? "" : "; " + needed),
                       page);
   }
   return text;

@@ -15,6 +15,7 @@
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/exact_sum.h"
+#include "reporter/view/text/idle_text.h"
 #include "reporter/view/text/joint_peaks.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_columns.h"
@@ -95,12 +96,14 @@ std::string axis_lines(const Report& report, const KindFacts& kind, const NameFr
   return (whole.empty() ? "" : paragraph(whole, page)) + lines;
 }
 
-// What plain memory held at its peaks after rounding: " (768 MiB allocated, 1.00 GiB reserved)".
+// What plain memory held at its peaks after rounding: " (768 MiB allocated, 1.00 GiB reserved, at
+// least 248 MiB of it idle and given back when needed)".
 std::string rounded(const Report& report, const KindFacts& kind) {
   const auto* const statistics = statistics_of(report, kind);
   if (statistics == nullptr) return "";
+  const DeviceReport* const device = find_device(report, kind.device);
   return " (" + bytes_text(statistics->allocated_bytes.all.peak) + " allocated, " +
-         bytes_text(statistics->reserved_bytes.all.peak) + " reserved)";
+         reserved_words(reserved_memory(report, *device)) + ")";
 }
 
 // Whose peaks are added, and on how many devices.

@@ -29,13 +29,8 @@ using Reports = std::vector<ReportOfProcess>;
 std::uint64_t highest_of(const ReportOfProcess& one) { return peak_bounds(one).upper; }
 std::uint64_t allocations_by(const ReportOfProcess& one) { return allocations_of(one.process); }
 
-std::uint64_t reserved_by(const ReportOfProcess& one) {
-  std::uint64_t sum = 0;
-  for (const ProcessDevice& device : one.process.devices) {
-    sum += static_cast<std::uint64_t>(std::max<std::int64_t>(device.reserved_peak_bytes, 0));
-  }
-  return sum;
-}
+std::uint64_t reserved_by(const ReportOfProcess& one) { return reserved_of(one.process); }
+std::uint64_t needed_by(const ReportOfProcess& one) { return needed_of(one.process); }
 
 // A figure of each process, in order, and whose is the highest.
 struct Figure {
@@ -46,6 +41,7 @@ struct Figure {
 };
 constexpr Figure kFigures[] = {{"peak", "peak_bytes", highest_of, true},
                                {"reserved", "reserved_peak_bytes", reserved_by, true},
+                               {"needed", "needed_most_bytes", needed_by, true},
                                {"at the end", "current_bytes", held_by, true},
                                {"allocations", "allocations", allocations_by, false}};
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "reporter/report/report.h"
+#include "reporter/report/reserved_memory.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/report_text.h"
@@ -22,13 +23,17 @@ void process_json(JsonText& json, const Report& report) {
   json.field("report_time_ns", process.report_time_ns).end();
 }
 
-void device_json(JsonText& json, const DeviceReport& device) {
+void device_json(JsonText& json, const Report& report, const DeviceReport& device) {
   const DeviceStatistics& stats = device.statistics;
   const Savings saved = savings(device.timing);
   json.object().field("index", device.facts.index).field("name", device.facts.name);
   json.field("total_bytes", device.facts.total_bytes);
   json.field("reserved_peak_bytes", stats.reserved_bytes.all.peak);
   json.field("reserved_current_bytes", stats.reserved_bytes.all.current);
+  const ReservedMemory memory = reserved_memory(report, device);
+  json.field("needed_least_bytes", memory.needed_least);
+  json.field("needed_most_bytes", memory.needed_most).key("idle_current_bytes");
+  (memory.idle_now ? json.value(*memory.idle_now) : json.null());
   json.field("allocated_peak_bytes", stats.allocated_bytes.all.peak);
   json.field("allocated_current_bytes", stats.allocated_bytes.all.current);
   json.field("num_ooms", stats.num_ooms).field("num_alloc_retries", stats.num_alloc_retries);
@@ -57,7 +62,7 @@ void report_json(JsonText& json, const Report& report, const std::string& path,
   process_json(json, report);
   json.key("devices").array();
   for (const DeviceReport& device : report.devices) {
-    if (device.used) device_json(json, device);
+    if (device.used) device_json(json, report, device);
   }
   json.end();
   const Columns<Share> columns = share_columns(report, name);

@@ -10,6 +10,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
+#include "reporter/report/reserved_memory.h"
 #include "reporter/view/text/cupti_text.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/digest.h"
@@ -31,6 +32,22 @@ std::string command_line(const Report& report, const Page& page) {
     result += printable(argument, page);
   }
   return result.empty() ? printable(report.process.executable, page) : result;
+}
+
+// Behind PyTorch's policy. Where the driver maps no pages segments stay plain.
+std::string growth_text(const Report& report) {
+  if (!cuts_large_segments(report)) return "";
+  std::string_view setting;
+  for (const std::string_view name : {"growing_segments", "expandable_segments"}) {
+    if (allocator_setting(report, name) == "True") setting = name;
+  }
+  if (setting.empty()) return "";
+  const auto is_plain = [](const DeviceReport& device) {
+    return device.used && device.statistics.segment.all.allocated != 0 &&
+           device.facts.pages.map.count == 0;
+  };
+  const bool is_without = std::any_of(report.devices.begin(), report.devices.end(), is_plain);
+  return (is_without ? " without " : " with ") + std::string(setting);
 }
 
 // Before the time.
@@ -313,6 +330,7 @@ std::string report_head(const Report& report, const Page& page) {
     for (const auto& [name, value] : process.options) {
       if (name == "policy") who += ", policy " + printable(value, page);
     }
+    who += growth_text(report);
   }
   if (process.cuda_driver_version > 0) {
     who += ", CUDA " + std::to_string(process.cuda_driver_version / 1000) + "." +

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/stats_text.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/idle_text.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -148,7 +149,9 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
     const bool is_whole = of.sort.empty() && of.most == 0 && !stats.empty();
     if (is_whole) {
       const std::string uncounted = uncounted_text(report, device.facts.index, page);
-      summaries += title_line(title, page) + summary(stats, uncounted, page);
+      const std::string others =
+          needed_paragraph(report, reserved_memory(report, device), page) + uncounted;
+      summaries += title_line(title, page) + summary(stats, others, page);
       ++summarized;
     }
     (is_whole ? keys : others) += title_line(title, page) + lines(first(stats, of), page) + "\n";

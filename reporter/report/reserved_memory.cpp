@@ -1,0 +1,144 @@
+// Tells idle memory from what is needed, by what a report counts.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/reserved_memory.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+namespace {
+
+// As the program's allocator had them: allocator/size_policy.h.
+constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kSmallPage = 2 * kMiB;
+constexpr std::uint64_t kLargePage = 20 * kMiB;
+
+std::string_view option_of(const Report& report, std::string_view option) {
+  for (const auto& [name, value] : report.process.options) {
+    if (name == option) return value;
+  }
+  return {};
+}
+
+// Whether a block of more than 1 MiB is a segment of its own: not of PyTorch's policy, nor of what
+// nobody knows.
+bool keeps_large_blocks_whole(const Report& report) {
+  const std::string_view mode = report.process.mode;
+  return mode == "dedicated" || mode == "observe" ||
+         (mode == "cache" && option_of(report, "policy") == "native-safe");
+}
+
+// A report of somebody else's may lack some counters.
+bool counts_active(const DeviceStatistics& stats) {
+  return stats.active_bytes.all.peak >= stats.allocated_bytes.all.peak;
+}
+
+std::uint64_t positive(std::int64_t value) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0));
+}
+
+// Pages of growing_segments are all of 2 MiB, of expandable_segments those of the large pool are as
+// large as its segments are.
+std::uint64_t page_bytes(const Report& report, const SegmentFacts& segment) {
+  if (segment.is_small || allocator_setting(report, "growing_segments") == "True")
+    return kSmallPage;
+  const std::string_view megabytes = allocator_setting(report, "large_segment_size_mb");
+  std::uint64_t number = 0;
+  const auto read = std::from_chars(megabytes.begin(), megabytes.end(), number);
+  const bool is_set = read.ec == std::errc() && number != 0 && number < (std::uint64_t{1} << 40);
+  return is_set ? number * kMiB : kLargePage;
+}
+
+std::uint64_t idle_in(const Report& report, const SegmentFacts& segment) {
+  if (segment.is_direct) return 0;
+  if (!segment.is_expandable) return segment.active_size == 0 ? segment.total_size : 0;
+  std::uint64_t idle = 0;
+  for (const BlockFacts& block : segment.blocks) {
+    if (block.state != BlockState::inactive) continue;
+    idle += returnable_bytes(report, segment, block.address - segment.address, block.size);
+  }
+  return idle;
+}
+
+std::optional<std::uint64_t> idle_in(const Report& report, const DeviceReport& device) {
+  std::uint64_t idle = 0, listed = 0;
+  for (const SegmentFacts& segment : device.segments) {
+    if (segment.kind != Kind::device) continue;
+    idle += idle_in(report, segment);
+    listed += segment.total_size;
+  }
+  if (listed != positive(device.statistics.reserved_bytes.all.current)) return {};
+  return idle;
+}
+
+// Of a merged report: what each of its processes needed at most, added; nothing where one does not
+// tell.
+std::optional<std::uint64_t> needed_by_all(const Report& report, std::uint16_t device) {
+  std::uint64_t sum = 0;
+  for (const MergedProcess& process : report.processes) {
+    for (const ProcessDevice& one : process.devices) {
+      if (one.index != device) continue;
+      if (one.needed_most_bytes < 0) return {};
+      sum += positive(one.needed_most_bytes);
+    }
+  }
+  if (report.processes.empty()) return {};
+  return sum;
+}
+
+}  // namespace
+
+ReservedMemory reserved_memory(const Report& report, const DeviceReport& device) {
+  const DeviceStatistics& stats = device.statistics;
+  ReservedMemory found{.peak = positive(stats.reserved_bytes.all.peak),
+                       .now = positive(stats.reserved_bytes.all.current),
+                       .needed_least = positive(stats.active_bytes.all.peak),
+                       .needed_most = 0,
+                       .idle_now = idle_in(report, device)};
+  found.needed_least = std::min(found.needed_least, found.peak);
+  found.needed_most = found.peak;
+  if (const auto sum = needed_by_all(report, device.facts.index)) {
+    found.needed_most = std::clamp(*sum, found.needed_least, found.peak);
+  } else if (keeps_large_blocks_whole(report) && counts_active(stats)) {
+    const std::uint64_t most = positive(stats.active_bytes.large_pool.peak) +
+                               positive(stats.reserved_bytes.small_pool.peak);
+    found.needed_most = std::clamp(most, found.needed_least, found.peak);
+  }
+  return found;
+}
+
+bool cuts_large_segments(const Report& report) {
+  return report.process.mode == "cache" && option_of(report, "policy") == "pytorch";
+}
+
+bool yields_to_others(const Report& report) {
+  return report.process.mode == "cache" && option_of(report, "policy") == "native-safe";
+}
+
+std::string_view allocator_setting(const Report& report, std::string_view name) {
+  std::string_view rest = option_of(report, "alloc_conf");
+  std::string_view found;
+  while (!rest.empty()) {
+    std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    item.remove_prefix(std::min(item.find_first_not_of(' '), item.size()));
+    item = item.substr(0, item.find_last_not_of(' ') + 1);
+    const std::size_t colon = item.find(':');
+    if (colon != item.npos && item.substr(0, colon) == name) found = item.substr(colon + 1);
+  }
+  return found;
+}
+
+std::uint64_t returnable_bytes(const Report& report, const SegmentFacts& segment,
+                               std::uint64_t offset, std::uint64_t bytes) {
+  if (bytes == segment.total_size) return bytes;
+  if (!segment.is_expandable) return 0;
+  const std::uint64_t page = page_bytes(report, segment);
+  const std::uint64_t first = (offset + page - 1) / page;
+  const std::uint64_t end = (offset + bytes) / page;
+  return end > first ? std::min((end - first) * page, bytes) : 0;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/idle_text.h"
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+
+std::string idle_at_peak_text(const ReservedMemory& memory) {
+  const std::uint64_t idle = memory.idle_at_peak();
+  return idle == 0 ? "" : ", at least " + amount_text(idle) + " of it idle";
+}
+
+std::string idle_now_text(const ReservedMemory& memory) {
+  const std::uint64_t idle = memory.idle_now.value_or(0);
+  return idle == 0 ? "" : ", " + amount_text(idle) + " of it idle";
+}
+
+std::string reserved_words(const ReservedMemory& memory) {
+  const std::string idle = idle_at_peak_text(memory);
+  return amount_text(memory.peak) + " reserved" + idle +
+         (idle.empty() ? "" : " and given back when needed");
+}
+
+std::string goes_back_when(const Report& report) {
+  return std::string("goes back before a request is refused") +
+         (yields_to_others(report) ? ", and when other processes are seen to take some" : "");
+}
+
+std::string idle_text(const Report& report, std::uint64_t idle) {
+  return "the other " + amount_text(idle) + " reserved were idle: free memory that " +
+         goes_back_when(report);
+}
+
+std::string needed_text(const Report& report, const ReservedMemory& memory) {
+  const std::uint64_t idle = memory.idle_at_peak();
+  if (idle != 0) {
+    return "needed: " + amount_text(memory.needed_most) + " at most; " + idle_text(report, idle);
+  }
+  if (memory.needed_least == memory.needed_most || !cuts_large_segments(report)) return "";
+  return "needed: " + amount_text(memory.needed_least) + " to " + amount_text(memory.needed_most) +
+         "; how much of what was reserved was idle at the peak is not known: idle memory " +
+         goes_back_when(report);
+}
+
+std::string needed_paragraph(const Report& report, const ReservedMemory& memory, const Page& page) {
+  const std::string text = needed_text(report, memory);
+  return text.empty() ? "" : paragraph(text, page);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,31 @@
+// The words for reserved memory that nobody needs, the same in every listing.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "reporter/report/reserved_memory.h"
+
+namespace vramscope {
+
+struct Page;
+
+// Behind what was reserved at the peak: ", at least 18.0 MiB of it idle"; "": none that is known.
+[[nodiscard]] std::string idle_at_peak_text(const ReservedMemory& memory);
+// Behind what is reserved now: ", 182 MiB of it idle"; "": none, or not known.
+[[nodiscard]] std::string idle_now_text(const ReservedMemory& memory);
+// "206 MiB reserved, at least 18.0 MiB of it idle and given back when needed".
+[[nodiscard]] std::string reserved_words(const ReservedMemory& memory);
+// "needed: 188 MiB at most; the other 18.0 MiB reserved were idle: free memory that goes back
+// before a request is refused, and when other processes are seen to take some"; "": all that was
+// reserved was in use.
+[[nodiscard]] std::string needed_text(const Report& report, const ReservedMemory& memory);
+[[nodiscard]] std::string needed_paragraph(const Report& report, const ReservedMemory& memory,
+                                           const Page& page);
+// Of several devices, so much: "the other 18.0 MiB reserved were idle: free memory that goes back
+// before a request is refused, ...".
+[[nodiscard]] std::string idle_text(const Report& report, std::uint64_t idle);
+// "goes back before a request is refused, ...": what becomes of idle memory.
+[[nodiscard]] std::string goes_back_when(const Report& report);
+
+}  // namespace vramscope
