@@ -67,6 +67,11 @@ class Profiler {
     return options_.policy == Policy::pytorch || options_.mode == Mode::dedicated ||
            bytes <= kSmallRequest;
   }
+  // What a block of so many bytes, which is such a part, could be exported with.
+  [[nodiscard]] const char* way_to_export(std::size_t bytes) const noexcept {
+    const bool is_cut = options_.policy == Policy::pytorch && options_.mode == Mode::cache;
+    return is_cut && bytes > kSmallRequest ? "--policy native-safe" : "--mode dedicated";
+  }
   [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }
   [[nodiscard]] bool attributes() const noexcept { return options_.attribution; }
   // Mean distance of the samples that get a stack; 0: all calls do.

@@ -15,10 +15,8 @@ bool may_export(Call& call, const Found& found, const char* function) noexcept {
   if (profiler.allocator().note_export(found.block.address).exported) return true;
   if (fault(Fault::part_exported)) return true;
   char line[192];
-  std::snprintf(line, sizeof line,
-                "%s: this memory is part of a shared segment and cannot be exported; "
-                "run with --mode dedicated",
-                function);
+  std::snprintf(line, sizeof line, "%s: %s%s", function, kCannotExport,
+                profiler.way_to_export(found.block.size));
   say_once(Once::export_of_part, line);
   profiler.recorder().warn(line);
   return false;

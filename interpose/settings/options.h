@@ -31,6 +31,10 @@ enum class OnOom : std::uint8_t { report, none };
 inline constexpr std::string_view kLiveFileInMemory = "memory";
 inline constexpr std::string_view kNoLiveFile = "off";
 
+// What stands in a report's warning of memory that could not be exported, before the option to use.
+inline constexpr const char* kCannotExport =
+    "this memory is part of a shared segment and cannot be exported; run with ";
+
 struct Signal {
   int number = 0;  // 0: none
   friend bool operator==(Signal, Signal) = default;

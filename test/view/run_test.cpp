@@ -6,6 +6,7 @@
 
 #include <csignal>
 
+#include "interpose/settings/options.h"
 #include "reporter/view/outside/target.h"
 #include "reporter/view/verbs/left_behind.h"
 #include "reporter/view/verbs/verb.h"
@@ -131,6 +132,16 @@ TEST(Run, TheSummarySaysHowMuchOfWhatWasReservedWasIdle) {
   EXPECT_EQ(summary({"r.json", report}, 0)[0],
             "GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB "
             "reserved, at least 254 MiB of it idle and given back when needed)");
+}
+
+TEST(Run, TheSummaryNamesTheOptionWithWhichAllCouldHaveBeenExported) {
+  Report report = sample_report();
+  const std::string first = std::string("cuIpcGetMemHandle: ") + kCannotExport;
+  report.warnings = {"another", first + "--policy native-safe"};
+  EXPECT_TRUE(summary({"r.json", report}, 0)[0].ends_with("); " + first + "--policy native-safe"));
+
+  report.warnings.push_back(first + "--mode dedicated");
+  EXPECT_TRUE(summary({"r.json", report}, 0)[0].ends_with("); " + first + "--mode dedicated"));
 }
 
 TEST(Run, TheSummaryNamesWhatWasRefused) {

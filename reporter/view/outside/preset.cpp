@@ -18,19 +18,27 @@ struct Variable {
 struct Preset {
   std::string_view name;
   std::vector<Variable> variables;
-  const char* note;  // what no variable does; "" nothing
+  std::vector<Variable> settings;  // of ours, unless the user has chosen how memory is served
+  const char* note;                // what no variable does; "" nothing
 };
 
 const std::vector<Preset>& presets() {
   static const std::vector<Preset> all = {
-      // PyTorch, docs "CUDA semantics", memory management.
-      {"pytorch", {{"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}}, ""},
+      // PyTorch, docs "CUDA semantics", memory management. Its tensors are of many sizes, of which
+      // the default policy keeps whole segments each; pages that grow take less than PyTorch's
+      // cache.
+      {"pytorch",
+       {{"PYTORCH_NO_CUDA_MEMORY_CACHING", "1"}},
+       {{"VRAMSCOPE_POLICY", "pytorch"}, {"VRAMSCOPE_ALLOC_CONF", "growing_segments:True"}},
+       ""},
       // JAX, docs "GPU memory allocation".
       {"jax",
        {{"XLA_PYTHON_CLIENT_PREALLOCATE", "false"}, {"XLA_PYTHON_CLIENT_ALLOCATOR", "platform"}},
+       {},
        ""},
       // CuPy, docs "Memory management": CUPY_GPU_MEMORY_LIMIT limits the pool, nothing ends it.
       {"cupy",
+       {},
        {},
        "CuPy has no variable that switches its memory pools off; call "
        "cupy.cuda.set_allocator(None) and cupy.cuda.set_pinned_memory_allocator(None) first"},
@@ -47,6 +55,18 @@ const Preset* find(std::string_view name) {
 
 std::string text(const Variable& variable) {
   return std::string(variable.name) + "=" + variable.value;
+}
+
+bool is_set(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0';
+}
+
+// Whether the user has said how memory is served, so that no preset does.
+bool is_serving_chosen() {
+  const char* const mode = std::getenv("VRAMSCOPE_MODE");
+  const bool is_cache = mode == nullptr || *mode == '\0' || std::strcmp(mode, "cache") == 0;
+  return !is_cache || is_set("VRAMSCOPE_POLICY") || is_set("VRAMSCOPE_ALLOC_CONF");
 }
 
 }  // namespace
@@ -77,6 +97,12 @@ PresetResult apply_preset(std::string_view name) {
   std::string set;
   for (const Variable& variable : preset->variables) {
     if (std::getenv(variable.name) != nullptr) continue;
+    setenv(variable.name, variable.value, 1);
+    set += " " + text(variable);
+  }
+  const bool is_chosen = is_serving_chosen();
+  for (const Variable& variable : preset->settings) {
+    if (is_chosen) break;
     setenv(variable.name, variable.value, 1);
     set += " " + text(variable);
   }

@@ -18,8 +18,9 @@ struct PresetResult {
 [[nodiscard]] std::string preset_names();
 [[nodiscard]] bool is_preset(std::string_view name);
 
-// Sets the variables of this process that the framework reads. A variable that has the wanted value
-// already is left alone.
+// Sets the variables of this process that the framework reads, and those of ours by which memory is
+// served. A variable that has the wanted value already is left alone; where the user has chosen a
+// mode but cache, a policy or allocator settings none of ours is set.
 [[nodiscard]] PresetResult apply_preset(std::string_view name);
 
 }  // namespace vramscope

@@ -90,6 +90,12 @@ void allow_before_sanitizer() {
   setenv(kVariable, ("verify_asan_link_order=0" + rest).c_str(), 1);
 }
 
+void set_options(const Arguments& arguments) {
+  for (const auto& [row, value] : arguments.options) {
+    if (!value.empty()) setenv(row.variable.c_str(), value.c_str(), 1);
+  }
+}
+
 // "" or why the program cannot be started.
 std::string set_environment(const Arguments& arguments) {
   const InstalledFile library = find_library();
@@ -102,9 +108,6 @@ std::string set_environment(const Arguments& arguments) {
   prepend("LD_PRELOAD", preload_name(preloaded.path));
   allow_before_sanitizer();
   inject_into_nvtx(library.path);
-  for (const auto& [row, value] : arguments.options) {
-    if (!value.empty()) setenv(row.variable.c_str(), value.c_str(), 1);
-  }
   if (!arguments.simulate) {
     tell_what_is_free(kNvml);
     return "";
@@ -260,6 +263,7 @@ int run(const Arguments& arguments) {
     say("run: PROGRAM is missing; see vramscope run --help");
     return kOwnFailure;
   }
+  set_options(arguments);
   const PresetResult preset = apply_preset(arguments.preset);
   if (!preset.conflict.empty()) {
     say(preset.conflict);

@@ -141,12 +141,24 @@ std::string refused_text(const Report& report) {
   return oom_line(shown, names_from_symbols());
 }
 
+// Of memory that could not be exported: the option that would have let all of it.
+static std::string export_refused_text(const Report& report) {
+  std::string found;
+  for (const std::string& warning : report.warnings) {
+    if (warning.find(kCannotExport) == warning.npos) continue;
+    if (found.empty() || warning.ends_with(" --mode dedicated")) found = warning;
+  }
+  return found;
+}
+
 std::vector<std::string> summary(const WrittenReport& written, std::size_t others) {
   const bool is_of_all = written.processes > 1 && written.highest_bytes != 0;
   std::string recorded = recorded_text(written);
   for (const std::string& warning : written.report.warnings) {
     if (warning.starts_with(kLimitOfNone)) recorded += "; " + warning;
   }
+  const std::string unexported = export_refused_text(written.report);
+  if (!unexported.empty()) recorded += "; " + unexported;
   const std::string refused = refused_text(written.report);
   if (!refused.empty())
     recorded += "; " + (is_of_all ? whose(written.report) + ": " : "") + refused;
