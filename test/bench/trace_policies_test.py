@@ -9,6 +9,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "end_to_end"))
+import programs  # noqa: E402
+
 PLAYER, LIBRARY, DRIVER, *PROGRAMS = map(pathlib.Path, sys.argv[1:])
 del sys.argv[1:]
 # Policy of the tables -> settings of the run. Where nothing is near the device's end, its size
@@ -36,7 +39,8 @@ class TracePolicies(unittest.TestCase):
         trace, report = (os.path.join(folder, name) for name in ("trace", "report"))
         environment = {k: v for k, v in os.environ.items() if not k.startswith("VRAMSCOPE_")}
         environment.update(
-            LD_PRELOAD=str(LIBRARY), LD_LIBRARY_PATH=str(DRIVER.parent), VRAMSCOPE_TRACE=trace,
+            LD_PRELOAD=str(programs.preloadable(LIBRARY)),
+            LD_LIBRARY_PATH=str(programs.without_separators(DRIVER.parent)), VRAMSCOPE_TRACE=trace,
             VRAMSCOPE_OUTPUT=report, VRAMSCOPE_SIM="capacity=200GiB", **settings,
         )  # fmt: skip
         subprocess.run([program, "1"], env=environment, check=True, capture_output=True)

@@ -7,15 +7,55 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 namespace vramscope::differential {
+namespace {
+
+// A path of the library in which no separator of LD_PRELOAD stands: its own, or one by way of a
+// link that lives as long as this.
+class Preloadable {
+ public:
+  explicit Preloadable(const std::string& library) : path_(library) {
+    if (!has_separator(library)) return;
+    for (const std::string& parent :
+         {std::filesystem::temp_directory_path().string(), std::string("/dev/shm")}) {
+      std::string folder = parent + "/vramscope-link-XXXXXX";
+      if (has_separator(parent) || mkdtemp(folder.data()) == nullptr) continue;
+      folder_ = folder;
+      path_ = folder + "/libvramscope.so";
+      std::filesystem::create_symlink(library, path_);
+      return;
+    }
+    throw std::runtime_error("no folder for a link to " + library);
+  }
+  ~Preloadable() {
+    std::error_code ignored;
+    if (!folder_.empty()) std::filesystem::remove_all(folder_, ignored);
+  }
+  Preloadable(const Preloadable&) = delete;
+  Preloadable& operator=(const Preloadable&) = delete;
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  static bool has_separator(const std::string& path) {
+    return path.find_first_of(" :") != path.npos;
+  }
+
+  std::string path_, folder_;
+};
+
+}  // namespace
 
 bool read_arguments(
     int argc, char** argv, SessionArguments& arguments, const Generate& generate,
     const std::function<void(const std::string& option, const OptionValue& value)>& special) {
-  arguments.installation = {std::filesystem::absolute(argv[1]), std::filesystem::absolute(argv[2]),
+  static const Preloadable library(std::filesystem::absolute(argv[2]));
+  arguments.installation = {std::filesystem::absolute(argv[1]), library.path(),
                             std::filesystem::absolute(argv[3])};
   for (int i = 4; i < argc; ++i) {
     const std::string option = argv[i];

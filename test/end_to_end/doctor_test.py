@@ -472,7 +472,7 @@ class Processes(Doctor):
         status, findings = self.ask(pid)
         told = {one["subject"]: one for one in findings}
         self.assertEqual((0, {"fine"}), (status, {one["state"] for one in findings}), findings)
-        self.assertIn(f"{harness.LIBRARY}, version", told["library"]["found"])
+        self.assertIn(f"{harness.LIBRARY.resolve()}, version", told["library"]["found"])
         self.assertIn("mode cache", told["settings"]["found"])
         self.assertIn("calls are recorded", told["driver"]["found"])
         self.assertEqual(f"it writes {os.path.realpath(self.folder)}/vramscope.hold.{pid}.json", told["end"]["found"])

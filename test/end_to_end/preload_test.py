@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 import harness
+import programs
 import recount
 
 NOBODY = 65534
@@ -33,6 +34,17 @@ class Preload(harness.Case):
                 for report in profiled.reports:
                     recount.check(self, report)
                 yield profiled
+
+    def test_a_build_folder_may_have_what_separates_libraries_in_its_name(self):
+        folder = pathlib.Path(self.folder, "a b:c;d")
+        (folder / "interpose").mkdir(parents=True)
+        (folder / "test").mkdir()
+        shutil.copy(harness.LIBRARY, folder / "interpose")
+        (folder / "test/simulator").symlink_to(harness.SIMULATOR)
+        installation = programs.Installation(folder)
+        outcome = self.run_program([harness.program("linked")], **installation.variables("cache"))
+        self.assertEqual("", outcome.stderr)
+        self.only_report(outcome)
 
     def test_another_allocator_of_host_memory_may_be_preloaded(self):
         jemalloc = library("libjemalloc.so.2")

@@ -4,22 +4,55 @@ All that runs programs from Python goes through here: the end-to-end tests, the 
 line tool and gpu-check. Needs python3 and a build folder, which may come from another machine.
 """
 # SPDX-License-Identifier: Apache-2.0
+import atexit
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from typing import NamedTuple
 
 MODES = ("cache", "cache at-reuse", "dedicated", "observe", "off")
 
 
+SEPARATORS = " :;"  # of LD_PRELOAD and LD_LIBRARY_PATH, which know no quotes (ld.so(8))
+
+
+def without_separators(folder):
+    """A path of the folder in which no separator stands: its own, or a link that lives as long as this process."""
+    folder = pathlib.Path(folder).resolve()
+    if not set(SEPARATORS) & set(str(folder)):
+        return folder
+    for place in (tempfile.gettempdir(), "/dev/shm", "/tmp"):
+        if not set(SEPARATORS) & set(place) and os.access(place, os.W_OK | os.X_OK):
+            own = tempfile.mkdtemp(prefix="vramscope-link-", dir=place)
+            os.chmod(own, 0o755)  # tests start programs as other users, too
+            atexit.register(remove_by, os.getpid(), own)
+            link = pathlib.Path(own, "folder")
+            link.symlink_to(folder)
+            return link
+    raise SystemExit(f"{folder} has one of \"{SEPARATORS}\" in it, and there is no folder for a link to it")
+
+
+def preloadable(library):
+    library = pathlib.Path(library)
+    return without_separators(library.parent) / library.name
+
+
+def remove_by(pid, folder):
+    """By the process that made it, not by its children."""
+    if os.getpid() == pid:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 class Installation:
     """What of a build folder programs need."""
 
     def __init__(self, build):
-        self.build = pathlib.Path(build).resolve()
+        self.build = without_separators(build)
         self.library = self.build / "interpose/libvramscope.so"
         self.simulator = self.build / "test/simulator"
         self.programs = self.build / "test/programs"

@@ -32,6 +32,7 @@ class Stacks(harness.Case):
         command = [harness.program("stack_marks")]
         outcome = self.run_program(command, mode, LD_BIND_NOW="1", **variables)
         self.assertEqual(0, outcome.status, outcome.stdout + outcome.stderr)
+        self.assertEqual(mode not in (None, "off"), bool(outcome.reports), outcome.stderr)  # measured is what we took
         lines = [line.split() for line in outcome.stdout.splitlines()]
         return {words[0]: int(words[1]) for words in lines if len(words) == 2}
 

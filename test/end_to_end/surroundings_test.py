@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -122,15 +123,15 @@ class Surroundings(harness.Case):
         self.assertIn(os.strerror(30), line)
 
     def test_run_needs_no_folder_for_temporary_files(self):
-        if pathlib.Path("/tmp") in pathlib.Path(harness.TOOL).resolve().parents:
+        tool, program = (pathlib.Path(path).resolve() for path in (harness.TOOL, harness.program("linked")))
+        if pathlib.Path("/tmp") in tool.parents:
             raise unittest.SkipTest("what was built lies in /tmp, which is hidden here")
         hide = "mount -t tmpfs -o ro none /tmp"
         if subprocess.run(["unshare", "-rm", "sh", "-c", hide], capture_output=True).returncode:
             raise unittest.SkipTest("no file system can be mounted here")
-        folder = pathlib.Path.home() / f".vramscope-test-{os.getpid()}"
-        folder.mkdir()
+        folder = tempfile.mkdtemp(prefix="vramscope-test-", dir="/dev/shm")
         self.addCleanup(shutil.rmtree, folder)
-        script = f'{hide} && exec "{harness.TOOL}" run --sim "{harness.program("linked")}"'
+        script = f'{hide} && exec "{tool}" run --sim "{program}"'
         outcome = self.run_program(["unshare", "-rm", "sh", "-c", script], folder=folder)
         self.assertEqual(0, outcome.status, outcome.stderr)
         self.only_report(outcome)

@@ -28,7 +28,7 @@ def columns(line):
 
 def may_be_longer(line):
     """Paths and commands, which people copy, and complaints, which are one line."""
-    text = line.strip()
+    text = line.strip().replace(str(harness.BUILD.resolve()), "/build")  # whose name may have spaces
     is_path = re.fullmatch(r"(?:at |in )?\S*/\S*(?: in \S*/\S*)?|(?:vramscope: )?[Nn]ext: .*|(?:at|in) \S+", text)
     return is_path is not None or text.startswith("vramscope")
 

@@ -9,9 +9,13 @@ import argparse
 import ctypes
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "end_to_end"))
+import programs  # noqa: E402
 
 VERSIONS = (2000, 2010, 2020, 3000, 3010, 3020, 4000, 4010, 4020, 5000, 5050, 6000, 6050, 7000, 7050, 8000, 9000, 9010,
             9020, 10000, 10010, 10020, 11000, 11010, 11020, 11030, 11040, 11050, 11060, 11070, 11080, 12000, 12010,
@@ -64,13 +68,21 @@ def ask():
 
     names = sys.stdin.read().split()
     answers = {name: {kind: [answer(name, at, flags) for at in VERSIONS] for kind, flags in FLAGS.items()} for name in names}
-    json.dump({"version": version.value, "answers": answers}, sys.stdout)
+    with open("/proc/self/maps", encoding="utf-8") as file:
+        preloaded = any("/libvramscope.so" in line for line in file)
+    json.dump({"version": version.value, "preloaded": preloaded, "answers": answers}, sys.stdout)
 
 
 def asked(names, **environment):
+    for variable, path_of in (("LD_LIBRARY_PATH", programs.without_separators), ("LD_PRELOAD", programs.preloadable)):
+        if variable in environment:
+            environment[variable] = str(path_of(environment[variable]))
     done = subprocess.run([sys.executable, __file__, "--ask"], input=" ".join(names), text=True, check=True,
                           stdout=subprocess.PIPE, env={**os.environ, **environment})  # fmt: skip
-    return json.loads(done.stdout)
+    answers = json.loads(done.stdout)
+    if answers["preloaded"] != ("LD_PRELOAD" in environment):
+        sys.exit(f"the library was not preloaded as {environment}")
+    return answers
 
 
 def expected(golden, name, kind, own_version):
@@ -104,7 +116,7 @@ def simulated(arguments):
         around = {"LD_LIBRARY_PATH": simulator, "VRAMSCOPE_SIM": f"driver_version={version}"}
         alone = asked(names, **around)
         lines += differences(golden, alone)
-        if asked(names, LD_PRELOAD=library, **around) != alone:
+        if asked(names, LD_PRELOAD=library, **around)["answers"] != alone["answers"]:
             lines.append(f"driver {version}: behind the library it answers otherwise")
     return lines
 
@@ -139,7 +151,7 @@ def real(folder, path, library, to_write):
     names = sorted({name for name, _ in golden})
     alone = asked(names, **around)
     lines = differences(golden, alone)
-    if library and asked(names, LD_PRELOAD=library, **around) != alone:
+    if library and asked(names, LD_PRELOAD=library, **around)["answers"] != alone["answers"]:
         lines.append("behind the library it answers otherwise")
     print(f"driver {alone['version']}: {len(names)} names")
     return lines
