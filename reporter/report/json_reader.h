@@ -274,7 +274,11 @@ class JsonReader {
   template <class T>
   void get(const JsonValue& json, const FieldPath& path, std::optional<T>& value) {
     value.reset();
-    if (!json.is(Type::null)) get(json, path, value.emplace());
+    if (json.is(Type::null)) return;
+    T present{};  // g++ 14 takes what emplace() would destroy for uninitialized, though nothing is
+                  // there
+    get(json, path, present);
+    value = std::move(present);
   }
   template <class T>
   static void get(const JsonValue& json, const FieldPath& path, const Ordinal<T>& ordinal) {

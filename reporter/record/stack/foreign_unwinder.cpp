@@ -260,14 +260,14 @@ bool open(DlsymFunction real_dlsym) noexcept {
     unw_accessors_t known;
     void* later[16];
   } accessors{};
-  accessors.known = {.find_proc_info = find_procedure,
-                     .put_unwind_info = put_procedure,
-                     .get_dyn_info_list_addr = get_generated_code,
-                     .access_mem = read_word,
-                     .access_reg = read_register,
-                     .access_fpreg = refuse_float,
-                     .resume = refuse_resume,
-                     .get_proc_name = refuse_name};
+  accessors.known.find_proc_info = find_procedure;
+  accessors.known.put_unwind_info = put_procedure;
+  accessors.known.get_dyn_info_list_addr = get_generated_code;
+  accessors.known.access_mem = read_word;
+  accessors.known.access_reg = read_register;
+  accessors.known.access_fpreg = refuse_float;
+  accessors.known.resume = refuse_resume;
+  accessors.known.get_proc_name = refuse_name;
   unwinder.space = create(&accessors.known, 0);
   return unwinder.space != nullptr;
 }
