@@ -62,8 +62,11 @@ class Cuda(unittest.TestCase):
         return str(folder)
 
     def run_script(self, *words, **variables):
+        return self.run_command(self.script, *words, **variables)
+
+    def run_command(self, *command, **variables):
         environment = {"PATH": f"{self.folder}/bin:/usr/bin:/bin", "HOME": str(self.folder), "XDG_CACHE_HOME": str(self.cache)}
-        return subprocess.run([self.script, *words], env={**environment, **variables}, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, env={**environment, **variables}, capture_output=True, text=True, timeout=60)
 
     def without_system_toolkit(self):
         if self.run_script().returncode == 0:
@@ -124,7 +127,23 @@ class Cuda(unittest.TestCase):
         self.wheels()
         self.cache.write_text("a file, and no folder")
         self.assert_one_line(self.run_script("--bring"), f"{self.cache}/vramscope cannot be written")
-        self.assert_one_line(self.run_script("--bring", XDG_CACHE_HOME="", HOME=""), "neither XDG_CACHE_HOME nor HOME is set")
+        for none in ("", "relative"):
+            done = self.run_script("--bring", XDG_CACHE_HOME=none, HOME=none)
+            self.assert_one_line(done, "neither XDG_CACHE_HOME nor HOME is set to an absolute path")
+
+    def test_a_full_disk_is_a_line_that_says_so_and_nothing_is_left(self):
+        self.without_system_toolkit()
+        wheels = self.wheels()
+        self.cache.mkdir()
+        mount = "mount -t tmpfs -o size=8k none"
+        if self.run_command("unshare", "-rm", "sh", "-c", f"{mount} /mnt").returncode:
+            self.skipTest("no file system can be mounted here")
+        script = f'{mount} "$0" && cat /dev/zero >"$0/rest" 2>/dev/null; "$1" --bring; s=$?; ls "$0/vramscope" >&2; exit $s'
+        done = self.run_command("unshare", "-rm", "sh", "-c", script, self.cache, self.script, WHEELS=wheels)
+        *_, line, left = done.stderr.splitlines()
+        self.assertEqual((1, "", "cuda-13.0.lock"), (done.returncode, done.stdout, left))
+        self.assertIn("cannot fetch nvidia-headers 1.0: ", line)
+        self.assertIn(os.strerror(28), line)
 
     def test_a_machine_that_nvidia_has_none_for_is_one_line(self):
         self.without_system_toolkit()
