@@ -36,6 +36,9 @@ OTHER_MACHINE = next(machine for machine in MACHINES if machine != OWN_MACHINE)
 MACHINE, LOADER, MUSL_LOADER = MACHINES[OWN_MACHINE]
 TIME_LIMITS = int(os.environ.get("TIME_LIMITS", "1"))  # times what they are on a machine: an emulated one is slower
 DEADLINE_S = 120 * TIME_LIMITS  # of one program; two busy cores and unlucky neighbours included
+# Cases split command lines and compare paths as they are shown, where others would be in quotes.
+if set(programs.SEPARATORS) & set(tempfile.gettempdir()):
+    tempfile.tempdir = "/tmp"
 # Modes of files are those of the usual mask, whoever runs the tests.
 os.umask(0o022)
 # Programs would inherit what started us ignores, as nohup and a shell's `&` do.

@@ -35,9 +35,13 @@ class Case(harness.Case):
     def setUp(self):
         super().setUp()
         os.chmod(self.folder, 0o777)
-        self.tool = os.path.join(self.folder, "vramscope")  # the build folder may be closed to others
-        shutil.copy(harness.TOOL, self.tool)
-        os.chmod(self.tool, 0o755)
+        self.tool, self.library = (self.open_copy(path) for path in (harness.TOOL, harness.LIBRARY))
+
+    def open_copy(self, path):
+        """The build folder may be closed to others, as homes are."""
+        copied = shutil.copy(path, self.folder)
+        os.chmod(copied, 0o755)
+        return copied
 
     def users(self):
         return [os.geteuid()] + [NOBODY] * (os.geteuid() == 0)
@@ -50,7 +54,7 @@ class Case(harness.Case):
 
     def tool_as(self, user, words, folder, **variables):
         other = {} if user == os.geteuid() else {"user": user, "group": user, "extra_groups": []}
-        more = {"VRAMSCOPE_LIBRARY": str(harness.LIBRARY), "TMPDIR": self.folder, **variables}
+        more = {"VRAMSCOPE_LIBRARY": self.library, "TMPDIR": self.folder, **variables}
         return harness.programs.finish([self.tool, *map(str, words)], harness.environment(**more), folder,
                                        harness.DEADLINE_S, **other)  # fmt: skip
 
