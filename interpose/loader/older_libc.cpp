@@ -1,11 +1,13 @@
 // Lets a library built on a new C library load on an older one: the compiler's static libraries ask
-// for two functions that glibc has only since 2.35 and 2.36. These definitions answer inside our
-// library (they are hidden), so that it needs nothing newer than glibc 2.34.
+// for two functions that glibc has only since 2.35 and 2.36, and headers since 2.38 lead C++ to
+// other names of functions that read numbers. These definitions answer inside our library (they are
+// hidden), so that it needs nothing newer than glibc 2.34.
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/random.h>
 
+#include <cstdarg>
 #include <cstdint>
 
 #ifdef DLFO_EH_SEGMENT_TYPE  // glibc 2.35: libgcc's unwinder finds an object's unwind table by it
@@ -51,4 +53,38 @@ extern "C" __attribute__((visibility("hidden"))) std::uint32_t arc4random() noex
   std::uint32_t value = 0;
   if (getrandom(&value, sizeof(value), 0) != sizeof(value)) return 0;
   return value;
+}
+
+// The names before C23, whose only news is that "0b" begins a number too. Nothing of ours reads
+// such.
+extern "C" {
+long earlier_strtol(const char*, char**, int) __asm__("strtol");
+long long earlier_strtoll(const char*, char**, int) __asm__("strtoll");
+unsigned long earlier_strtoul(const char*, char**, int) __asm__("strtoul");
+unsigned long long earlier_strtoull(const char*, char**, int) __asm__("strtoull");
+int earlier_vsscanf(const char*, const char*, va_list) __asm__("vsscanf");
+
+__attribute__((visibility("hidden"))) long __isoc23_strtol(const char* text, char** end, int base) {
+  return earlier_strtol(text, end, base);
+}
+__attribute__((visibility("hidden"))) long long __isoc23_strtoll(const char* text, char** end,
+                                                                 int base) {
+  return earlier_strtoll(text, end, base);
+}
+__attribute__((visibility("hidden"))) unsigned long __isoc23_strtoul(const char* text, char** end,
+                                                                     int base) {
+  return earlier_strtoul(text, end, base);
+}
+__attribute__((visibility("hidden"))) unsigned long long __isoc23_strtoull(const char* text,
+                                                                           char** end, int base) {
+  return earlier_strtoull(text, end, base);
+}
+__attribute__((visibility("hidden"))) int __isoc23_sscanf(const char* text, const char* format,
+                                                          ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  const int read = earlier_vsscanf(text, format, arguments);
+  va_end(arguments);
+  return read;
+}
 }
