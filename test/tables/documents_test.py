@@ -94,7 +94,7 @@ def helps(tool):
     def ask(*arguments):
         return subprocess.run([tool, *arguments], capture_output=True, text=True, check=True).stdout
 
-    listed = ask("--help").split("Subcommands:")[1].split("\n\n")[0]
+    listed = re.search(r"(?im)^subcommands:\n((?:  .*\n)+)", ask("--help"))[1]
     return {verb: ask(verb, "--help") for verb in re.findall(r"^  ([a-z]+)\b", listed, re.M)}
 
 

@@ -1226,7 +1226,9 @@ class Run(ToolTest):
     def test_the_environment_carries_library_and_options(self):
         script = 'echo "$LD_PRELOAD|$VRAMSCOPE_MODE|$VRAMSCOPE_STACK_DEPTH|$VRAMSCOPE_OUTPUT"'
         shown = self.run_shell(script, "--stack-depth=9", "-o", "x.json", LD_PRELOAD="").stdout
-        self.assertEqual(shown, f"{LIBRARY}||9|x.json\n")
+        library, _, rest = shown.partition("|")  # by way of a link where a folder has spaces in its name
+        self.assertTrue(os.path.samefile(library, LIBRARY), shown)
+        self.assertEqual("|9|x.json\n", rest)
 
     def test_arguments_reach_the_program_as_they_are(self):
         shown = self.call("run", "-q", "printf", "%s;", "--", "[a,b]", "-o", "", "--help").stdout
