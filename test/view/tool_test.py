@@ -1244,7 +1244,7 @@ class Run(ToolTest):
                  "-c", script]
         environment = harness.environment(VRAMSCOPE_LIBRARY="", VRAMSCOPE_SIM="devices=2",
                                           LD_LIBRARY_PATH="/x")
-        shown = subprocess.check_output(words, text=True, env=environment, timeout=harness.DEADLINE_S)
+        shown = subprocess.check_output(words, text=True, env=environment, cwd=self.folder, timeout=harness.DEADLINE_S)
         library = self.path("lib/vramscope")
         self.assertEqual(shown, f"{library}/libvramscope.so|{library}/simulator:/x|"
                                 "devices=2,capacity=1073741824\n")
@@ -1299,7 +1299,7 @@ class Run(ToolTest):
 
     def test_signals_are_passed_on_or_left_to_the_program(self):
         words = [TOOL, "run", "-q", sys.executable, "-c", TELLING]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True,
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=self.folder,
                               env=harness.environment(**variables())) as child:
             self.assertEqual(child.stdout.readline(), "ready\n")
             for name in ("SIGUSR1", "SIGUSR2", "SIGHUP", "SIGTERM"):
@@ -1311,7 +1311,7 @@ class Run(ToolTest):
     def test_ignored_signals_stay_ignored_in_the_program(self):
         result = subprocess.run(
             ["sh", "-c", f"trap '' INT HUP; exec '{TOOL}' run -q sh -c 'kill -INT $$; kill -HUP $$; exit 5'"],
-            env=harness.environment(**variables()), check=False, timeout=harness.DEADLINE_S)
+            env=harness.environment(**variables()), cwd=self.folder, check=False, timeout=harness.DEADLINE_S)
         self.assertEqual(result.returncode, 5)
 
 
