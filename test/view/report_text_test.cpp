@@ -90,8 +90,10 @@ TEST(ReportText, SaysWhatIsNeededAndThatTheRestOfWhatWasReservedIsIdleAndGoesBac
   EXPECT_TRUE(has(screen(report), needed)) << screen(report);
 
   const std::uint64_t idle = std::uint64_t{11800} << 20;
-  report.devices[0].segments = {{.total_size = idle},
-                                {.total_size = std::uint64_t{24} << 20, .active_size = 1 << 20}};
+  report.devices[0].segments.resize(2);
+  report.devices[0].segments[0].total_size = idle;
+  report.devices[0].segments[1].total_size = std::uint64_t{24} << 20;
+  report.devices[0].segments[1].active_size = std::uint64_t{1} << 20;
   EXPECT_TRUE(has(screen(report), ", now 11.5 GiB,\n    11.5 GiB of it idle\n")) << screen(report);
 }
 
