@@ -45,11 +45,8 @@ CUresult cuMemHostAlloc(Call& call, const DirectCall& direct, void** pp, std::si
   return allocate_pinned(call, direct, pp, bytesize, Flags);
 }
 
-// Both are cuMemHostAlloc without flags, and share its blocks.
-CUresult cuMemAllocHost(Call& call, const DirectCall& direct, void** pp,
-                        unsigned int bytesize) noexcept {
-  return allocate_pinned(call, direct, pp, bytesize, 0);
-}
+// cuMemHostAlloc without flags, which shares its blocks. Its first generation (CUDA 2) is the
+// driver's: it serves contexts of that generation only.
 CUresult cuMemAllocHost_v2(Call& call, const DirectCall& direct, void** pp,
                            std::size_t bytesize) noexcept {
   return allocate_pinned(call, direct, pp, bytesize, 0);
