@@ -7,7 +7,8 @@
 namespace vramscope {
 namespace {
 
-// Memory of pools, handles and graphs does not end with a context: it is the device's.
+// Memory of pools, handles and graphs does not end with a context: it is the device's. Nor does an
+// executable graph end with any (seen on an H200): it can be launched in others.
 constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned,   Kind::registered,
                                     Kind::array,  Kind::imported, Kind::external, Kind::graphics};
 
@@ -17,17 +18,13 @@ ContextEnd::ContextEnd(Profiler& profiler, CUcontext context, Contexts::Ending::
     : profiler_(profiler),
       context_(context),
       generation_(profiler.contexts().generation_of(context)),
-      ending_(profiler.contexts(), generation_, uses),
-      newest_graph_(profiler.graphs().newest()),
-      newest_executable_(profiler.graph_memory().newest()) {}
+      ending_(profiler.contexts(), generation_, uses) {}
 
 void ContextEnd::happened() const noexcept {
   GraphMemory& graph_memory = profiler_.graph_memory();
   profiler_.captures().context_ended(context_, [&graph_memory](CUgraph graph) {
     graph_memory.ended(graph, graph_memory.number_of(graph));
   });
-  profiler_.graphs().context_ended(context_, newest_graph_);
-  graph_memory.context_ended(context_, newest_executable_);
   profiler_.contexts().forget_attachments(context_);
   profiler_.unrecorded_use().ended(context_);
   if (fault(Fault::wrong_epoch)) return;

@@ -20,8 +20,6 @@ class ContextEnd {
   const CUcontext context_;
   const Contexts::Generation generation_;
   const Contexts::Ending ending_;
-  const Graphs::Number newest_graph_;
-  const GraphMemory::Number newest_executable_;
 };
 
 }  // namespace vramscope

@@ -97,14 +97,14 @@ void GraphMemory::moved(CUgraph child, CUgraph parent) noexcept {
   }
 }
 
-void GraphMemory::instantiated(CUgraphExec executable, CUgraph graph, CUcontext context) noexcept {
+void GraphMemory::instantiated(CUgraphExec executable, CUgraph graph) noexcept {
   const SystemLock lock(mutex_);
   const auto before = executables_.find(executable);
   if (before != executables_.end()) end(before);
   const Number number = find_in(handles_, graph);
   if (number == none) return;
   try {
-    executables_[executable] = {.number = ++newest_, .graph = number, .context = context};
+    executables_[executable] = {.number = ++newest_, .graph = number};
     ++graphs_.at(number).holders;
   } catch (const std::bad_alloc&) {
     // Its launches are then not seen.
@@ -276,11 +276,6 @@ GraphMemory::Number GraphMemory::number_of(CUgraphExec executable) const noexcep
   return find_in(executables_, executable).number;
 }
 
-GraphMemory::Number GraphMemory::newest() const noexcept {
-  const SystemLock lock(mutex_);
-  return newest_;
-}
-
 // One holder less. Without any, the nodes are gone; what launches took is not.
 void GraphMemory::release(Number number) {
   const auto graph = graphs_.find(number);
@@ -298,25 +293,16 @@ void GraphMemory::ended(CUgraph, Number number) noexcept {
   release(number);
 }
 
-GraphMemory::Executables::iterator GraphMemory::end(Executables::iterator it) {
+void GraphMemory::end(Executables::iterator it) {
   const Number number = it->second.graph;
-  const auto next = executables_.erase(it);
+  executables_.erase(it);
   release(number);
-  return next;
 }
 
 void GraphMemory::ended(CUgraphExec executable, Number number) noexcept {
   const SystemLock lock(mutex_);
   const auto it = executables_.find(executable);
   if (it != executables_.end() && it->second.number == number) end(it);
-}
-
-void GraphMemory::context_ended(CUcontext context, Number newest) noexcept {
-  const SystemLock lock(mutex_);
-  for (auto it = executables_.begin(); it != executables_.end();) {
-    const Executable& one = it->second;
-    it = one.context == context && one.number <= newest ? end(it) : std::next(it);
-  }
 }
 
 }  // namespace vramscope

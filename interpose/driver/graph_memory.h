@@ -47,8 +47,8 @@ class GraphMemory {
   [[nodiscard]] bool frees(CUgraph graph, Address address) noexcept;
   // `child` became a node of `parent`, which owns its memory now and ends its handle.
   void moved(CUgraph child, CUgraph parent) noexcept;
-  // What the handle was before has ended. `context`: with which the executable ends.
-  void instantiated(CUgraphExec executable, CUgraph graph, CUcontext context) noexcept;
+  // What the handle was before has ended.
+  void instantiated(CUgraphExec executable, CUgraph graph) noexcept;
 
   // Bytes by device.
   using Bytes = std::array<std::uint64_t, kMaxDevices>;
@@ -80,9 +80,6 @@ class GraphMemory {
   [[nodiscard]] Number number_of(CUgraphExec executable) const noexcept;
   void ended(CUgraph graph, Number number) noexcept;
   void ended(CUgraphExec executable, Number number) noexcept;
-  // The newest number of all, and the end of the executables of a context up to that.
-  [[nodiscard]] Number newest() const noexcept;
-  void context_ended(CUcontext context, Number newest) noexcept;
 
  private:
   struct Memory {
@@ -102,7 +99,6 @@ class GraphMemory {
   struct Executable {
     Number number = none;
     Number graph = none;  // that it was made from
-    CUcontext context = nullptr;
   };
   using Executables = std::map<CUgraphExec, Executable>;
   using Memories = std::map<Address, Memory>;
@@ -119,7 +115,7 @@ class GraphMemory {
   template <class Change>
   void change(Memories::iterator it, Change what) VRAMSCOPE_REQUIRES(mutex_);
   void release(Number number) VRAMSCOPE_REQUIRES(mutex_);
-  Executables::iterator end(Executables::iterator it) VRAMSCOPE_REQUIRES(mutex_);
+  void end(Executables::iterator it) VRAMSCOPE_REQUIRES(mutex_);
 
   CachingAllocator& allocator_;
   SideEffectCallback callback_;

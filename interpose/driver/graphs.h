@@ -18,23 +18,18 @@ class Graphs {
  public:
   explicit Graphs(CachingAllocator& allocator) : allocator_(allocator) {}
 
-  // `context`: with which it ends; null for graphs that belong to none.
-  void began(const void* graph, CUcontext context = nullptr) noexcept;
+  void began(const void* graph) noexcept;
   // Take the number before the driver destroys the graph: its handle may come back at once.
   using Number = std::uint64_t;
   [[nodiscard]] Number newest() noexcept;
   // However often it began (captures may go on in one graph), up to that number.
   void ended(const void* graph, Number newest) noexcept;
-  void context_ended(CUcontext context, Number newest) noexcept;
 
  private:
   struct Living {
     const void* graph;
-    CUcontext context;
     Number number;
   };
-  template <class Gone>
-  void end_where(Gone gone) noexcept VRAMSCOPE_REQUIRES(mutex_);
 
   CachingAllocator& allocator_;
   SystemMutex mutex_;  // taken before the allocator's

@@ -68,12 +68,9 @@ CUresult instantiate(Call& call, const DirectCall& direct, CUgraphExec* executab
   if (takes) promised = memory.needs(graph);
   const CUresult code = takes ? bounded_graph(call, direct, promised) : direct();
   if (code != CUDA_SUCCESS) return code;
-  CUcontext context = nullptr;
-  real().cuCtxGetCurrent(&context);
-  context = call.profiler().contexts().memory_owner(context);
-  memory.instantiated(*executable, graph, context);
+  memory.instantiated(*executable, graph);
   if (takes) memory.uploaded(*executable, promised, mapped_where(memory.sizes(graph)));
-  call.profiler().graphs().began(*executable, context);
+  call.profiler().graphs().began(*executable);
   return code;
 }
 

@@ -38,7 +38,6 @@ class GraphMemoryTest : public testing::Test {
   const CUgraph other_ = handle<CUgraph>(2);
   const CUgraphExec run_ = handle<CUgraphExec>(3);
   const CUgraphExec other_run_ = handle<CUgraphExec>(4);
-  const CUcontext context_ = handle<CUcontext>(5);
   simulator::SimulatedDevice device_{{}};
   simulator::SimulatedBackend backend_{device_};
   CachingAllocator allocator_{backend_, {}};
@@ -50,7 +49,7 @@ TEST_F(GraphMemoryTest, IsThereFromTheFirstLaunchToATrim) {
   add(graph_, 0x2000);
   EXPECT_TRUE(memory_.frees(graph_, 0x1000));
   EXPECT_TRUE(memory_.frees(graph_, 0x2000));
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
   EXPECT_EQ(held(), 0u);
   EXPECT_EQ(memory_.needs(run_)[0], 0x200u);
 
@@ -68,7 +67,7 @@ TEST_F(GraphMemoryTest, IsThereFromTheFirstLaunchToATrim) {
 
 TEST_F(GraphMemoryTest, WhatALaunchLeftBehindLivesUntilItIsFreed) {
   add(graph_, 0x1000);
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
   EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
   launch(run_);
   end(run_);
@@ -84,38 +83,18 @@ TEST_F(GraphMemoryTest, WhatALaunchLeftBehindLivesUntilItIsFreed) {
   EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
 }
 
-TEST_F(GraphMemoryTest, AnExecutableEndsWithItsContext) {
-  add(graph_, 0x1000);
-  EXPECT_TRUE(memory_.frees(graph_, 0x1000));
-  add(other_, 0x2000);
-  memory_.instantiated(run_, graph_, context_);
-  memory_.instantiated(other_run_, other_, handle<CUcontext>(6));
-  launch(run_);
-  launch(other_run_);
-
-  memory_.context_ended(context_, memory_.newest());
-  EXPECT_EQ(held(), 0x200u);  // it is the device's
-  memory_.trimmed(0, 0);
-
-  EXPECT_EQ(held(), 0x100u);
-  EXPECT_EQ(memory_.number_of(run_), GraphMemory::none);
-  EXPECT_NE(memory_.number_of(graph_), GraphMemory::none);
-  memory_.context_ended(handle<CUcontext>(6), memory_.newest());
-  EXPECT_EQ(held(), 0x100u);  // left behind
-}
-
 TEST_F(GraphMemoryTest, AnExecutableThatEndsTwiceEndsOnce) {
   add(graph_, 0x1000);
   EXPECT_TRUE(memory_.frees(graph_, 0x1000));
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
   launch(run_);
   const GraphMemory::Number number = memory_.number_of(run_);
-  memory_.context_ended(context_, memory_.newest());
+  memory_.ended(run_, number);
 
   memory_.ended(run_, number);  // by another thread, which asked for the number before
 
   EXPECT_EQ(memory_.number_of(run_), GraphMemory::none);
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
   launch(run_);
   EXPECT_EQ(held(), 0x100u);
 }
@@ -123,19 +102,17 @@ TEST_F(GraphMemoryTest, AnExecutableThatEndsTwiceEndsOnce) {
 TEST_F(GraphMemoryTest, AHandleThatCameBackMeansTheNextExecutable) {
   add(graph_, 0x1000);
   EXPECT_TRUE(memory_.frees(graph_, 0x1000));
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
   launch(run_);
   const GraphMemory::Number number = memory_.number_of(run_);
-  const GraphMemory::Number newest = memory_.newest();
 
-  memory_.instantiated(run_, other_, context_);  // without memory
+  memory_.instantiated(run_, other_);  // without memory
   memory_.trimmed(0, 0);
   EXPECT_EQ(held(), 0u);
   add(other_, 0x2000);
-  memory_.instantiated(run_, other_, context_);
+  memory_.instantiated(run_, other_);
   launch(run_);
   memory_.ended(run_, number);
-  memory_.context_ended(context_, newest);
 
   EXPECT_EQ(held(), 0x100u);
   EXPECT_NE(memory_.number_of(run_), GraphMemory::none);
@@ -143,7 +120,7 @@ TEST_F(GraphMemoryTest, AHandleThatCameBackMeansTheNextExecutable) {
 
 TEST_F(GraphMemoryTest, AnExecutableKeepsWhatIsFreedOutside) {
   add(graph_, 0x1000);
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
   launch(run_);
   free(0x1000);
   EXPECT_EQ(held(), 0x100u);
@@ -160,8 +137,8 @@ TEST_F(GraphMemoryTest, GraphsThatRunOneAfterTheOtherShareMemory) {
   EXPECT_TRUE(memory_.frees(graph_, 0x1000));
   add(other_, 0x2000, 0x600);
   EXPECT_TRUE(memory_.frees(other_, 0x2000));
-  memory_.instantiated(run_, graph_, context_);
-  memory_.instantiated(other_run_, other_, context_);
+  memory_.instantiated(run_, graph_);
+  memory_.instantiated(other_run_, other_);
   launch(run_, 0x400);
   EXPECT_EQ(memory_.needs(other_run_)[0], 0x200u);
 
@@ -177,8 +154,8 @@ TEST_F(GraphMemoryTest, WhatALaunchLeftBehindIsNotShared) {
   add(graph_, 0x1000, 0x400);
   add(other_, 0x2000, 0x600);
   EXPECT_TRUE(memory_.frees(other_, 0x2000));
-  memory_.instantiated(run_, graph_, context_);
-  memory_.instantiated(other_run_, other_, context_);
+  memory_.instantiated(run_, graph_);
+  memory_.instantiated(other_run_, other_);
   launch(run_, 0x400);
 
   EXPECT_EQ(memory_.needs(other_run_)[0], 0x600u);
@@ -189,7 +166,7 @@ TEST_F(GraphMemoryTest, WhatALaunchLeftBehindIsNotShared) {
 
 TEST_F(GraphMemoryTest, AFreeThatIsToldAfterTheNextLaunchChangesNothing) {
   add(graph_, 0x1000);
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
   launch(run_);
   const GraphMemory::Number first = memory_.left_behind(0x1000);
   launch(run_);
@@ -202,8 +179,8 @@ TEST_F(GraphMemoryTest, AFreeThatIsToldAfterTheNextLaunchChangesNothing) {
 TEST_F(GraphMemoryTest, AnotherGraphsLaunchFreesIt) {
   add(graph_, 0x1000);
   EXPECT_TRUE(memory_.frees(other_, 0x1000));
-  memory_.instantiated(run_, graph_, context_);
-  memory_.instantiated(other_run_, other_, context_);
+  memory_.instantiated(run_, graph_);
+  memory_.instantiated(other_run_, other_);
   launch(run_);
   end(run_);
   end(graph_);
@@ -217,7 +194,7 @@ TEST_F(GraphMemoryTest, AnotherGraphsLaunchFreesIt) {
 
 TEST_F(GraphMemoryTest, AnUploadHoldsAndATrimGivesBack) {
   add(graph_, 0x1000, 0x400);
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
   memory_.uploaded(run_, {}, on_first(0x400));
   EXPECT_EQ(held(), 0x400u);
   EXPECT_EQ(memory_.left_behind(0x1000), GraphMemory::none);
@@ -236,7 +213,7 @@ TEST_F(GraphMemoryTest, PromisedRoomIsGivenUp) {
   constexpr std::uint64_t kPages = 0x400000;  // what the limit counts
   allocator_.set_capacity(0, 4 * kPages);
   add(graph_, 0x1000, kPages);
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
   ASSERT_TRUE(allocator_.promise({.device = 0, .bytes = kPages}));
   EXPECT_EQ(held(), kPages);
   memory_.launched(run_, {kPages}, on_first(kPages));
@@ -252,7 +229,7 @@ TEST_F(GraphMemoryTest, NodesOfOneGraphMayShareAnAddress) {
   add(graph_, 0x1000, 0x400);
   EXPECT_TRUE(memory_.frees(graph_, 0x1000));
   add(graph_, 0x1000, 0x200);
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
 
   launch(run_);
 
@@ -264,7 +241,7 @@ TEST_F(GraphMemoryTest, AChildThatMovesBringsItsMemory) {
   add(graph_, 0x1000);
   memory_.moved(graph_, other_);
   add(graph_, 0x2000);
-  memory_.instantiated(run_, other_, context_);
+  memory_.instantiated(run_, other_);
 
   launch(run_);
   EXPECT_EQ(held(), 0x200u);
@@ -287,14 +264,14 @@ TEST_F(GraphMemoryTest, ChildrenOfChildrenEndWithTheOwnerOfAll) {
   EXPECT_EQ(memory_.number_of(graph_), GraphMemory::none);
 
   add(graph_, 0x2000);  // a new one
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
   launch(run_);
 
   EXPECT_EQ(held(), 0x100u);
 }
 
 TEST_F(GraphMemoryTest, GraphsWithoutMemoryAreNotKept) {
-  memory_.instantiated(run_, graph_, context_);
+  memory_.instantiated(run_, graph_);
 
   EXPECT_EQ(memory_.number_of(graph_), GraphMemory::none);
   EXPECT_EQ(memory_.number_of(run_), GraphMemory::none);
@@ -315,8 +292,8 @@ TEST_F(GraphMemoryTest, AHandleThatAnotherThreadGotMeanwhileStays) {
 TEST_F(GraphMemoryTest, AnAddressThatComesBackIsTheNewGraphs) {
   add(graph_, 0x1000);
   add(other_, 0x1000, 0x300);
-  memory_.instantiated(run_, graph_, context_);
-  memory_.instantiated(other_run_, other_, context_);
+  memory_.instantiated(run_, graph_);
+  memory_.instantiated(other_run_, other_);
 
   launch(run_);
   EXPECT_EQ(held(), 0u);
