@@ -18,7 +18,7 @@ class Life(harness.Case):
         return self.run_program([harness.program("exit_variants"), way], mode)
 
     def test_a_report_is_written_at_every_kind_of_end(self):
-        for way in ("return", "exit", "_exit", "_Exit", "quick_exit", "thread", "pthread_exit"):
+        for way in ("return", "exit", "_exit", "_Exit", "quick_exit", "thread", "pthread_exit", "last_thread"):
             report = self.only_report(self.end_by(way))
             recount.check(self, report)
             self.assertEqual("exit", report["trigger"], way)

@@ -66,7 +66,7 @@ class LiveFile(harness.Case):
         self.assertFalse(path.exists())
 
     def test_it_goes_at_every_kind_of_end(self):
-        ways = ("return", "exit", "_exit", "_Exit", "quick_exit", "thread", "pthread_exit", "exec")
+        ways = ("return", "exit", "_exit", "_Exit", "quick_exit", "thread", "pthread_exit", "last_thread", "exec")
         for way in ways:
             for variables in ({}, {"VRAMSCOPE_REPORT_AT_EXIT": "off"}):
                 outcome = self.run_live([harness.program("exit_variants"), way], **variables)

@@ -226,7 +226,7 @@ class Trace(harness.Case):
 
     def test_a_report_draws_the_peak_and_any_instant_by_its_trace(self):
         folder = tempfile.mkdtemp(dir=self.folder)
-        _, (path,) = self.traced([harness.program("eight_threads")], folder=folder)
+        _, (path,) = self.traced([harness.program("eight_threads"), "600"], folder=folder)
         (report,) = pathlib.Path(folder).glob("*.json")
         for words in (("--at", "peak"), ("--at", "1ms", "--json")):
             self.answers_by_its_trace(report, path, "map", *words)
@@ -237,7 +237,7 @@ class Trace(harness.Case):
     def test_a_trace_that_has_not_all_of_the_reports_run_and_no_more_does_not_answer_for_it(self):
         """Another process's, one that went on, one that is cut off: the line of before names what would answer."""
         folder = tempfile.mkdtemp(dir=self.folder)
-        _, (path,) = self.traced([harness.program("eight_threads")], folder=folder)
+        _, (path,) = self.traced([harness.program("eight_threads"), "600"], folder=folder)
         (report,) = pathlib.Path(folder).glob("*.json")
         told = json.loads(report.read_text())
         for changed in ({"process": {**told["process"], "pid": told["process"]["pid"] + 1}},
@@ -258,7 +258,7 @@ class Trace(harness.Case):
         self.assertEqual(2, self.run_tool("peak", "--thread", "1", report).returncode)
 
     def test_of_a_trace_a_window_of_time_has_its_own_peak_and_rest(self):
-        _, (path,) = self.traced([harness.program("eight_threads")])
+        _, (path,) = self.traced([harness.program("eight_threads"), "600"])
         done = self.run_tool("trace", "--csv", path)
         titles, *lines = [line.split(",") for line in done.stdout.splitlines()]
         events = sorted((dict(zip(titles, line)) for line in lines), key=lambda row: (int(row["order"]), row["event"] != "allocation"))

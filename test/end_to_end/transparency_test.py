@@ -42,6 +42,7 @@ VICTIMS = [
     (["exit_variants", "_Exit"], ""),
     (["exit_variants", "quick_exit"], ""),
     (["exit_variants", "pthread_exit"], ""),
+    (["exit_variants", "last_thread"], ""),
     (["exit_variants", "thread"], ""),
     (["exit_variants", "abort"], ""),
     (["exit_variants", "kill"], ""),

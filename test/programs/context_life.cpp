@@ -1,4 +1,5 @@
-// Contexts made by every version of the call, attached to and left, and green ones.
+// Contexts made by every version of the call but the first (old_names), attached to and left, and
+// green ones.
 // SPDX-License-Identifier: Apache-2.0
 #include "test/programs/by_name.h"
 
@@ -50,7 +51,6 @@ int main() {
   CUcontext primary = start_by_name(), context = nullptr;
   CUexecAffinityParam* affinity = nullptr;
   CUctxCreateParams* parameters = nullptr;
-  use(CALL(cuCtxCreate, &context, 0u, 0), context);
   use(CALL(cuCtxCreate_v2, &context, 0u, 0), context);
   use(CALL(cuCtxCreate_v3, &context, affinity, 0, 0u, 0), context);
   use(CALL(cuCtxCreate_v4, &context, parameters, 0u, 0), context);

@@ -51,6 +51,13 @@ inline CUdeviceptr allocate(std::size_t bytes) {
   return pointer;
 }
 
+// What the driver says is free. Contexts take some of the device, so compare it with what it was.
+inline std::size_t unused_bytes() {
+  std::size_t unused = 0, total = 0;
+  MUST(cuMemGetInfo(&unused, &total));
+  return unused;
+}
+
 // Each kind of memory once, and its end; the codes are the point.
 inline void use_each_kind() {
   void *pinned = nullptr, *own = std::aligned_alloc(4096, kMiB);

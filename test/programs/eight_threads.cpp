@@ -1,5 +1,6 @@
 // Eight threads allocate memory of four kinds, free each other's, and print what each of them took.
 // SPDX-License-Identifier: Apache-2.0
+// Argument: rounds of each (60).
 #include <sys/prctl.h>
 
 #include <array>
@@ -12,7 +13,7 @@
 
 namespace {
 
-constexpr unsigned kThreads = 8, kRounds = 600;
+constexpr unsigned kThreads = 8;
 enum Kind : unsigned { device, pinned, managed, stream_ordered, kKinds };
 constexpr const char* kNames[kKinds] = {"device", "pinned", "managed", "stream_ordered"};
 
@@ -24,6 +25,7 @@ struct Block {
   CUdeviceptr address = 0;
 };
 
+unsigned rounds = 60;
 std::mutex mutex;
 std::vector<Block> shared;  // whoever comes next frees it
 std::array<std::array<Taken, kKinds>, kThreads> taken;
@@ -51,11 +53,11 @@ void work(CUcontext context, unsigned self) {
   MUST(cuCtxSetCurrent(context));
   CUstream stream = nullptr;
   MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-  for (unsigned round = 0; round < kRounds; ++round) {
+  for (unsigned round = 0; round < rounds; ++round) {
     const Kind kind = static_cast<Kind>(round % kKinds);
     const std::size_t bytes = 1 + (round * 2654435761u + self * 40503u) % 200000;
     const Block block = take(kind, bytes, stream);
-    const bool stays = round + kKinds >= kRounds;
+    const bool stays = round + kKinds >= rounds;
     Taken& mine = taken[self][kind];
     mine.count += 1;
     mine.bytes += bytes;
@@ -76,7 +78,8 @@ void work(CUcontext context, unsigned self) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) rounds = static_cast<unsigned>(std::atoi(argv[1]));
   CUcontext context = start();
   std::vector<std::thread> threads;
   for (unsigned self = 0; self < kThreads; ++self) threads.emplace_back(work, context, self);

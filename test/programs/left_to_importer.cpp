@@ -124,6 +124,7 @@ int main(int count, char** arguments) {
   }
   close(sockets[1]);
   start();
+  const std::size_t before = unused_bytes();
   const Shared shared = by_ipc ? give_block(sockets[0]) : give_handle(sockets[0]);
   hear(sockets[0]);
   give_up(shared);
@@ -133,7 +134,5 @@ int main(int count, char** arguments) {
   }
   usleep(20'000);  // what is free is asked at most every 10 ms
   (void)allocate(20 * kMiB);
-  std::size_t free = 0, total = 0;
-  MUST(cuMemGetInfo(&free, &total));
-  std::printf("used: %zu MiB\n", (total - free) / kMiB);
+  std::printf("used: %zu MiB\n", (before - unused_bytes()) / kMiB);
 }

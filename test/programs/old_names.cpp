@@ -38,7 +38,7 @@ static void instantiate(CUstream stream) {
 int main() {
   open_driver();
   CUdevice device;
-  CUcontext context = nullptr, old = nullptr, newer = nullptr;
+  CUcontext context = nullptr, old = nullptr;
   CALL(cuInit, 0);
   CALL(cuDeviceGet, &device, 0);
   CALL(cuDevicePrimaryCtxRetain, &context, device);
@@ -81,16 +81,6 @@ int main() {
 
   CALL(cuCtxCreate, &old, 0u, device);
   CALL(cuCtxDestroy, old);
-  CALL(cuCtxCreate_v2, &old, 0u, device);
-  CALL(cuCtxDestroy, old);
-  CALL(cuCtxCreate_v2, &newer, 0u, device);
-  CALL(cuCtxDestroy_v2, newer);
-  CALL(cuCtxCreate_v3, &newer, nullptr, 0, 0u, device);
-  CALL(cuCtxDestroy_v2, newer);
-#if CUDA_VERSION >= 12050
-  CALL(cuCtxCreate_v4, &newer, nullptr, 0u, device);
-  CALL(cuCtxDestroy_v2, newer);
-#endif
 #if CUDA_VERSION >= 13000
   CALL(cuCtxSetCurrent, context);
   CALL(cuCtxSynchronize_v2, context);

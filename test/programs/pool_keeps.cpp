@@ -2,6 +2,7 @@
 // their threshold says.
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
+#include <string_view>
 #include <thread>
 
 #include "test/programs/driver.h"
@@ -27,21 +28,27 @@ static void keep_all(CUmemoryPool pool) {
   MUST(cuMemPoolSetAttribute(pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &everything));
 }
 
+static bool is_shared = false;
+
 static void show_used(const char* when) {
   std::size_t free_bytes = 0, total = 0;
   MUST(cuMemGetInfo(&free_bytes, &total));
+  if (is_shared) free_bytes = total;
   std::printf("%s: %zu MiB used\n", when, (total - free_bytes) / kMiB);
 }
 
-static void show_large(const char* when) {
+// Null where it is refused. To be freed once nothing is busy: a free waits for all that is.
+static CUdeviceptr show_large(const char* when) {
   CUdeviceptr large = 0;
-  const CUresult code = cuMemAlloc(&large, 100 * kMiB);
-  show(when, code);
-  if (code == CUDA_SUCCESS) MUST(cuMemFree(large));
+  show(when, cuMemAlloc(&large, 100 * kMiB));
+  return large;
 }
 
-// With a word it ends while they keep what was freed.
-int main(int argc, char**) {
+// Argument: idle, to end while they keep what was freed; shared, where other processes use the
+// device: how much is used is then not told.
+int main(int argc, char** argv) {
+  const std::string_view word = argc > 1 ? argv[1] : "";
+  is_shared = word == "shared";
   start();
   CUstream stream = nullptr;
   MUST(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
@@ -59,13 +66,14 @@ int main(int argc, char**) {
   MUST(cuStreamSynchronize(stream));
   MUST(cuLaunchHostFunc(stream, hold, nullptr));
   for (int i = 1; i < 8; ++i) MUST(cuMemFreeAsync(blocks[i], stream));
-  show_large("allocate behind a busy stream");
+  const CUdeviceptr large = show_large("allocate behind a busy stream");
   go = true;
   MUST(cuStreamSynchronize(stream));
+  MUST(cuMemFree(large));
   show_used("freed");
-  if (argc > 1) return 0;
+  if (word == "idle") return 0;
   MUST(cuMemPoolDestroy(second));
   show_used("one pool destroyed");
-  show_large("allocate once nobody waits");
+  MUST(cuMemFree(show_large("allocate once nobody waits")));
   show_used("the other gave way");
 }
