@@ -25,8 +25,9 @@ namespace vramscope {
 //
 //   1 MiB+1  .. 2^60-1     multiple of 2 MiB  large   block                  never
 //
-// The driver packs up to 1 MiB into chunks of 2 MiB and rounds up what is larger to 2 MiB, by all
-// that was ever measured in public. So such a segment takes the memory that the request would.
+// The driver packs up to 1 MiB into chunks of 2 MiB and rounds up what is larger to 2 MiB, as was
+// measured on an H200 and before in public. So such a segment takes the memory that the request
+// would.
 inline constexpr std::uint64_t kKiB = 1024;
 inline constexpr std::uint64_t kMiB = 1024 * kKiB;
 

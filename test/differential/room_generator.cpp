@@ -100,7 +100,7 @@ void RoomGenerator::begin() {
   simulator += std::string(",small_fit=") + one_of(kFits);
   simulator += std::string(",empty_chunks=") + one_of(kEmptyChunks);
   simulator += std::string(",chunks_of=") + one_of(kChunksOf);
-  if (chance(25)) simulator += ",context_bytes=3MiB";
+  simulator += chance(25) ? ",context_bytes=3MiB" : ",context_bytes=0";
   if (chance(25)) simulator += ",module_bytes=1MiB";
   emit("init", {});
   emit("once", {});

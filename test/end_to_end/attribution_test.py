@@ -16,6 +16,7 @@ MIB = 1 << 20
 RECORDING = ("cache", "dedicated", "observe")
 CONTEXT, MODULE = 300 * MIB, 10 * MIB
 COSTS = "context_bytes=300MiB,module_bytes=10MiB"
+BARE = "context_bytes=0"
 MANAGED = """
 import ctypes
 cuda = ctypes.CDLL("libcuda.so.1")
@@ -288,20 +289,20 @@ class Attribution(harness.Case):
     def test_what_the_driver_rounds_up_is_the_owners(self):
         # 500 allocations of 1,150,000 bytes take 1,000 MiB: 452 MiB of these were "others".
         for mode in ("dedicated", "observe"):
-            report = self.report(["odd_amounts", "500", "1150000", "keep"], mode)
+            report = self.report(["odd_amounts", "500", "1150000", "keep"], mode, BARE)
             self.assertEqual({("device", "program"): 1000 * MIB}, self.parts(report), mode)
         # Small ones share pages; here there are 49 of 1,000 bytes and one page.
-        report = self.report(["odd_amounts", "49", "1000", "keep"], "observe")
+        report = self.report(["odd_amounts", "49", "1000", "keep"], "observe", BARE)
         self.assertEqual({("device", "program"): 2 * MIB}, self.parts(report))
 
     def test_what_the_driver_rounded_up_goes_with_the_memory(self):
-        self.assertEqual({}, self.parts(self.report(["odd_amounts", "500", "1150000", "free"], "observe")))
-        idle = self.report(["odd_amounts", "500", "1150000", "free"], "dedicated")
+        self.assertEqual({}, self.parts(self.report(["odd_amounts", "500", "1150000", "free"], "observe", BARE)))
+        idle = self.report(["odd_amounts", "500", "1150000", "free"], "dedicated", BARE)
         self.assertEqual({("cached", "vramscope"): 1000 * MIB}, self.parts(idle))
 
     def test_what_others_use_is_measured_again(self):
         with tempfile.TemporaryDirectory() as place:
-            variables = {**harness.environment(simulator=f"shared={place}/device"), "VRAMSCOPE_MODE": "observe"}
+            variables = {**harness.environment(simulator=f"{BARE},shared={place}/device"), "VRAMSCOPE_MODE": "observe"}
             first = self.start(["odd_amounts", "2", "1150000", "again"], variables)
             second = self.start(["beside", "100"], variables)
             time.sleep(0.02)  # samples are at least 10 ms apart

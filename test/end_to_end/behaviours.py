@@ -15,7 +15,7 @@ TABLE = harness.SOURCE / "test/end_to_end/BEHAVIOURS.md"
 
 class Behaviour(NamedTuple):
     """`shown_by`: names of victims of transparency_test.VICTIMS (all lines of that name), whole
-    lines ("oom 96 with capacity=1GiB"), or "FILE: case" for a test of its own."""
+    lines ("oom 96 with capacity=1GiB,context_bytes=0"), or "FILE: case" for a test of its own."""
 
     text: str
     shown_by: tuple = ()

@@ -73,6 +73,12 @@ class Expandable(harness.Case):
         for name in ("page_answers", "ranges", "double_free", "free_kinds", "virtual_memory"):
             self.run_expandable(name)
 
+    def test_pages_are_for_no_other_hardware_and_say_so(self):
+        command = [harness.program("page_answers"), "abilities"]
+        for mode, settings, expected in ((None, {}, 1), ("cache", {}, 1), ("cache", self.SETTINGS, 0)):
+            outcome = self.run_program(command, mode, **settings)
+            self.assertEqual(f"RDMA {expected}, decompression {expected}\n", outcome.stdout, (mode, settings))
+
     def test_no_call_is_a_cancellation_point(self):
         self.run_expandable("cancelled")
 
@@ -124,7 +130,7 @@ class Growing(Expandable):
     def test_memory_between_live_blocks_serves_a_large_request(self):
         command = [harness.program("holes")]
         last = [
-            self.run_program(command, "cache", "capacity=1GiB", **settings).stdout.splitlines()[-2:]
+            self.run_program(command, "cache", "capacity=1GiB,context_bytes=0", **settings).stdout.splitlines()[-2:]
             for settings in (GROWING, {"VRAMSCOPE_POLICY": "pytorch"})
         ]
         self.assertEqual(["one block of 300 MiB: 0", "one more of 500 MiB: 0"], last[0])

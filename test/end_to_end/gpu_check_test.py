@@ -107,12 +107,14 @@ class GpuCheck(harness.Case):
 
         import tables
 
-        answer = {"ask": "G1", "question": "Where?", "simulator": "nowhere", "here": "513 B"}
+        answer = {"ask": "G1", "question": "Where?", "simulator": "nowhere", "here": "513 B", "by_device": False}
         self.assertEqual("differs from the table", tables.verdict(answer))
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             tables.questions([answer])
         self.assertIn("  expected: nowhere\n  here:     513 B\n", out.getvalue())
+        self.assertIn("NVIDIA H200, driver 580.159.04", out.getvalue())
+        self.assertEqual("differs, as devices may", tables.verdict({**answer, "by_device": True}))
 
     def test_questions_that_stand_in_the_list_are_found_there(self):
         listed = (harness.SOURCE / "test/simulator/OPEN.md").read_text()

@@ -179,7 +179,7 @@ class LiveFile(harness.Case):
         # 256 MiB, besides those that the simulated device reserves.
         limit = (2 << 20) + (256 << 10)
         command = ["sh", "-c", f'ulimit -v {limit} && exec "{harness.program("linked")}"']
-        outcome = self.run_live(command, VRAMSCOPE_SIM="capacity=64MiB")
+        outcome = self.run_live(command, VRAMSCOPE_SIM="capacity=64MiB,context_bytes=0")
         self.assertEqual((0, ""), (outcome.status, outcome.stderr))
         report = self.only_report(outcome)
         recount.check(self, report)

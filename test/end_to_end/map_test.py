@@ -11,10 +11,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "view"))
 import listings  # noqa: E402
 
 # Many small and a few large allocations, freed in part; one that fragments a device of 1 GiB.
-RUNS = (("eight_threads", "", {}), ("kinds", "", {}), ("holes", "capacity=1GiB", {}),
-        ("holes", "capacity=1GiB", {"VRAMSCOPE_POLICY": "pytorch"}),
-        ("holes", "capacity=1GiB", {"VRAMSCOPE_ALLOC_CONF": "expandable_segments:True"}),
-        ("holes", "capacity=1GiB", {"mode": "dedicated"}),
+RUNS = (("eight_threads", "", {}), ("kinds", "", {}), ("holes", "capacity=1GiB,context_bytes=0", {}),
+        ("holes", "capacity=1GiB,context_bytes=0", {"VRAMSCOPE_POLICY": "pytorch"}),
+        ("holes", "capacity=1GiB,context_bytes=0", {"VRAMSCOPE_ALLOC_CONF": "expandable_segments:True"}),
+        ("holes", "capacity=1GiB,context_bytes=0", {"mode": "dedicated"}),
         ("pinned_neighbours", "", {}))  # fmt: skip
 
 
@@ -68,7 +68,7 @@ class Map(harness.Case):
                 self.assertEqual(report, trace)
 
     def test_when_memory_ran_out_both_say_what_is_stranded(self):
-        folder = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch")
+        folder = self.run_traced("holes", "capacity=1GiB,context_bytes=0", VRAMSCOPE_POLICY="pytorch")
         reports = [path for path in folder.glob("*.json") if json.loads(path.read_text())["trigger"] == "oom"]
         self.assertEqual(1, len(reports))
         of_report, of_trace = (self.map_of("--at", "oom", file)["places"][0] for file in (reports[0], folder / "one.trace"))
@@ -83,7 +83,7 @@ class Map(harness.Case):
         self.assertEqual(5, len(self.map_of("-n", "5", reports[0])["places"][0]["segments"]))
 
     def test_of_several_refusals_the_last_is_drawn_where_something_tells_of_it(self):
-        folder = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch")
+        folder = self.run_traced("holes", "capacity=1GiB,context_bytes=0", VRAMSCOPE_POLICY="pytorch")
         (last,) = [path for path in folder.glob("*.json") if json.loads(path.read_text())["trigger"] == "exit"]
         refused = "  refused then: 500 MiB (the 2nd of 2)"
         self.assertIn(f"{refused}\n", self.run_tool("map", "--at", "oom", folder / "one.trace").stdout)
@@ -92,7 +92,7 @@ class Map(harness.Case):
         self.assertIn("  refused then: 300 MiB (the 1st of 2), ", self.run_tool("map", "--at", "oom", last).stdout)
 
     def test_of_an_older_trace_segments_are_inferred_and_that_is_said(self):
-        trace = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch") / "one.trace"
+        trace = self.run_traced("holes", "capacity=1GiB,context_bytes=0", VRAMSCOPE_POLICY="pytorch") / "one.trace"
         old = trace.with_name("old.trace")
         old.write_bytes(without_segments(trace.read_bytes()))
         told, inferred = (self.map_of("--at", "peak", file) for file in (trace, old))
@@ -114,7 +114,7 @@ class Map(harness.Case):
         self.assertEqual(0, self.run_tool("trace", trace).returncode)
 
     def test_a_trace_tells_the_peak_and_any_other_instant(self):
-        folder = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch")
+        folder = self.run_traced("holes", "capacity=1GiB,context_bytes=0", VRAMSCOPE_POLICY="pytorch")
         trace = folder / "one.trace"
         peak = self.map_of("--at", "peak", trace)["places"][0]
         self.assertEqual(45 * 20 << 20, peak["requested_bytes"])
@@ -151,7 +151,7 @@ class Map(harness.Case):
                     self.assertEqual(peaks[series["kind"], series["device"]], found, series["kind"])
 
     def test_a_window_of_a_trace_is_exact(self):
-        trace = self.run_traced("holes", "capacity=1GiB", VRAMSCOPE_POLICY="pytorch") / "one.trace"
+        trace = self.run_traced("holes", "capacity=1GiB,context_bytes=0", VRAMSCOPE_POLICY="pytorch") / "one.trace"
         marks = self.timeline_of(trace)["marks"]
         refused = [mark for mark in marks if mark["what"] == "refused"]
         self.assertEqual([300 << 20, 500 << 20], [mark["bytes"] for mark in refused])

@@ -4,6 +4,7 @@ import harness
 import recount
 
 LIMIT = "VRAMSCOPE_DEVICE_MEMORY_LIMIT"
+BARE = "context_bytes=0"
 RECORDING = ("cache", "observe")
 GIB = 1 << 30
 
@@ -12,9 +13,9 @@ class MemoryLimit(harness.Case):
     def assert_meets(self, command, limit):
         """The same as natively on a device of that size."""
         command = [harness.program(command[0]), *command[1:]]
-        native = self.run_program(command, simulator=f"capacity={limit}")
+        native = self.run_program(command, simulator=f"capacity={limit},{BARE}")
         for mode in RECORDING:
-            limited = self.run_program(command, mode, "capacity=16GiB", **{LIMIT: limit})
+            limited = self.run_program(command, mode, f"capacity=16GiB,{BARE}", **{LIMIT: limit})
             self.assertEqual(native.behaviour(), limited.behaviour(), mode)
             report = self.only_report(limited)
             recount.check(self, report)
@@ -36,10 +37,10 @@ class MemoryLimit(harness.Case):
     def assert_as_on_a_device(self, words, part):
         """A program that takes all says the part on a device of 110 MiB, and does the same under that limit."""
         command = [harness.program("oom"), *words]
-        native = self.run_program(command, simulator="capacity=110MiB")
+        native = self.run_program(command, simulator=f"capacity=110MiB,{BARE}")
         self.assertIn(part, native.stdout)
         for mode in (*RECORDING, "dedicated"):
-            limited = self.run_program(command, mode, "capacity=16GiB", **{LIMIT: "110MiB"})
+            limited = self.run_program(command, mode, f"capacity=16GiB,{BARE}", **{LIMIT: "110MiB"})
             self.assertEqual(native.behaviour(), limited.behaviour(), f"{words}, {mode}")
 
     def test_as_many_blocks_fit_as_on_a_device_of_that_size(self):

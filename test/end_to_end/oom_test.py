@@ -8,8 +8,9 @@ import harness
 import recount
 
 MIB = 1 << 20
-SMALL = "capacity=64MiB"
-HOLES = "capacity=1GiB"
+BARE = "context_bytes=0"  # what is said of contexts is another test's
+SMALL = f"capacity=64MiB,{BARE}"
+HOLES = f"capacity=1GiB,{BARE}"
 
 
 class OutOfMemory(harness.Case):
@@ -69,7 +70,7 @@ class OutOfMemory(harness.Case):
     def test_what_pools_keep_of_freed_memory_is_not_that_of_others(self):
         for mode in ("cache", "dedicated", "observe"):
             with self.subTest(mode):
-                (refused, last), outcome = self.reports_of("pool_keeps", "capacity=128MiB", mode=mode)
+                (refused, last), outcome = self.reports_of("pool_keeps", "capacity=128MiB,context_bytes=0", mode=mode)
                 self.assertIn("freed: 80 MiB used\none pool destroyed: 50 MiB used\n", outcome.stdout)
                 self.assertEqual((70, 70), self.pools_in(refused))
                 (event,) = refused["oom"]["events"]
@@ -82,7 +83,7 @@ class OutOfMemory(harness.Case):
                 self.assertIn("hint: the driver's pools kept 70.0 MiB, freed by cudaFreeAsync: synchronize", done.stdout)
 
     def test_what_pools_keep_idle_is_told_at_the_end(self):
-        reports, _ = self.reports_of("pool_keeps", "capacity=128MiB", "idle")
+        reports, _ = self.reports_of("pool_keeps", "capacity=128MiB,context_bytes=0", "idle")
         self.assertEqual((70, 0), self.pools_in(reports[-1]))
         owners = self.show("owners", reports[-1]).stdout
         self.assertRegex(owners, r"70.0 MiB +87.5 % +cached +pools\n")
@@ -153,13 +154,13 @@ class OutOfMemory(harness.Case):
         self.assertTrue(reports[0]["oom"]["events"][0]["has_details"])
 
     def test_a_limit_of_ours_is_named(self):
-        reports, _ = self.reports_of("refused", "capacity=1GiB", VRAMSCOPE_DEVICE_MEMORY_LIMIT="64MiB")
+        reports, _ = self.reports_of("refused", "capacity=1GiB,context_bytes=0", VRAMSCOPE_DEVICE_MEMORY_LIMIT="64MiB")
         self.assertEqual([True] * 5, [event["by_limit"] for event in reports[-1]["oom"]["events"]])
 
     def test_the_tool_explains_it(self):
         path = pathlib.Path(self.folder) / "x.json"
         outcome = self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--on-oom",
-                                "none", "--", harness.program("holes"))  # fmt: skip
+                                "none", "--", harness.program("holes"), VRAMSCOPE_SIM=BARE)  # fmt: skip
         lines = outcome.stderr.splitlines()
         self.assertEqual(3, len(lines), outcome.stderr)
         self.assertIn("out of memory 2 times; 500 MiB of GPU 0 refused to main (holes.cpp:", lines[0])
@@ -176,7 +177,7 @@ class OutOfMemory(harness.Case):
             folder = pathlib.Path(self.folder) / f"{mode}{attempt}"
             folder.mkdir()
             self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--mode", mode, "-o", folder / "x.json", "--",
-                          harness.program("leaking"))  # fmt: skip
+                          harness.program("leaking"), VRAMSCOPE_SIM=BARE)  # fmt: skip
             reports = sorted(folder.iterdir())
             found = [json.loads(self.run_tool("leaks", "--json", path).stdout)["leaks"] for path in reports]
             if all("grows" in [leak["class"] for leak in leaks] for leaks in found):
@@ -197,7 +198,8 @@ class OutOfMemory(harness.Case):
 
     def test_a_folder_shows_each_refusal_once(self):
         path = pathlib.Path(self.folder) / "x.json"
-        done = self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--", harness.program("holes"))
+        done = self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--", harness.program("holes"),
+                             VRAMSCOPE_SIM=BARE)  # fmt: skip
         self.assertIn("vramscope: report in x.2.json (at exit); when memory ran out: x.json\n", done.stderr)
         self.assertEqual(2, len(list(path.parent.glob("x*.json"))))
         shown = self.run_tool("oom", self.folder)
@@ -211,7 +213,8 @@ class OutOfMemory(harness.Case):
 
     def test_the_map_of_that_instant_is_drawn_from_the_report_that_was_written_then(self):
         path = pathlib.Path(self.folder) / "x.json"
-        self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--", harness.program("holes"))
+        self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--", harness.program("holes"),
+                             VRAMSCOPE_SIM=BARE)  # fmt: skip
         right, given = (self.run_tool("map", "--at", "oom", file) for file in (path, path.with_name("x.2.json")))
         self.assertEqual((0, ""), (given.returncode, given.stderr))
         asked = re.search(r"after (\S+ \S+) in cuMemAlloc", self.run_tool("oom", path).stdout)[1]
@@ -252,7 +255,7 @@ class OutOfMemory(harness.Case):
         self.assertNotIn("the driver had", text)
 
     def test_who_else_has_the_device_now_is_asked_when_it_is_shown(self):
-        shared = f"capacity=1GiB,shared={self.folder}/device"
+        shared = f"capacity=1GiB,context_bytes=0,shared={self.folder}/device"
         other = self.start_program([harness.program("beside"), "400"], VRAMSCOPE_SIM=shared)
         self.assertEqual("ready\n", other.stdout.readline())
         outcome = self.run_program([harness.program("holes")], "cache", shared, folder=self.folder)

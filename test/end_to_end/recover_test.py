@@ -260,7 +260,7 @@ class Run(Case):
     def test_a_program_with_256_MiB_of_addresses_leaves_a_report(self):
         script = f"ulimit -v 262144; exec '{harness.program('killed')}' small 9"
         words = ["run", "--sim", "--sim-memory", "4MiB", "-o", "r.json", "--", "/bin/sh", "-c", script]
-        done = self.run_tool(*words, **self.variables())
+        done = self.run_tool(*words, **self.variables(), VRAMSCOPE_SIM="context_bytes=0")
         self.assertEqual(137, done.returncode, done.stderr)
         (report,) = self.reports()
         self.assertEqual(1000, recount.live_bytes(report))

@@ -9,7 +9,7 @@ import harness
 import recount
 
 MIB = 1 << 20
-SIMULATOR = "capacity=64MiB"
+SIMULATOR = "capacity=64MiB,context_bytes=0"
 RESERVED = 2048  # MiB of addresses: sixteen for each byte, and as many where its bytes are
 
 

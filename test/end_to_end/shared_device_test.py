@@ -123,7 +123,7 @@ class SharedDevice(harness.Case):
 
     def check_left(self, mode, how, end, left):
         """Freed by its maker it is nobody's block, and no other process asked for it either."""
-        outcome = self.run_program([harness.program("left_to_importer"), how, end], mode)
+        outcome = self.run_program([harness.program("left_to_importer"), how, end], mode, "context_bytes=0")
         self.assertEqual(f"used: {left + 20} MiB\n", outcome.stdout, (mode, how, end))
         (report,) = [report for report in outcome.reports if report["devices"][0]["memory_stats"]]
         parts = {(row["kind"], row["owner"]): row["device_bytes"] // MIB for row in report["ledger"] if row["device_bytes"]}
@@ -135,7 +135,7 @@ class SharedDevice(harness.Case):
         """A program that does what say() tells it, on a device of 1 GiB that others use, too."""
         process = self.start_program(
             [harness.program("commands")], mode,
-            VRAMSCOPE_SIM=f"capacity=1GiB,shared={self.folder}/device", **variables,
+            VRAMSCOPE_SIM=f"capacity=1GiB,context_bytes=0,shared={self.folder}/device", **variables,
         )  # fmt: skip
         self.assertEqual("ready\n", process.stdout.readline())
         return process

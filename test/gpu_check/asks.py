@@ -22,7 +22,7 @@ WAIT_S = 10  # for an answer of a program
 
 def row(ask, question, expected, here):
     """`expected`: "a time" where there is nothing to compare. An answer "not ..." was not asked."""
-    return {"ask": ask, "name": "", "question": question, "simulator": expected, "here": here, "row": ""}
+    return {"ask": ask, "name": "", "question": question, "simulator": expected, "here": here, "row": "", "by_device": False}
 
 
 def answer(run, name, mode, variables=(), under=()):

@@ -1,5 +1,11 @@
 """Prints what gpu-check found."""
 # SPDX-License-Identifier: Apache-2.0
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "programs"))
+from gpu_question import ASKED  # noqa: E402
+
 WIDEST = 90  # characters of a cell
 
 
@@ -37,25 +43,26 @@ def in_cell(row):
 
 
 DIFFERS = "differs from the table"
+BY_DEVICE = "differs, as devices may"
 SKIPPED = "not "  # how an answer begins that the machine could not give
 
 
 def questions(answers):
     pages = sorted((a for a in answers if a["ask"]), key=lambda a: int(a["ask"][1:].split(",")[0]))
     if pages:
-        print("\nPages and footprint, G1 to G15: what is expected, and this driver\n")
+        print(f"\nPages and footprint, G1 to G15: what is expected ({ASKED}), and this driver\n")
         table(
             ["", "question", "expected", "here", ""],
             [[a["ask"], a["question"], expected(a), a["here"], verdict(a)] for a in pages],
         )
     others = [a for a in answers if not a["ask"]]
     if others:
-        print("\nOpen questions: what the simulated device does, and this driver\n")
+        print(f"\nQuestions: what the simulated device does ({ASKED}), and this driver\n")
         table(
             ["question", "simulated", "here", ""],
             [[a["question"], expected(a), a["here"], verdict(a)] for a in others],
         )
-    told = [a for a in answers if verdict(a) == DIFFERS or len(a["here"]) > WIDEST]
+    told = [a for a in answers if verdict(a) in (DIFFERS, BY_DEVICE) or len(a["here"]) > WIDEST]
     for answer in told:
         print(f"\n{answer['question']}\n  expected: {expected(answer)}\n  here:     {answer['here']}")
 
@@ -71,7 +78,9 @@ def verdict(answer):
         return "SKIPPED"
     if answer["simulator"] == "a time" or answer["simulator"].startswith(SKIPPED):
         return ""
-    return "same" if here == answer["simulator"] else DIFFERS
+    if here == answer["simulator"]:
+        return "same"
+    return BY_DEVICE if answer["by_device"] else DIFFERS
 
 
 def in_words(result):

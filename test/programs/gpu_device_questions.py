@@ -62,20 +62,20 @@ def of_three(gpu, block, free):
 @question("Attributes of cuMemAlloc memory; where they differ inside it; of freed memory",
           "context own, type 2, device pointer start, host pointer (1), tokens some, sync 1, "
           "buffer some, managed 0, device 0, legacy IPC 1, range start start, range size "
-          "4194304, mapped 1, handle types 0, RDMA 0, access 3, pool 0, mapping size 4194304, "
-          "mapping base start, block some, decompress 0; inside: device pointer start+4096; "
-          "freed: all (1)", ask="G5")  # fmt: skip
+          "4194304, mapped 1, handle types 0, RDMA 1, access 3, pool 0, mapping size 4194304, "
+          "mapping base start, block some, decompress 1; inside: device pointer start+4096; "
+          "freed: all (1)", "RDMA and decompression of memory", "G5", by_device=True)  # fmt: skip
 def plain_attributes(gpu):
     block = gpu.alloc(4 * MIB)
     return of_three(gpu, block, lambda: gpu.cuMemFree_v2(block))
 
 
-@question("The same of memory mapped by hand", "context none, type 2, device pointer start, host pointer (1), tokens (1), sync 0, "
+@question("The same of memory mapped by hand", "context none, type 2, device pointer start, host pointer (1), tokens some, sync 1, "
           "buffer some, managed 0, device 0, legacy IPC 0, range start start, range size "
           "4194304, mapped 1, handle types 0, RDMA 0, access 3, pool 0, mapping size 4194304, "
           "mapping base start, block some, decompress 0; inside: device pointer start+4096; "
           "freed: all (1)",
-          ask="G5")  # fmt: skip
+          ask="G5", by_device=True)  # fmt: skip
 def mapped_attributes(gpu):
     pages = Pages(gpu, 4 * MIB)
     return of_three(gpu, pages.address, pages.end)
@@ -240,7 +240,7 @@ def dma_buf_and_texture(gpu):
 
 
 @question("Hardware decompression: algorithms of the device; usable: cuMemAlloc memory, mapped memory",
-          "0, 0, 0", ask="G11")  # fmt: skip
+          "0, 1, 0", ask="G11", by_device=True)  # fmt: skip
 def decompression(gpu):
     algorithms = ctypes.c_int()
     known = gpu.library.cuDeviceGetAttribute(ctypes.byref(algorithms), ctypes.c_int(136), ctypes.c_int(0))
@@ -260,7 +260,7 @@ def open_files():
 
 
 @question("64 handles of 2 MiB, each mapped: file descriptors, KiB of free memory beyond the 128 MiB",
-          "0, 0", ask="G12")  # fmt: skip
+          "0, 0", ask="G12", by_device=True)  # fmt: skip
 def cost_of_handles(gpu):
     Pages(gpu, PAGE)
     files, before = open_files(), gpu.free_memory()

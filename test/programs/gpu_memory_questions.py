@@ -16,12 +16,12 @@ def unknown_name(gpu):
     return codes(*gpu.proc_address("cuNoSuchFunction", 12000))
 
 
-@question("cuGetProcAddress for a version above the driver's", "0")
+@question("cuGetProcAddress for a version above the driver's", "1", "`cuGetProcAddress` for a version above the driver")
 def future_version(gpu):
     return codes(gpu.proc_address("cuMemAlloc", 99000)[0])
 
 
-@question("From which size on is cuMemAlloc aligned to 2 MiB?", "2048 KiB")
+@question("From which size on is cuMemAlloc aligned to 2 MiB?", "2048 KiB", by_device=True)
 def own_pages(gpu):
     for size in (64 * KIB, 256 * KIB, 512 * KIB, MIB, 2 * MIB, 4 * MIB):
         if all(gpu.alloc(size) % (2 * MIB) == 0 for _ in range(8)):
@@ -29,7 +29,8 @@ def own_pages(gpu):
     return "none up to 4 MiB"
 
 
-@question("By how much does free memory fall for 1 KiB, 1 MiB, 3 MiB (in KiB)?", "0, 0, 4096")
+@question("By how much does free memory fall for 1 KiB, 1 MiB, 3 MiB (in KiB)?", "0, 0, 4096",
+          by_device=True)  # fmt: skip
 def steps(gpu):
     gpu.alloc(512)
     falls = []
@@ -40,7 +41,8 @@ def steps(gpu):
     return codes(*falls)
 
 
-@question("Does a context, a stream, a module take device memory (KiB)?", "0, 0, 0")
+@question("Does a context, a stream, a module take device memory (KiB)?", "536128, 0, 0",
+          "What do a context, a stream, a module take", by_device=True)  # fmt: skip
 def consumers(gpu):
     before = gpu.free_memory()
     gpu.create_context()
@@ -105,14 +107,27 @@ def free_async_of_plain(gpu):
     return codes(code, gpu.cuMemFree_v2(block))
 
 
-@question("The 32-bit cuMemAlloc of CUDA 2", "801", "First-generation entry points")
+@question("The 32-bit cuMemAlloc and cuMemAllocHost of CUDA 2", "201, 201",
+          "First-generation entry points")  # fmt: skip
 def first_generation(gpu):
     if gpu.symbol("cuMemAlloc") is None:
         return "not exported"
-    return codes(gpu.raw("cuMemAlloc", ctypes.byref(ctypes.c_uint(0)), ctypes.c_uint(4096)))
+    return codes(
+        gpu.raw("cuMemAlloc", ctypes.byref(ctypes.c_uint(0)), ctypes.c_uint(4096)),
+        gpu.raw("cuMemAllocHost", ctypes.byref(ctypes.c_void_p()), ctypes.c_uint(4096)),
+    )
 
 
-@question("Registering a part of pinned memory", "712", "Host memory registered over")
+@question("The cuMemGetInfo of CUDA 2; its cuCtxCreate, then its cuMemAlloc and cuMemAllocHost in there",
+          "0; 0, 201, 201", "Contexts of the first `cuCtxCreate`")  # fmt: skip
+def first_generation_contexts(gpu):
+    word, context = ctypes.c_uint(0), ctypes.c_void_p()
+    asked = gpu.raw("cuMemGetInfo", ctypes.byref(word), ctypes.byref(word))
+    made = gpu.raw("cuCtxCreate", ctypes.byref(context), ctypes.c_uint(0), ctypes.c_int(0))
+    return f"{asked}; {codes(made)}, {first_generation(gpu)}"
+
+
+@question("Registering a part of pinned memory", "1", "Host memory registered over")
 def register_pinned(gpu):
     return codes(gpu.cuMemHostRegister_v2(gpu.pinned(4 * MIB) + 4096, 4096, 0))
 

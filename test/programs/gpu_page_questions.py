@@ -22,7 +22,8 @@ def model(size, count):
 
 
 @question("Footprint after each of up to 1000 equal blocks, 24 sizes from 1 B to 64 MiB: where not as "
-          "the model", "nowhere", "Is the footprint of `cuMemAlloc` the model's", "G1", 60)  # fmt: skip
+          "the model", "nowhere", "Is the footprint of `cuMemAlloc` the model's", "G1", 60,
+          by_device=True)  # fmt: skip
 def footprint(gpu):
     told = (footprint_of(gpu, size) for size in SIZES)
     return "; ".join(one for one in told if one) or "nowhere"
@@ -57,7 +58,7 @@ def chunks_left(gpu, order):
 
 @question("MiB used after each free of six blocks of 1 MiB: in order, in reverse, every second first",
           "6 4 4 2 2 0, 6 4 4 2 2 0, 6 6 6 4 2 0; again: the same; in another context: the same",
-          "Is an empty chunk given back", "G2")  # fmt: skip
+          "Is an empty chunk given back", "G2", by_device=True)  # fmt: skip
 def empty_chunks(gpu):
     first, again = chunks_left_in_orders(gpu), chunks_left_in_orders(gpu)
     gpu.create_context()
@@ -71,8 +72,8 @@ def chunks_left_in_orders(gpu):
     return ", ".join(chunks_left(gpu, order) for order in orders)
 
 
-@question("MiB for 512 bytes in one context, then also in another", "2, 2",
-          "Does each context have chunks of its own", "G2")  # fmt: skip
+@question("MiB for 512 bytes in one context, then also in another", "2, 4",
+          "Does each context have chunks of its own", "G2", by_device=True)  # fmt: skip
 def chunks_of_contexts(gpu):
     gpu.create_context()
     first, start = gpu.context, gpu.free_memory()
@@ -84,7 +85,7 @@ def chunks_of_contexts(gpu):
 
 
 @question("Blocks of 2 MiB in the last 4 GiB, every second freed: 2 GiB in one piece", "0",
-          ask="G3", limit_s=60)  # fmt: skip
+          ask="G3", limit_s=60, by_device=True)  # fmt: skip
 def fragmentation(gpu):
     room = min(4096 * MIB, gpu.free_memory() // 2)
     ballast, code = gpu.free_memory() - room, 1
@@ -102,8 +103,8 @@ def fragmentation(gpu):
     return codes(gpu.try_alloc(len(blocks[::2]) * PAGE)[0])
 
 
-@question("Holes of 64, 16 and 32 KiB in one chunk: where 16 KiB, then 24 KiB go", "64, 64",
-          "Where does an allocation up to 1 MiB go", "G4")  # fmt: skip
+@question("Holes of 64, 16 and 32 KiB in one chunk: where 16 KiB, then 24 KiB go", "16, 32",
+          "Where does an allocation up to 1 MiB go", "G4", by_device=True)  # fmt: skip
 def reuse_in_a_chunk(gpu):
     holes = {}
     for size in (64 * KIB, 16 * KIB, 32 * KIB):
@@ -163,7 +164,8 @@ class Pages:
 
 
 @question("Memory mapped by hand: cuIpcGetMemHandle, SYNC_MEMOPS, P2P_TOKENS, retaining its handle",
-          "1, 801, 1, 0", ask="G11")  # fmt: skip
+          "1, 801, 0, 0", "P2P tokens of memory mapped by hand", "G11",
+          by_device=True)  # fmt: skip
 def mapped_exports(gpu):
     pages, one, tokens = Pages(gpu, 4 * MIB), ctypes.c_uint(1), (ctypes.c_char * 16)()
     return codes(

@@ -6,22 +6,25 @@ import queue
 import threading
 from typing import Callable, NamedTuple
 
+# Whose answers the simulated device gives, wherever the table does not say otherwise.
+ASKED = "NVIDIA H200, driver 580.159.04 (CUDA 13.0), 2026-11-26"
 OPEN = pathlib.Path(__file__).resolve().parents[1] / "simulator/OPEN.md"
 QUESTIONS = {}
 
 
 class Question(NamedTuple):
     text: str
-    simulator: str  # what the simulated driver answers; "a time": nothing to compare
+    simulator: str  # what the simulated driver answers, as ASKED; "a time": nothing to compare
     row: str  # how the question begins in OPEN.md, if it is there
     ask: str  # which of the fifteen questions about pages it is a part of (test/README.md)
     limit_s: int
+    by_device: bool  # sizes and abilities: another device may answer otherwise
     function: Callable
 
 
-def question(text, simulator, row="", ask="", limit_s=20):
+def question(text, simulator, row="", ask="", limit_s=20, by_device=False):
     def add(function):
-        QUESTIONS[function.__name__] = Question(text, simulator, row, ask, limit_s, function)
+        QUESTIONS[function.__name__] = Question(text, simulator, row, ask, limit_s, by_device, function)
         return function
 
     return add

@@ -2,7 +2,7 @@
 """Asks the driver what its documents leave open; one line an answer.
 
 `gpu_questions.py NAME` asks one; `--list` says which there are and what the simulated driver
-does (test/simulator/OPEN.md). scripts/gpu-check asks each in a process of its own.
+does, as an H200's did (gpu_question.ASKED, test/simulator/OPEN.md). scripts/gpu-check asks each in a process of its own.
 """
 # SPDX-License-Identifier: Apache-2.0
 import ctypes
@@ -39,7 +39,7 @@ def imported(gpu):
     return in_another_process("importer", gpu.ipc_handle(gpu.alloc(64 * MIB)))
 
 
-@question("In another process: open the handle of freed memory", "205",
+@question("In another process: open the handle of freed memory", "1",
           "`cuIpcOpenMemHandle` of memory that was freed")  # fmt: skip
 def import_of_freed(gpu):
     block = gpu.alloc(64 * MIB)

@@ -9,13 +9,23 @@ from gpu_driver import KIB, MIB, spin
 from gpu_question import codes, in_others_capture, question
 
 
-@question("cuEventRecord in a capture, then cuEventQuery: codes, end of capture", "0, 907, 0")
+@question("cuEventRecord in a capture, then cuEventQuery: codes, end of capture", "0, 907, 901",
+          "`cuEventQuery` of an event that a capture")  # fmt: skip
 def captured_event(gpu):
+    return asked_in_capture(gpu, gpu.cuEventQuery)
+
+
+@question("The same with cuEventSynchronize", "0, 907, 901", "`cuEventSynchronize` of an event")
+def captured_wait(gpu):
+    return asked_in_capture(gpu, gpu.cuEventSynchronize)
+
+
+def asked_in_capture(gpu, ask):
     stream, event = gpu.stream(), ctypes.c_void_p()
     gpu.cuEventCreate(ctypes.byref(event), 0)
     gpu.begin_capture(stream, 2)
     record = gpu.cuEventRecord(event, stream)
-    return codes(record, gpu.cuEventQuery(event), gpu.end_capture(stream))
+    return codes(record, ask(event), gpu.end_capture(stream))
 
 
 @question("cuMemAlloc in a global capture after an exchange to RELAXED; end; mode given back",
@@ -57,7 +67,7 @@ def others_capture_rest(gpu):
     )
 
 
-@question("cuMemFreeAsync in a capture of plain memory; end of the capture", "1, 901",
+@question("cuMemFreeAsync in a capture of plain memory; end of the capture", "1, 0",
           "Does a capture survive a `cuMemFreeAsync`")  # fmt: skip
 def captured_free(gpu):
     block, stream = gpu.alloc(4 * MIB), gpu.stream()
@@ -121,7 +131,7 @@ def pageable_copy(gpu):
     )
 
 
-@question("Launch of a graph after the context ended that was current when it was instantiated", "1",
+@question("Launch of a graph after the context ended that was current when it was instantiated", "0",
           "Does an executable graph end with a context?")  # fmt: skip
 def graph_of_ended_context(gpu):
     mine, stream = gpu.context, gpu.stream()
@@ -160,7 +170,8 @@ def capture_beside_wait(gpu):
     return codes(begun, code, gpu.end_capture(stream))
 
 
-@question("After a fault: cuMemFree, then a reset, then an allocation", "700, 700, 700")
+@question("After a fault: cuMemFree, a reset, cuDevicePrimaryCtxRetain, an allocation",
+          "700, 700, 700, 700")  # fmt: skip
 def after_fault(gpu):
     block = gpu.alloc(4 * MIB)
     if spin(gpu) is None:
@@ -169,8 +180,8 @@ def after_fault(gpu):
     gpu.cuCtxSynchronize()
     freed = gpu.cuMemFree_v2(block)
     reset = gpu.cuDevicePrimaryCtxReset_v2(ctypes.c_int(0))
-    gpu.retain()
-    return codes(freed, reset, gpu.try_alloc(MIB)[0])
+    again = gpu.cuDevicePrimaryCtxRetain(ctypes.byref(ctypes.c_void_p()), ctypes.c_int(0))
+    return codes(freed, reset, again, gpu.try_alloc(MIB)[0])
 
 
 @question("After a fault: cuCtxPopCurrent", "0", "`cuCtxPopCurrent` after a sticky error")

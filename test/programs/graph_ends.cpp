@@ -1,4 +1,4 @@
-// Memory of graphs that outlives its graph, and nodes of captures that come to nothing.
+// Memory of graphs that outlives its graph, and nodes of captures that nobody launches.
 // SPDX-License-Identifier: Apache-2.0
 #include "test/programs/driver.h"
 #include "test/programs/graph_nodes.h"
@@ -17,6 +17,7 @@ static void fail_capture(CUdeviceptr not_of_a_graph) {
   CUstream stream = begin_capture(5 * kMiB);
   show("free other memory in it", cuMemFreeAsync(not_of_a_graph, stream));
   show("end of capture", cuStreamEndCapture(stream, &graph));
+  if (graph != nullptr) MUST(cuGraphDestroy(graph));
   MUST(cuStreamDestroy(stream));
 }
 

@@ -21,9 +21,8 @@ static void show_numbers(CUdeviceptr address) {
        {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS,
         CU_POINTER_ATTRIBUTE_IS_MANAGED, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
         CU_POINTER_ATTRIBUTE_RANGE_SIZE, CU_POINTER_ATTRIBUTE_MAPPED,
-        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
-        CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE,
-        CU_POINTER_ATTRIBUTE_HOST_POINTER}) {
+        CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, CU_POINTER_ATTRIBUTE_ACCESS_FLAGS,
+        CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CU_POINTER_ATTRIBUTE_HOST_POINTER}) {
     CUresult code;
     const unsigned long long value = attribute(name, address, &code);
     std::printf("%d: %d, %llu\n", static_cast<int>(name), static_cast<int>(code), value);
@@ -76,8 +75,22 @@ static void show_calls(CUdeviceptr block, std::size_t bytes) {
   }
 }
 
-int main() {
+// Whether other hardware may use it.
+static void show_abilities(CUdeviceptr block) {
+  CUresult code;
+  const auto direct = attribute(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, block, &code);
+#if CUDA_VERSION >= 12080
+  const auto packed = attribute(CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE, block, &code);
+#else
+  const auto packed = direct;
+#endif
+  std::printf("RDMA %llu, decompression %llu\n", direct, packed);
+}
+
+// Argument: abilities, to tell only those.
+int main(int argc, char**) {
   const CUcontext own = start();
+  if (argc > 1) return show_abilities(allocate(kMiB)), 0;
   std::vector<CUdeviceptr> blocks;
   const std::size_t sizes[] = {1000, kMiB, 3 * kMiB + 512, 5 * kMiB, 30 * kMiB, 2 * kMiB};
   for (const std::size_t bytes : sizes) blocks.push_back(allocate(bytes));

@@ -177,12 +177,12 @@ def programs(folder, modules):
         ]),
         Program("Blender", "blender", ["blender", "--version"], [
             Case("a frame of Cycles", ["blender", "-b", "--factory-startup", "-P", here / "render.py"],
-                 r"device .*|Sample \d/\d|Finished|Error.*|(?<=, )Peak:[\d.]+M", peak_fits, settings="capacity=2GiB",
+                 r"device .*|Sample \d/\d|Finished|Error.*|(?<=, )Peak:[\d.]+M", peak_fits, settings="capacity=2GiB,context_bytes=0",
                  variables={"CUDA_BIN_PATH": str(folder / "bin")}),
         ]),
         Program("llama.cpp in node", "node", ["node", "-p", f"require('{package}').version"], [
             Case("16 tokens", ["node", here / "generate.mjs", modules, folder / "tiny.gguf"],
-                 r"gpu .*|model .*|Error.*", model_fits, settings="capacity=2GiB"),
+                 r"gpu .*|model .*|Error.*", model_fits, settings="capacity=2GiB,context_bytes=0"),
         ], why_not=lambda: missing_for_node(modules)),
     ]  # fmt: skip
 

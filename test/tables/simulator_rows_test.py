@@ -12,9 +12,9 @@ import sys
 
 import coverage_test
 
-PLAIN = re.compile(r"(?:DRIVER|UNSUPPORTED)\((\w+), (\w+), (\d+)(?:, \w+)?\)")
+PLAIN = re.compile(r"(?:DRIVER|UNSUPPORTED|FIRST_GENERATION)\((\w+), (\w+), (\d+)(?:, \w+)?\)")
 STREAMED = re.compile(r"(?:STREAMED|UNSUPPORTED_STREAMED)\((\w+), (\w+), (\d+), (_pt[sd][sz])(?:, \w+)?\)")
-ROW = re.compile(r"(?:UNSUPPORTED_)?(?:DRIVER|STREAMED|UNSUPPORTED)\(")
+ROW = re.compile(r"(?:UNSUPPORTED_)?(?:DRIVER|STREAMED|UNSUPPORTED|FIRST_GENERATION)\(")
 ELSEWHERE = {"cuWGLGetDevice", "cuEventCreateFromEGLSync"}  # Windows and Tegra alone export these
 PER_THREAD_SINCE = 7000  # CUDA 7 brought per-thread default streams
 

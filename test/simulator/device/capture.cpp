@@ -237,6 +237,14 @@ CUresult record_in_capture(CUstream_st& stream, CUevent_st& event) {
   return CUDA_SUCCESS;
 }
 
+void invalidate_capture_of(CUevent handle) {
+  const auto event = events().find(handle);
+  if (!event) return;
+  const std::lock_guard event_lock(event->mutex);
+  const std::lock_guard lock(capture_mutex);
+  if (event->capture) event->capture->invalidated = true;
+}
+
 CUresult join_capture(CUstream_st& stream, const CUevent_st& event) {
   const std::lock_guard lock(capture_mutex);
   const std::shared_ptr<Capture>& capture = event.capture;

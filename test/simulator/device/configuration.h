@@ -14,15 +14,15 @@ namespace vramscope::simulator {
 struct Configuration {
   std::uint64_t capacity = std::uint64_t{16} << 30;  // bytes per device; B, KiB, MiB, GiB or none
   int devices = 1;                                   // 1 to 16
-  std::uint64_t fail_alloc = 0;       // this allocation call of each device fails; 0: none
-  std::uint64_t sticky_after = 0;     // after this many allocation calls ...
-  std::int32_t sticky_code = 0;       // ... every call answers this code; 0: never
-  std::uint64_t context_bytes = 0;    // that the driver keeps for each context
-  std::uint64_t module_bytes = 0;     // and for each module or library that is loaded
-  std::uint64_t slow_free_us = 0;     // each free takes at least this long
-  std::uint64_t delay_us = 0;         // each asynchronous operation starts this late
-  std::uint64_t slow_capture_us = 0;  // a capture's begin returns so long after it began
-  Footprint footprint;                // small_fit, empty_chunks and chunks_of
+  std::uint64_t fail_alloc = 0;    // this allocation call of each device fails; 0: none
+  std::uint64_t sticky_after = 0;  // after this many allocation calls ...
+  std::int32_t sticky_code = 0;    // ... every call answers this code; 0: never
+  std::uint64_t context_bytes = 536'128 << 10;  // that the driver keeps for each context (H200)
+  std::uint64_t module_bytes = 0;               // and for each module or library that is loaded
+  std::uint64_t slow_free_us = 0;               // each free takes at least this long
+  std::uint64_t delay_us = 0;                   // each asynchronous operation starts this late
+  std::uint64_t slow_capture_us = 0;            // a capture's begin returns so long after it began
+  Footprint footprint;                          // small_fit, empty_chunks and chunks_of
   int driver_version = 13000;
   std::string shared;  // processes with the same name, or path of a file, share the capacity
   std::vector<std::string> lacks;  // exported or asked-for names that this driver does not have

@@ -37,11 +37,11 @@ enum class EmptyChunks : std::uint8_t { given_back, one_kept, kept };
 // Who has chunks of his own.
 enum class ChunksOf : std::uint8_t { device, context };
 
-// What nobody has said of real drivers (OPEN.md), so that tests try each.
+// As an H200's driver does (OPEN.md); others may differ, so that tests try each.
 struct Footprint {
-  Fit small_fit = Fit::first;
+  Fit small_fit = Fit::best;
   EmptyChunks empty_chunks = EmptyChunks::given_back;
-  ChunksOf chunks_of = ChunksOf::device;
+  ChunksOf chunks_of = ChunksOf::context;
   friend bool operator==(const Footprint&, const Footprint&) = default;
 };
 

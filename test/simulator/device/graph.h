@@ -91,9 +91,6 @@ void for_each_node(const CUgraph_st& graph, const std::function<void(CUgraphNode
 // allocation receive their address.
 CUresult make_content(NodeContent& content, CUgraph graph);
 
-// Destroys the executable graphs of a context that ends; what they do in others goes on.
-void end_executables_of(CUcontext context);
-
 // A function of a loaded module.
 [[nodiscard]] bool is_function(CUfunction function);
 

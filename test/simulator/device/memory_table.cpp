@@ -65,6 +65,14 @@ std::optional<Allocation> MemoryTable::find(Address start, std::uint64_t bytes) 
   return found;
 }
 
+std::optional<Allocation> MemoryTable::find_any(Address start, std::uint64_t bytes) const {
+  if (auto found = find(start)) return found;
+  const std::lock_guard lock(mutex_);
+  const auto next = live_.lower_bound(start);
+  if (next == live_.end() || next->first - start >= bytes) return std::nullopt;
+  return next->second;
+}
+
 std::vector<Allocation> MemoryTable::take_all_of(CUcontext context) {
   const std::lock_guard lock(mutex_);
   auto taken = take_if(live_, [context](const Allocation& a) { return a.context == context; });

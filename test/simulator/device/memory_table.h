@@ -55,6 +55,8 @@ class MemoryTable {
   [[nodiscard]] std::optional<Allocation> find(Address inside) const;
   // The allocation that holds all of the range; zero bytes need only its start.
   [[nodiscard]] std::optional<Allocation> find(Address start, std::uint64_t bytes) const;
+  // The first allocation that has bytes of the range.
+  [[nodiscard]] std::optional<Allocation> find_any(Address start, std::uint64_t bytes) const;
   // Takes out and returns the allocation that starts here, if `accepts` says yes to it.
   template <class Accepts>
   std::optional<Allocation> take(Address start, Accepts accepts) {

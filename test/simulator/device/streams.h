@@ -124,6 +124,8 @@ void record_at(CUevent_st& event, Point point, std::shared_ptr<std::atomic<std::
 [[nodiscard]] CUgraph graph_of_capture(CUstream_st& stream);  // null without one
 // The event becomes the stream's place in its capture, which must be there.
 CUresult record_in_capture(CUstream_st& stream, CUevent_st& event);
+// Somebody asked about, or waits for, an event that it recorded.
+void invalidate_capture_of(CUevent event);
 // The stream waits for a captured event, whose mutex the caller holds: it joins the capture.
 CUresult join_capture(CUstream_st& stream, const CUevent_st& event);
 // Streams that end take their captures with them, other than members whose work is all joined.

@@ -78,7 +78,6 @@ void end(CUcontext context) {
   events().remove_if([context](const CUevent_st& e) { return e.context == context; });
   context->streams.close_all();
   end_arrays_of(context);
-  end_executables_of(context);
   end_peers_of(context);
   for (const Allocation& allocation : driver().memory.take_all_of(context)) {
     driver().give_back(allocation);

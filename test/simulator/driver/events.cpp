@@ -38,11 +38,15 @@ CUresult moment_of(CUevent handle, Moment* moment) {
   return CUDA_SUCCESS;
 }
 
-// An event that a capture recorded is refused at once and harms no capture, whatever its mode; one
-// from outside is an unsafe call (hip-tests graph/hipStreamBeginCapture.cc:802).
+// An event that a capture recorded is refused at once and ends the use of its capture, whatever its
+// mode (OPEN.md); one from outside is an unsafe call (hip-tests
+// graph/hipStreamBeginCapture.cc:802).
 CUresult moment_outside(CUevent event, Moment* moment) {
   const CUresult result = moment_of(event, moment);
-  if (result == CUDA_ERROR_CAPTURED_EVENT) return result;
+  if (result == CUDA_ERROR_CAPTURED_EVENT) {
+    invalidate_capture_of(event);
+    return result;
+  }
   const CUresult refusal = refuse_in_capture();
   return refusal != CUDA_SUCCESS ? refusal : result;
 }

@@ -47,6 +47,11 @@ constexpr auto gate(CUresult (*)(Parameters...)) {
   return &enter<kFlavour, kNeeds, kBody, Parameters...>;
 }
 
+CUresult of_first_generation() {
+  const CUresult refusal = admit(Needs::context);
+  return refusal == CUDA_SUCCESS ? CUDA_ERROR_INVALID_CONTEXT : refusal;
+}
+
 CUresult unsupported() {
   const CUresult refusal = admit(Needs::driver);
   return refusal == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : refusal;
@@ -76,11 +81,13 @@ CUresult unsupported() {
   SLOT(symbol##suffix, body::symbol, per_thread, needs)
 #include "test/simulator/driver/functions.def"
 
-#define UNSUPPORTED(symbol, asked, since)                              \
-  extern "C" {                                                         \
-  constinit auto vramscope_slot_##symbol [[gnu::used]] = &unsupported; \
-  }                                                                    \
+#define ALL_REFUSED(symbol, refusal)                               \
+  extern "C" {                                                     \
+  constinit auto vramscope_slot_##symbol [[gnu::used]] = &refusal; \
+  }                                                                \
   EXPORT(symbol)
+#define UNSUPPORTED(symbol, asked, since) ALL_REFUSED(symbol, unsupported)
+#define FIRST_GENERATION(symbol, asked, since) ALL_REFUSED(symbol, of_first_generation)
 #define UNSUPPORTED_STREAMED(symbol, asked, since, suffix) \
   UNSUPPORTED(symbol, asked, since)                        \
   UNSUPPORTED(symbol##suffix, asked, since)

@@ -170,7 +170,6 @@ CUresult instantiate(CUgraphExec* handle, CUgraph graph_handle, CUDA_GRAPH_INSTA
   auto made = std::make_shared<CUgraphExec_st>();
   made->graph = copy_of(*graph);
   made->flags = p.flags;
-  made->context = current_context();
   if ((p.flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD) != 0) {
     if (const CUresult no = map_memory(*made, p.hUploadStream); no != CUDA_SUCCESS) return no;
   }
@@ -222,12 +221,6 @@ void take_contents(CUgraph_st& mine, const CUgraph_st& given) {
 }
 
 }  // namespace
-
-void end_executables_of(CUcontext context) {
-  for (const auto& executable : executable_graphs().all()) {
-    if (executable->context == context) executable_graphs().remove(executable.get());
-  }
-}
 
 namespace body {
 

@@ -63,8 +63,9 @@ int open_file(const IpcHandle& handle) {
 
 CUresult map_import(const IpcHandle& handle, int file, Import& import) {
   import.slot = std::make_unique<ExportSlot>(file, handle.id);
-  if (!import.slot->ok() || !import.slot->open()) return CUDA_ERROR_MAP_FAILED;
-  note_use_of(file, slot_of(handle.id));  // the mappings below hold it
+  if (!import.slot->ok()) return CUDA_ERROR_MAP_FAILED;
+  if (!import.slot->open()) return CUDA_ERROR_INVALID_VALUE;  // freed (OPEN.md)
+  note_use_of(file, slot_of(handle.id));                      // the mappings below hold it
   const std::uint64_t first = handle.offset / kGranule * kGranule;
   const std::uint64_t length = round_up(handle.offset + handle.bytes - first, kGranule);
   import.window = std::make_shared<Window>(length, kGranule, 0);

@@ -21,7 +21,8 @@ namespace vramscope::simulator {
 
 namespace {
 
-constexpr int kFirstPerThread = 7000;  // CUDA 7 brought per-thread default streams
+constexpr int kFirstPerThread = 7000;          // CUDA 7 brought per-thread default streams
+constexpr int kFirstThatRefusesLater = 13000;  // who refuses versions above his own (OPEN.md)
 
 struct Entry {
   std::string_view symbol;
@@ -98,8 +99,8 @@ struct Answer {
 };
 
 // As drivers of CUDA 11.4 to 12.5 answer (test/golden/driver_lookups.txt): for a version above
-// their own with the newest that they have; and whoever asks for per-thread streams gets no legacy
-// function where both are.
+// their own with the newest that they have, which later ones refuse; and whoever asks for
+// per-thread streams gets no legacy function where both are.
 Answer look_up(std::string_view name, int version, bool per_thread) {
   const auto found = index().find(name);
   if (found == index().end()) return {};
@@ -117,6 +118,8 @@ CUresult query(const char* name, void** function, int version, cuuint64_t flags,
   constexpr cuuint64_t kBoth =
       CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
   if (name == nullptr || function == nullptr || flags > kBoth) return CUDA_ERROR_INVALID_VALUE;
+  const int own = configuration().driver_version;
+  if (own >= kFirstThatRefusesLater && version > own) return CUDA_ERROR_INVALID_VALUE;
   *answer = look_up(name, version, (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0);
   *function = answer->address;
   return CUDA_SUCCESS;

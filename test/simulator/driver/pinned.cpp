@@ -65,10 +65,6 @@ CUresult cuMemAllocHost_v2(void** pointer, std::size_t bytes) {
   return body::cuMemHostAlloc(pointer, bytes, 0);
 }
 
-CUresult cuMemAllocHost(void** pointer, unsigned bytes) {
-  return body::cuMemHostAlloc(pointer, bytes, 0);
-}
-
 CUresult cuMemFreeHost(void* pointer) {
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   if (pointer == nullptr) return CUDA_SUCCESS;
@@ -98,6 +94,8 @@ CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes, unsigned flags) 
   if ((flags & CU_MEMHOSTREGISTER_IOMEMORY) == 0 && !is_mapped(address_of(pointer), bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  const auto known = driver().memory.find_any(address_of(pointer), bytes);
+  if (known && known->kind == Kind::pinned) return CUDA_ERROR_INVALID_VALUE;
   CUcontext context = current_context();
   const bool added = driver().memory.add({.start = address_of(pointer),
                                           .bytes = bytes,

@@ -40,9 +40,9 @@ Extent mapping_of(const Allocation& a) {
   return {start, round_up(a.start + a.bytes, kGranule) - start};
 }
 
-// Asking sets SYNC_MEMOPS (cuda.h).
+// Asking sets SYNC_MEMOPS (cuda.h), where setting it is refused too (OPEN.md).
 CUresult write_tokens(const Allocation& a, void* value) {
-  if (!a.is_plain()) return CUDA_ERROR_INVALID_VALUE;
+  if (!a.is_plain() && a.origin != Origin::mapped) return CUDA_ERROR_INVALID_VALUE;
   driver().memory.set_sync_memops(a.start, true);
   return write(value,
                CUDA_POINTER_ATTRIBUTE_P2P_TOKENS{.p2pToken = a.buffer_id, .vaSpaceToken = 1});
@@ -112,7 +112,7 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return write(value, cuuint64_t{0});
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-      return write(value, 0);
+      return write(value, int{a.is_plain()});
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return write(value, access_of(a));
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
@@ -124,7 +124,7 @@ CUresult answer(const Allocation& a, CUpointer_attribute name, CUdeviceptr point
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
       return write(value, a.buffer_id);
     case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      return write(value, 0);
+      return write(value, int{a.is_plain()});
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
   }

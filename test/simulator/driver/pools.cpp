@@ -24,14 +24,12 @@ CUresult allocate_in_capture(CUdeviceptr* pointer, std::size_t bytes, int device
   return recorded;
 }
 
-// Takes nothing but memory of graphs (cuda.h).
+// Takes nothing but memory of graphs (cuda.h). The capture goes on after a refusal (OPEN.md).
 CUresult free_in_capture(CUdeviceptr pointer, CUstream_st& stream) {
   NodeContent content{.parameters = parameters_for(CU_GRAPH_NODE_TYPE_MEM_FREE)};
   content.parameters.free.dptr = pointer;
   const CUresult result = make_content(content, graph_of_capture(stream));
-  if (result == CUDA_SUCCESS) return record_node(stream, std::move(content));
-  (void)refuse_while_capturing(stream);
-  return result;
+  return result == CUDA_SUCCESS ? record_node(stream, std::move(content)) : result;
 }
 
 CUresult allocate(CUdeviceptr* pointer, std::size_t bytes, CUmemoryPool handle,

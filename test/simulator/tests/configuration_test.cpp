@@ -10,7 +10,8 @@ namespace {
 TEST(Configuration, ReadsEveryKey) {
   const Parsed parsed = parse_configuration(
       "capacity=512MiB,devices=2,fail_alloc=3,sticky=4:700,slow_free_us=5,delay_us=6,"
-      "slow_capture_us=7,small_fit=best,empty_chunks=one_kept,chunks_of=context,"
+      "slow_capture_us=7,small_fit=first,empty_chunks=one_kept,chunks_of=device,context_bytes="
+      "300MiB,"
       "driver_version=11080,shared=lab,lacks=cuMemAllocAsync+cuInit");
 
   EXPECT_TRUE(parsed.complaints.empty());
@@ -23,7 +24,8 @@ TEST(Configuration, ReadsEveryKey) {
   EXPECT_EQ(parsed.configuration.delay_us, 6u);
   EXPECT_EQ(parsed.configuration.slow_capture_us, 7u);
   EXPECT_EQ(parsed.configuration.footprint,
-            (Footprint{Fit::best, EmptyChunks::one_kept, ChunksOf::context}));
+            (Footprint{Fit::first, EmptyChunks::one_kept, ChunksOf::device}));
+  EXPECT_EQ(parsed.configuration.context_bytes, std::uint64_t{300} << 20);
   EXPECT_EQ(parsed.configuration.driver_version, 11080);
   EXPECT_EQ(parsed.configuration.shared, "lab");
   EXPECT_EQ(parsed.configuration.lacks, (std::vector<std::string>{"cuMemAllocAsync", "cuInit"}));

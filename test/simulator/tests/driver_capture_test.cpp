@@ -128,20 +128,25 @@ TEST_F(DriverCapture, AWaitForAnotherContextLeavesARelaxedCaptureAlone) {
   CALL(cuGraphDestroy)(graph);
 }
 
-// hip-tests graph/hipStreamBeginCapture.cc:802 (CapturedEvent): refused, and no capture is harmed.
-TEST_F(DriverCapture, AnEventThatACaptureRecordedIsRefusedAtOnce) {
-  const CUstream work = stream();
-  CUevent event = nullptr;
-  CUgraph graph = nullptr;
-  CALL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING);
-  ASSERT_EQ(begin(work), CUDA_SUCCESS);
-  CALL(cuEventRecord)(event, work);
+// hip-tests graph/hipStreamBeginCapture.cc:802 (CapturedEvent): refused; an H200's driver: and the
+// capture is invalidated, whatever its mode.
+TEST_F(DriverCapture, AnEventThatACaptureRecordedIsRefusedAndEndsItsUse) {
+  const auto codes = {CALL(cuEventQuery), CALL(cuEventSynchronize)};
+  for (const auto ask : codes) {
+    const CUstream work = stream(), other = stream();
+    CUevent event = nullptr;
+    CUgraph graph = nullptr;
+    CALL(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING);
+    ASSERT_EQ(begin(work, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    ASSERT_EQ(begin(other, CU_STREAM_CAPTURE_MODE_RELAXED), CUDA_SUCCESS);
+    CALL(cuEventRecord)(event, work);
 
-  EXPECT_EQ(CALL(cuEventQuery)(event), CUDA_ERROR_CAPTURED_EVENT);
-  EXPECT_EQ(CALL(cuEventSynchronize)(event), CUDA_ERROR_CAPTURED_EVENT);
-  EXPECT_EQ(CALL(cuStreamEndCapture)(work, &graph), CUDA_SUCCESS);
+    EXPECT_EQ(ask(event), CUDA_ERROR_CAPTURED_EVENT);
+    EXPECT_EQ(CALL(cuStreamEndCapture)(work, &graph), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    EXPECT_EQ(CALL(cuStreamEndCapture)(other, &graph), CUDA_SUCCESS);
 
-  CALL(cuGraphDestroy)(graph);
+    CALL(cuGraphDestroy)(graph);
+  }
 }
 
 // NVIDIA/cccl#11360, ml-explore/mlx#2850.

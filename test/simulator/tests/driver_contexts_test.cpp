@@ -27,6 +27,22 @@ TEST_F(DriverContexts, AResetKeepsTheHandleAndEndsTheMemory) {
   EXPECT_EQ(CALL(cuMemFree_v2)(pointer), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(DriverContexts, EachTakesMemoryUntilItEnds) {
+  constexpr std::size_t kOfAnH200 = std::size_t{536128} << 10;
+  std::size_t before = 0, beside = 0, after = 0, total = 0;
+  CUcontext made = nullptr;
+  CALL(cuMemGetInfo_v2)(&before, &total);
+  EXPECT_EQ(total - before, kOfAnH200);
+
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&made, 0, 0), CUDA_SUCCESS);
+  CALL(cuMemGetInfo_v2)(&beside, nullptr);
+  EXPECT_EQ(before - beside, kOfAnH200);
+  CALL(cuCtxDestroy_v2)(made);
+  CALL(cuMemGetInfo_v2)(&after, nullptr);
+
+  EXPECT_EQ(after, before);
+}
+
 TEST_F(DriverContexts, ThePrimaryOneEndsWithItsLastRelease) {
   CUcontext again = nullptr;
   unsigned flags = 0;
@@ -114,6 +130,17 @@ TEST_F(DriverLookup, TellsWhyThereIsNoAnswer) {
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CALL(cuGetProcAddress)("cuNothing", &found, 12000, 0), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(found, nullptr);
+}
+
+// An H200's answer: they are of contexts that nobody makes any more.
+TEST_F(DriverLookup, FunctionsOfTheFirstGenerationFindNoContext) {
+  CUdeviceptr_v1 device = 0;
+  void* pinned = nullptr;
+  const auto allocate = entry<CUresult (*)(CUdeviceptr_v1*, unsigned)>("cuMemAlloc");
+  const auto pin = entry<CUresult (*)(void**, unsigned)>("cuMemAllocHost");
+
+  EXPECT_EQ(allocate(&device, 4096), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(pin(&pinned, 4096), CUDA_ERROR_INVALID_CONTEXT);
 }
 
 struct Row {

@@ -121,6 +121,24 @@ TEST_F(DriverGraphs, RefusesCyclesForeignNodesAndDuplicates) {
   EXPECT_EQ(CALL(cuGraphDestroy)(other), CUDA_ERROR_INVALID_VALUE);
 }
 
+// An H200's answer: the launch is accepted.
+TEST_F(DriverGraphs, AnExecutableOutlivesTheContextInWhichItWasMade) {
+  const CUdeviceptr device = allocate(64);
+  CUcontext other = nullptr;
+  CUDA_MEMSET_NODE_PARAMS told = {device, 0, 5, 1, 64, 1};
+  CUgraphNode node = nullptr;
+  CALL(cuGraphAddMemsetNode)(&node, graph_, nullptr, 0, &told, context_);
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&other, 0, 0), CUDA_SUCCESS);
+  const CUgraphExec executable = instantiate(graph_);
+  ASSERT_EQ(CALL(cuCtxDestroy_v2)(other), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuCtxSetCurrent)(context_), CUDA_SUCCESS);
+
+  launch(executable);
+
+  EXPECT_EQ(byte_at(device), 5u);
+  EXPECT_EQ(CALL(cuGraphExecDestroy)(executable), CUDA_SUCCESS);
+}
+
 TEST_F(DriverGraphs, AnExecutableKeepsItsParametersUntilTheyAreSet) {
   const CUdeviceptr device = allocate(64);
   const CUgraphNode node = fill(device, 1);

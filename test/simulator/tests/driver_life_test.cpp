@@ -64,13 +64,15 @@ TEST(DriverLife, AnswersTheStickyErrorFromThenOn) {
                          if (allocate(&pointer) != CUDA_SUCCESS) return 1;
                          if (int{CALL(cuMemFree_v2)(pointer)} != 70) return 2;
                          if (int{CALL(cuStreamSynchronize)(nullptr)} != 70) return 3;
+                         CUcontext again = nullptr;
+                         if (int{CALL(cuDevicePrimaryCtxRetain)(&again, 0)} != 70) return 4;
                          return int{CALL(cuCtxSynchronize)()};
                        }),
             70);
 }
 
 TEST(DriverLife, HasAsManyDevicesAndAsMuchMemoryAsAskedFor) {
-  EXPECT_EQ(in_process("devices=3,capacity=64MiB",
+  EXPECT_EQ(in_process("devices=3,capacity=64MiB,context_bytes=0",
                        [] {
                          int count = 0;
                          std::size_t bytes = 0;
@@ -94,6 +96,19 @@ TEST(DriverLife, PretendsToBeAnOlderDriver) {
                          return version == 12000 && answers && found == nullptr ? 0 : 1;
                        }),
             0);
+}
+
+// An H200's answer, as cuda.h says; older drivers give what they have.
+TEST(DriverLife, RefusesLookupsForVersionsAboveItsOwn) {
+  const auto ask = [](const char* settings, int version) {
+    return in_process(settings, [version] {
+      void* found = nullptr;
+      return int{CALL(cuGetProcAddress_v2)("cuMemAlloc", &found, version, 0, nullptr)};
+    });
+  };
+  EXPECT_EQ(ask("driver_version=13000", 13000), int{CUDA_SUCCESS});
+  EXPECT_EQ(ask("driver_version=13000", 13010), int{CUDA_ERROR_INVALID_VALUE});
+  EXPECT_EQ(ask("driver_version=12050", 13000), int{CUDA_SUCCESS});
 }
 
 TEST(DriverLife, AForkedChildHasNoDriver) {

@@ -162,7 +162,7 @@ TEST_F(DriverManaged, DoesNotRunOutWithTheDevice) {
   std::size_t free = 0, after = 0;
   CUdeviceptr managed = 0;
   CALL(cuMemGetInfo_v2)(&free, nullptr);
-  const CUdeviceptr rest = allocate(free);
+  const CUdeviceptr rest = allocate(free / (2 << 20) * (2 << 20));
 
   EXPECT_EQ(CALL(cuMemAllocManaged)(&managed, 100, CU_MEM_ATTACH_GLOBAL), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuMemFree_v2)(rest), CUDA_SUCCESS);

@@ -43,6 +43,37 @@ TEST_F(DriverMemory, PlacesLargeAllocationsOnTheirOwnGranules) {
   EXPECT_EQ(large % (2 * kMiB), 0u);
 }
 
+// An H200's answers: 2 MiB, then 4 MiB are used.
+TEST_F(DriverMemory, PacksSmallAllocationsOfEachContextApart) {
+  std::size_t before = 0, after = 0;
+  CUcontext other = nullptr;
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&other, 0, 0), CUDA_SUCCESS);
+  CALL(cuMemGetInfo_v2)(&before, nullptr);
+  allocate(512);
+  CALL(cuMemGetInfo_v2)(&after, nullptr);
+  EXPECT_EQ(before - after, 2 * kMiB);
+  CALL(cuCtxSetCurrent)(context_);
+  allocate(512);
+  CALL(cuMemGetInfo_v2)(&after, nullptr);
+
+  EXPECT_EQ(before - after, 4 * kMiB);
+  CALL(cuCtxDestroy_v2)(other);
+}
+
+// Holes of 64, 16 and 32 KiB, of which the smallest that is large enough serves.
+TEST_F(DriverMemory, FillsHolesOfAChunkByBestFit) {
+  constexpr std::size_t kKiB = 1024, kSizes[] = {64 * kKiB, 16 * kKiB, 32 * kKiB};
+  CUdeviceptr holes[3] = {};
+  for (int i = 0; i < 3; ++i) {
+    holes[i] = allocate(kSizes[i]);
+    allocate(4 * kKiB);
+  }
+  for (const CUdeviceptr hole : holes) CALL(cuMemFree_v2)(hole);
+
+  EXPECT_EQ(allocate(16 * kKiB), holes[1]);
+  EXPECT_EQ(allocate(24 * kKiB), holes[2]);
+}
+
 TEST_F(DriverMemory, MovesFreeMemoryInGranules) {
   std::size_t before = 0, after = 0, total = 0;
 

@@ -108,6 +108,19 @@ TEST_F(DriverPointers, SetsSyncMemopsByHandAndByTokens) {
             CUDA_ERROR_INVALID_VALUE);
 }
 
+// An H200's answers.
+TEST_F(DriverPointers, OnlyMemoryOfCuMemAllocIsForOtherHardware) {
+  CUdeviceptr ordered = 0;
+  const CUdeviceptr plain = allocate(kMiB), pinned = address_of(pin(100));
+  CALL(cuMemAllocAsync)(&ordered, 100, nullptr);
+  for (const CUpointer_attribute name : {CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE,
+                                         CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE}) {
+    EXPECT_EQ(ask<int>(name, plain), 1) << int{name};
+    EXPECT_EQ(ask<int>(name, pinned), 0) << int{name};
+    EXPECT_EQ(ask<int>(name, ordered), 0) << int{name};
+  }
+}
+
 // lupine#646 (driver 590.48.01).
 TEST_F(DriverPointers, ManagedMemoryHasSyncMemopsFromTheStart) {
   CUdeviceptr managed = 0;
@@ -213,7 +226,7 @@ TEST_F(DriverPointers, RegistersOnlyMemoryThatIsThere) {
   EXPECT_EQ(code(pages, kPage + 1, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(code(pages, kPage, 0x80), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(code(pages, kPage, 0), CUDA_SUCCESS);
-  EXPECT_EQ(code(pinned, kPage, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+  EXPECT_EQ(code(pinned, kPage, 0), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(code(reinterpret_cast<void*>(allocate(kPage)), kPage, 0), CUDA_ERROR_INVALID_VALUE);
 
   CALL(cuMemHostUnregister)(pages);

@@ -153,22 +153,23 @@ TEST_F(DriverStreams, FreeWaitsForAllWork) {
 }
 
 TEST_F(DriverStreams, FreedStreamOrderedMemoryComesBackWhenTheStreamGetsThere) {
+  constexpr std::size_t kBytes = 2 << 20;  // in no chunk with others
   const CUstream work = stream();
   const CUstream other = stream();
   CUdeviceptr first = 0, second = 0, third = 0, fourth = 0;
   Gate gate;
 
-  CALL(cuMemAllocAsync)(&first, 1 << 20, work);
+  CALL(cuMemAllocAsync)(&first, kBytes, work);
   gate.hold(work);
   CALL(cuMemFreeAsync)(first, work);
-  CALL(cuMemAllocAsync)(&second, 1 << 20, other);
+  CALL(cuMemAllocAsync)(&second, kBytes, other);
   EXPECT_NE(second, first);
-  CALL(cuMemAllocAsync)(&third, 1 << 20, work);
+  CALL(cuMemAllocAsync)(&third, kBytes, work);
   EXPECT_EQ(third, first);  // later work of the same stream comes after the free
   CALL(cuMemFreeAsync)(third, work);
   gate.open();
   CALL(cuStreamSynchronize)(work);
-  CALL(cuMemAllocAsync)(&fourth, 1 << 20, other);
+  CALL(cuMemAllocAsync)(&fourth, kBytes, other);
 
   EXPECT_EQ(fourth, first);
   CALL(cuMemFree_v2)(second);

@@ -273,6 +273,13 @@ TEST_F(DriverVirtualMemory, TellsReservationsAndMappingsApart) {
   EXPECT_EQ(attribute<CUdeviceptr>(CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, mapped + 9), mapped);
   EXPECT_EQ(attribute<std::size_t>(CU_POINTER_ATTRIBUTE_MAPPING_SIZE, mapped), kStep);
   EXPECT_EQ(attribute<cuuint64_t>(CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES, mapped), 1u);
+  // An H200's answers: there are tokens, asked for which SYNC_MEMOPS reads 1, and no RDMA by
+  // itself.
+  const auto tokens =
+      attribute<CUDA_POINTER_ATTRIBUTE_P2P_TOKENS>(CU_POINTER_ATTRIBUTE_P2P_TOKENS, mapped);
+  EXPECT_NE(tokens.p2pToken, 0u);
+  EXPECT_EQ(attribute<int>(CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, mapped), 1);
+  EXPECT_EQ(attribute<int>(CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE, mapped), 0);
   EXPECT_EQ(attribute<unsigned>(CU_POINTER_ATTRIBUTE_ACCESS_FLAGS, mapped), 0u);
   EXPECT_EQ(attribute<CUcontext>(CU_POINTER_ATTRIBUTE_CONTEXT, mapped), nullptr);
   EXPECT_FALSE(attribute<bool>(CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE, mapped));

@@ -20,7 +20,7 @@ class SharedUse : public testing::Test {
  protected:
   ~SharedUse() override { unlink(path_.c_str()); }
 
-  std::string settings() const { return "capacity=64MiB,shared=" + path_; }
+  std::string settings() const { return "capacity=64MiB,context_bytes=0,shared=" + path_; }
 
   const std::string path_ = testing::TempDir() + "vramscope-shared-" + std::to_string(getpid());
 };
