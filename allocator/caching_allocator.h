@@ -178,8 +178,10 @@ class CachingAllocator {
   std::uint64_t forget_place(Place where) noexcept;
 
   // The device seems to end here: requests that all memory on it that we know of leaves no room for
-  // are refused, without asking the backend. Call it before the device is used.
-  void set_capacity(std::uint16_t device, std::uint64_t bytes) noexcept;
+  // are refused, without asking the backend. So much of it the driver keeps for this process's
+  // contexts and code, which may change. Call it before the device is used.
+  void set_capacity(std::uint16_t device, std::uint64_t bytes,
+                    std::uint64_t kept_by_driver = 0) noexcept;
   // Keeps room for direct memory, until adopt() or end_promise(). False: there is none, even with
   // idle segments given back.
   [[nodiscard]] bool promise(Promise promise) noexcept;

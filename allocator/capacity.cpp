@@ -19,9 +19,12 @@ void note_grant(const Accounts& accounts, Place where, const Grant& grant, Outco
   out.unrecorded_bytes = used - std::min(held, used);  // managed pages may lie on the host
 }
 
-void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes) noexcept {
+void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes,
+                                    std::uint64_t kept_by_driver) noexcept {
   MutexLock lock(state_->mutex);
-  state_->accounts.use(device).limit = bytes;
+  CapacityUse& use = state_->accounts.use(device);
+  use.limit = bytes;
+  use.kept = kept_by_driver;
 }
 
 bool CachingAllocator::promise(Promise promise) noexcept {

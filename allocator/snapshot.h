@@ -108,11 +108,12 @@ struct DeviceCapacity {
   std::uint64_t limit = Limits::kUnlimited;
   std::uint64_t held = 0;      // segments of ours, idle ones too, and direct memory of every kind
   std::uint64_t managed = 0;   // of those, managed memory: its pages give way to other memory
+  std::uint64_t kept = 0;      // beside those, by the driver for this process's contexts and code
   std::uint64_t refusals = 0;  // requests that found no room, idle segments given back
   std::uint64_t rounding = 0;  // that the driver takes beyond `held`, which comes in whole pages
   std::uint64_t in_pools = 0;  // of `held` and `rounding`, stream-ordered memory
   // What counts against the limit: whole pages, as on a device of that size.
-  [[nodiscard]] std::uint64_t counted() const { return held - managed + rounding; }
+  [[nodiscard]] std::uint64_t counted() const { return held - managed + rounding + kept; }
 };
 
 // Taken under one lock: totals always agree with the blocks.

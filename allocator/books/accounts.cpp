@@ -200,6 +200,7 @@ DeviceCapacity Accounts::capacity(std::uint16_t device) const {
   return {.limit = use.limit,
           .held = use.direct + use.promised + (ours ? ours->reserved + ours->awaited : 0),
           .managed = use.managed,
+          .kept = use.kept,
           .refusals = use.refusals,
           .rounding = use.rounding.bytes(),
           .in_pools = use.rounding.in_shared_pages(Kind::stream_ordered)};
@@ -211,7 +212,7 @@ bool Accounts::has_capacity(Place where, std::uint64_t bytes) const {
   PageRounding rounding = use.rounding;
   rounding.add(where.kind, bytes);
   const DeviceCapacity now = capacity(where.device);
-  const std::uint64_t counted = now.held - now.managed + rounding.bytes();
+  const std::uint64_t counted = now.held - now.managed + rounding.bytes() + now.kept;
   return bytes <= now.limit && counted <= now.limit - bytes;
 }
 

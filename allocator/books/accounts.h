@@ -38,6 +38,7 @@ struct CapacityUse {
   std::uint64_t direct = 0;                  // bytes that the program got itself, of every kind
   std::uint64_t managed = 0;                 // of those, memory that gives way to other memory
   std::uint64_t promised = 0;                // that it is about to get
+  std::uint64_t kept = 0;                    // by the driver, for this process's contexts and code
   std::uint64_t refusals = 0;                // requests that found no room
   PageRounding rounding;  // of segments and of direct memory, had or about to come
 

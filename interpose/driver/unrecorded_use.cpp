@@ -217,6 +217,12 @@ UnrecordedUse::Figures UnrecordedUse::sum(std::uint16_t device) const {
 
 // As UsedDevices::facts() does, but for what other processes say: asking them is a system call.
 void UnrecordedUse::publish(std::uint16_t device) noexcept {
+  // On a GPU of the size that the limit names, contexts and code would have their part of it.
+  const std::uint64_t limit = allocator_.capacity(device).limit;
+  if (limit != Limits::kUnlimited) {
+    const Figures now = sum(device);
+    allocator_.set_capacity(device, limit, now.context_bytes + now.module_bytes);
+  }
   live_.set_simulated_launches(simulated_launches());
   live_.change_device(device, now_ns(), [&](LiveDeviceNumbers& numbers) {
     const FreeMemory memory = backend_.free_memory(device);

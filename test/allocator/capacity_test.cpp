@@ -98,6 +98,27 @@ TEST_F(CapacityTest, TheLimitCountsWholePages) {
   EXPECT_FALSE(allocator_.promise({.device = 0, .bytes = kMiB}));
 }
 
+TEST_F(CapacityTest, WhatTheDriverKeepsCountsWhileItDoes) {
+  allocator_.set_capacity(0, kLimit, 30 * kMiB);
+  EXPECT_EQ(capacity().counted(), 30 * kMiB);
+  EXPECT_EQ(capacity().held, 0u);
+  EXPECT_FALSE(allocate(80 * kMiB).status.ok());
+  ASSERT_TRUE(allocate(60 * kMiB).status.ok());
+  EXPECT_FALSE(allocator_.promise({.device = 0, .bytes = 20 * kMiB}));
+
+  allocator_.set_capacity(0, kLimit, 0);
+
+  EXPECT_TRUE(allocator_.promise({.device = 0, .bytes = 20 * kMiB}));
+}
+
+// More contexts than the limit has room for are not refused; nothing else fits beside them.
+TEST_F(CapacityTest, TheDriverMayKeepMoreThanTheLimit) {
+  allocator_.set_capacity(0, kLimit, 2 * kLimit);
+
+  EXPECT_FALSE(allocate(1000).status.ok());
+  EXPECT_EQ(capacity().refusals, 1u);
+}
+
 TEST_F(CapacityTest, APromiseKeepsRoomUntilItsMemoryIsThere) {
   const Promise promise{.device = 0, .bytes = 90 * kMiB};
   ASSERT_TRUE(allocator_.promise(promise));

@@ -51,6 +51,31 @@ class MemoryLimit(harness.Case):
         for size in ("1", "1.5", "3"):
             self.assert_as_on_a_device([size, "free"], "free KiB 112640 of 112640")
 
+    def test_contexts_have_their_part_of_it(self):
+        """As on a device of that size, whose contexts take 524 MiB of it each, where `run` says what was used before."""
+        for words, limit in ((["oom"], "4GiB"), (["oom", "96"], "1GiB"), (["oom", "17", "free"], "2GiB"),
+                             (["second_context"], "2GiB"), (["context_room"], "3GiB")):  # fmt: skip
+            command = [harness.program(words[0]), *words[1:]]
+            native = self.run_program(command, simulator=f"capacity={limit}")
+            for mode in (*RECORDING, "dedicated"):
+                limited = self.run_tool("run", "--sim", "-q", "--mode", mode, "--device-memory-limit", limit, "-o",
+                                        f"{self.folder}/%p.json", "--", *command)  # fmt: skip
+                self.assertEqual((native.status, native.stdout), (limited.returncode, limited.stdout), (words, mode))
+
+    def test_who_refuses_tells_what_contexts_had(self):
+        path = f"{self.folder}/x.json"
+        self.run_tool("run", "--sim", "-q", "--device-memory-limit", "1GiB", "-o", path, "--", harness.program("oom"), "96")
+        text = self.run_tool("oom", path).stdout
+        self.assertRegex(text, r"524 MiB +51\.1 % +contexts of this process\n")
+        self.assertRegex(text, r"20\.4 MiB +2\.0 % +free under the limit\n")
+
+    def test_without_run_the_first_context_is_not_known_and_does_not_count(self):
+        command = [harness.program("oom"), "96", "free"]
+        native = self.run_program(command, simulator=f"capacity=1GiB,{BARE}")
+        for mode in RECORDING:
+            limited = self.run_program(command, mode, "capacity=16GiB", **{LIMIT: "1GiB"})
+            self.assertEqual(native.behaviour(), limited.behaviour(), mode)
+
     def test_mode_off_knows_no_limit_and_says_so_beforehand(self):
         command = [harness.program("meminfo")]
         native = self.run_program(command)

@@ -231,16 +231,20 @@ class OutOfMemory(harness.Case):
     def test_the_limit_that_it_names_is_enough_and_a_page_less_is_not(self):
         for mode in ("cache", "observe", "dedicated"):
             for asked in (301, 2000):  # within the limit, and above it
-                found = self.hint_under_limit(mode, 400, asked)
-                (enough,) = re.findall(r"a limit of ([\d,]+) MiB would have been enough", found)
-                limit = int(enough.replace(",", ""))
-                self.assertEqual("", self.hint_under_limit(mode, limit, asked), f"{mode}, {asked} MiB")
-                self.assertIn("the limit", self.hint_under_limit(mode, limit - 2, asked), f"{mode}, {asked} MiB")
+                self.check_named_limit(mode, 924, "take 130\ntake 50\n", asked)
+            self.check_named_limit(mode, 100, "", 130)  # less than the context has
 
-    def hint_under_limit(self, mode, limit, asked):
-        """Of a program that has 180 MiB and asks for more; "" when it is served."""
+    def check_named_limit(self, mode, limit, before, asked):
+        found = self.hint_under_limit(mode, limit, before, asked)
+        (enough,) = re.findall(r"a limit of ([\d,]+) MiB would have been enough", found)
+        limit = int(enough.replace(",", ""))
+        self.assertEqual("", self.hint_under_limit(mode, limit, before, asked), f"{mode}, {asked} MiB")
+        self.assertIn("the limit", self.hint_under_limit(mode, limit - 2, before, asked), f"{mode}, {asked} MiB")
+
+    def hint_under_limit(self, mode, limit, before, asked):
+        """Of a program that has some memory and asks for more; "" when it is served."""
         path = pathlib.Path(self.folder) / f"{mode}{limit}.{asked}.json"
-        commands = f"take 130\ntake 50\ntake {asked}\n"
+        commands = f"{before}take {asked}\n"
         self.run_tool("run", "--sim", "--mode", mode, "--device-memory-limit", f"{limit}MiB", "--on-oom", "none",
                       "-o", path, "--", harness.program("commands"), stdin=commands)  # fmt: skip
         events = json.loads(self.run_tool("oom", "--json", path).stdout)["events"]
@@ -249,7 +253,7 @@ class OutOfMemory(harness.Case):
     def test_under_a_limit_the_map_speaks_of_what_that_left(self):
         path = pathlib.Path(self.folder) / "x.json"
         self.run_tool("run", "--sim", "--device-memory-limit", "1GiB", "--policy", "pytorch", "-o", path, "--",
-                      harness.program("holes"))  # fmt: skip
+                      harness.program("holes"), VRAMSCOPE_SIM=BARE)  # fmt: skip
         text = self.run_tool("map", path).stdout
         self.assertIn("refused then: 300 MiB, 124 MiB free under the limit of 1.00 GiB", text)
         self.assertNotIn("the driver had", text)

@@ -406,7 +406,7 @@ TEST(Map, SaysThatASegmentOfThePolicyWasRefused) {
   event.by_limit = true;
   event.bytes = 9 * kMiB;
   event.reserved_bytes = 84 * kMiB;
-  event.direct_bytes = event.rounding_bytes = 0;
+  event.direct_bytes = event.rounding_bytes = event.context_bytes = 0;
   event.native_free_bytes = event.free_bytes - 24 * kMiB;
   const std::string text =
       map_text(report, memory_map(report), moment, sample_names(), {.width = 200}, 5);

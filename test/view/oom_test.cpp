@@ -298,7 +298,7 @@ TEST(Oom, TellsOfTheLimitFirstWhereThatRefused) {
 
   const std::string text = text_of(report);
 
-  EXPECT_TRUE(has(text, "THE LIMIT OF 1.00 GiB THEN\n   200 MiB  19.5 %  free under the limit\n"))
+  EXPECT_TRUE(has(text, "THE LIMIT OF 1.00 GiB THEN\n   140 MiB  13.7 %  free under the limit\n"))
       << text;
   EXPECT_TRUE(has(text, "the GPU itself has 15.0 GiB free, which the limit withholds\n"));
   const Page narrow{.width = 60};
@@ -306,7 +306,8 @@ TEST(Oom, TellsOfTheLimitFirstWhereThatRefused) {
       has(oom_text(report, leaks_for_oom(report, sample_names()), sample_names(), narrow, 10),
           "the GPU itself has 15.0 GiB free,\n    which the limit withholds\n"));
   EXPECT_FALSE(has(text, "says the driver"));
-  EXPECT_TRUE(has(oom_line(report, sample_names()), ", 200 MiB free under the limit"));
+  EXPECT_TRUE(has(text, "60.0 MiB   5.9 %  contexts of this process\n"));
+  EXPECT_TRUE(has(oom_line(report, sample_names()), ", 140 MiB free under the limit"));
 }
 
 TEST(Oom, SaysThatFragmentationUsedUpALimit) {
@@ -367,7 +368,7 @@ Report without_exact_fallback() {
   event.bytes = 9 << 20;
   event.reserved_bytes = 240 << 20;
   event.requested_bytes = event.allocated_bytes = 231 << 20;
-  event.direct_bytes = event.rounding_bytes = 0;
+  event.direct_bytes = event.rounding_bytes = event.context_bytes = 0;
   event.split_free_bytes = event.largest_free_bytes = 3 << 20;
   event.native_free_bytes = event.free_bytes - (24 << 20);
   return report;
@@ -421,10 +422,10 @@ TEST(Oom, NamesTheLimitThatWouldHaveBeenEnough) {
   event.idle_bytes = 0;
   event.reserved_bytes = 800 << 20;
   report.process.options = {{"device_memory_limit", "1GiB"}};
-  EXPECT_TRUE(has(text_of(report), "a limit of 1,100 MiB would have been enough"))
+  EXPECT_TRUE(has(text_of(report), "a limit of 1,160 MiB would have been enough"))
       << text_of(report);
   report.process.options.emplace_back("policy", "pytorch");
-  EXPECT_TRUE(has(text_of(report), "a limit of at least 1,100 MiB would")) << text_of(report);
+  EXPECT_TRUE(has(text_of(report), "a limit of at least 1,160 MiB would")) << text_of(report);
 
   event.bytes = std::uint64_t{2} << 30;
   EXPECT_TRUE(has(text_of(report), "hint: it asks for more than the whole limit of"));
@@ -439,6 +440,7 @@ Report storm() {
   report.process.options = {{"device_memory_limit", "1GiB"}};
   OomEvent first = report.oom.events.front();
   first.by_limit = true;
+  first.context_bytes = 0;
   OomEvent sixteenth = first;
   sixteenth.number = 16;
   sixteenth.reserved_bytes = 984 << 20;

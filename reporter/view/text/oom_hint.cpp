@@ -20,6 +20,12 @@ namespace {
 
 constexpr std::uint64_t kTenthOfHeld = 10;  // rounding and leaks are named from there on
 
+// The limit counts what the program has and what the driver keeps for it, and nothing of others.
+std::uint64_t counted_then(const OomEvent& event) {
+  return event.reserved_bytes + event.direct_bytes + event.rounding_bytes + event.context_bytes +
+         event.module_bytes;
+}
+
 }  // namespace
 
 bool is_observed(const Report& report) { return report.process.mode == "observe"; }
@@ -30,9 +36,8 @@ std::uint64_t refusing_limit(const Report& report, const OomEvent& event) {
   return read(option_of(report, "device_memory_limit"), limits) ? limits.bytes[event.device] : 0;
 }
 
-// The limit counts what the program has, and nothing of others or of the driver's.
 std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event) {
-  return limit - std::min(limit, event.reserved_bytes + event.direct_bytes + event.rounding_bytes);
+  return limit - std::min(limit, counted_then(event));
 }
 
 LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& event) {
@@ -142,7 +147,9 @@ std::string enough_clause(const Report& report, const OomEvent& event) {
   const std::uint64_t lacking =
       limit == 0 ? 0 : lacking_then(event, free_under_limit(limit, event));
   if (lacking == 0) return "";
-  const std::uint64_t enough = (limit + lacking + kMebibyte - 1) / kMebibyte;
+  // Contexts are never refused, and may alone have more than the limit.
+  const std::uint64_t at_least = std::max(limit, counted_then(event)) + lacking;
+  const std::uint64_t enough = (at_least + kMebibyte - 1) / kMebibyte;
   const bool takes_more = option_of(report, "policy") == "pytorch";  // segments of 20 MiB
   return (takes_more ? "; a limit of at least " : "; a limit of ") +
          count_text(static_cast<std::int64_t>(enough)) + " MiB would have been enough";

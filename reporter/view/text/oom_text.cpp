@@ -99,14 +99,14 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
     add(event.rounding_bytes,
         "rounding: the driver gives whole pages of 2 MiB, which small allocations share");
   }
+  add(event.context_bytes, "contexts of this process");
+  add(event.module_bytes, "code of this process");
   if (limit != 0) {
     return (table.empty() ? "" : table.text(page)) +
            paragraph("the GPU itself has " + amount_text(event.free_bytes) +
                          " free, which the limit withholds",
                      page);
   }
-  add(event.context_bytes, "contexts of this process");
-  add(event.module_bytes, "code of this process");
   add(pools_then(event), pools_row(event));
   add(event.outside_bytes - own_outside(event) - pools_then(event),
       "others: processes, contexts and what nobody recorded");
