@@ -17,10 +17,15 @@ constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned, 
 ContextEnd::ContextEnd(Profiler& profiler, CUcontext context, Contexts::Ending::Uses uses) noexcept
     : profiler_(profiler),
       context_(context),
-      generation_(profiler.contexts().generation_of(context)),
+      generation_(profiler.contexts().begin_end(context)),
       ending_(profiler.contexts(), generation_, uses) {}
 
-void ContextEnd::happened() const noexcept {
+ContextEnd::~ContextEnd() {
+  if (!has_happened_ && generation_ == Contexts::unseen) profiler_.contexts().not_ended(context_);
+}
+
+void ContextEnd::happened() noexcept {
+  has_happened_ = true;
   GraphMemory& graph_memory = profiler_.graph_memory();
   profiler_.captures().context_ended(context_, [&graph_memory](CUgraph graph) {
     graph_memory.ended(graph, graph_memory.number_of(graph));

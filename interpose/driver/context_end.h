@@ -12,14 +12,19 @@ class ContextEnd {
  public:
   // Before the driver's call: no wait of ours enters the context until this object is gone.
   ContextEnd(Profiler& profiler, CUcontext context, Contexts::Ending::Uses uses) noexcept;
+  // Unless it happened, the context lives on.
+  ~ContextEnd();
+  ContextEnd(const ContextEnd&) = delete;
+  ContextEnd& operator=(const ContextEnd&) = delete;
   // The driver has ended the context: nothing of it is given back to the driver.
-  void happened() const noexcept;
+  void happened() noexcept;
 
  private:
   Profiler& profiler_;
   const CUcontext context_;
   const Contexts::Generation generation_;
   const Contexts::Ending ending_;
+  bool has_happened_ = false;
 };
 
 }  // namespace vramscope

@@ -38,7 +38,8 @@ Contexts::Current Contexts::current() noexcept {
   if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) {
     return {.code = CUDA_ERROR_INVALID_DEVICE, .place = {}};
   }
-  const std::uint32_t index = find_or_add(memory_owner(context), device);
+  const Generation index = see(context, device);
+  if (index == unseen) return {.code = CUDA_ERROR_CONTEXT_IS_DESTROYED, .place = {}};
   if (index == kMaxContexts) return {.code = CUDA_ERROR_UNKNOWN, .place = {}};
   const Place place{Kind::device, static_cast<std::uint16_t>(device), index};
   remembered = {context, changes, place};
@@ -49,6 +50,7 @@ Contexts::Current Contexts::current() noexcept {
 
 void Contexts::attached(CUcontext context) noexcept {
   const SystemLock lock(mutex_);
+  mark_living(context);
   try {
     attachments_.push_back(context);
   } catch (const std::bad_alloc&) {
@@ -76,6 +78,7 @@ void Contexts::forget_attachments(CUcontext context) noexcept {
 
 void Contexts::add_view(const void* green, CUcontext view, CUcontext primary) noexcept {
   const SystemLock lock(mutex_);
+  mark_living(view);
   std::erase_if(views_, [&](const View& old) { return old.view == view; });
   try {
     views_.push_back({green, view, primary});
@@ -85,27 +88,68 @@ void Contexts::add_view(const void* green, CUcontext view, CUcontext primary) no
   changes_.fetch_add(1, std::memory_order_release);
 }
 
+std::uint32_t Contexts::view_owner(const void* green) const noexcept {
+  const SystemLock lock(mutex_);
+  for (const View& view : views_) {
+    if (view.green == green) return find_generation(view.primary);
+  }
+  return unseen;
+}
+
 void Contexts::remove_views(const void* green) noexcept {
   const SystemLock lock(mutex_);
+  for (const View& view : views_) {
+    if (view.green == green) mark_ended(view.view);
+  }
   std::erase_if(views_, [&](const View& old) { return old.green == green; });
   changes_.fetch_add(1, std::memory_order_release);
 }
 
 CUcontext Contexts::memory_owner(CUcontext context) noexcept {
   const SystemLock lock(mutex_);
+  return owner_of(context);
+}
+
+CUcontext Contexts::owner_of(CUcontext context) const noexcept {
   for (const View& view : views_) {
     if (view.view == context) return view.primary;
   }
   return context;
 }
 
-// A context that has ended may still be current: the driver refuses to be called in it.
+bool Contexts::is_ended(CUcontext context) const noexcept {
+  return std::binary_search(ended_.begin(), ended_.end(), context);
+}
+
+void Contexts::mark_ended(CUcontext context) noexcept {
+  const auto at = std::lower_bound(ended_.begin(), ended_.end(), context);
+  if (context == nullptr || (at != ended_.end() && *at == context)) return;
+  try {
+    ended_.insert(at, context);
+    changes_.fetch_add(1, std::memory_order_release);
+  } catch (const std::bad_alloc&) {
+    // It is taken for a new one where it is current still.
+  }
+}
+
+void Contexts::mark_living(CUcontext context) noexcept {
+  const auto at = std::lower_bound(ended_.begin(), ended_.end(), context);
+  if (at == ended_.end() || *at != context) return;
+  ended_.erase(at);
+  changes_.fetch_add(1, std::memory_order_release);
+}
+
+// A context that has ended may still be current: the driver refuses what needs one.
 CUresult Contexts::check_current() noexcept {
   CUcontext context = nullptr;
   if (const CUresult code = real().cuCtxGetCurrent(&context); code != CUDA_SUCCESS) return code;
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   const std::uint32_t changes = changes_.load(std::memory_order_acquire);
   if (remembered.context == context && remembered.changes == changes) return CUDA_SUCCESS;
+  {
+    const SystemLock lock(mutex_);
+    if (is_ended(context) || is_ended(owner_of(context))) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  }
   CUdevice device = 0;
   return real().cuCtxGetDevice(&device);
 }
@@ -117,8 +161,13 @@ Contexts::Generation Contexts::find_generation(CUcontext context) const noexcept
   return unseen;
 }
 
-std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
+Contexts::Generation Contexts::see(CUcontext current, CUdevice device) noexcept {
   const SystemLock lock(mutex_);
+  const CUcontext owner = owner_of(current);
+  return is_ended(current) || is_ended(owner) ? unseen : find_or_add(owner, device);
+}
+
+Contexts::Generation Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
   if (const Generation known = find_generation(context); known != unseen) return known;
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
   // A new entry goes to the end, or over an ended one.
@@ -126,6 +175,7 @@ std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept
   if (at == unseen) return kMaxContexts;
   entries_[at].device = static_cast<std::uint16_t>(device);
   entries_[at].reached.store(bit_of(device), std::memory_order_relaxed);
+  entries_[at].retains.store(0, std::memory_order_relaxed);
   entries_[at].context.store(context, std::memory_order_release);
   if (at == count) count_.store(count + 1, std::memory_order_release);
   return at;
@@ -134,6 +184,34 @@ std::uint32_t Contexts::find_or_add(CUcontext context, CUdevice device) noexcept
 Contexts::Generation Contexts::generation_of(CUcontext context) noexcept {
   const SystemLock lock(mutex_);
   return context == nullptr ? unseen : find_generation(context);
+}
+
+Contexts::Generation Contexts::begin_end(CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  if (context == nullptr) return unseen;
+  const Generation found = find_generation(context);
+  if (found == unseen) mark_ended(context);
+  return found;
+}
+
+void Contexts::not_ended(CUcontext context) noexcept {
+  const SystemLock lock(mutex_);
+  mark_living(context);
+}
+
+bool Contexts::may_be_last_release(CUcontext primary) const noexcept {
+  const SystemLock lock(mutex_);
+  const Generation found = primary == nullptr ? unseen : find_generation(primary);
+  return found == unseen || entries_[found].retains.load(std::memory_order_relaxed) <= 1;
+}
+
+void Contexts::released(CUcontext primary) noexcept {
+  const SystemLock lock(mutex_);
+  const Generation found = primary == nullptr ? unseen : find_generation(primary);
+  if (found == unseen) return;
+  std::atomic<std::uint32_t>& retains = entries_[found].retains;
+  const std::uint32_t seen = retains.load(std::memory_order_relaxed);
+  if (seen != 0) retains.store(seen - 1, std::memory_order_relaxed);
 }
 
 // An earlier generation of the handle has ended, though the thread that ended it may not have said
@@ -151,17 +229,19 @@ void Contexts::created(CUcontext context, CUdevice device) noexcept {
 
 void Contexts::retained(CUcontext context, CUdevice device) noexcept {
   if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return;
-  static_cast<void>(find_or_add(context, device));
+  const SystemLock lock(mutex_);
+  mark_living(context);
+  const Generation at = find_or_add(context, device);
+  if (at != kMaxContexts) entries_[at].retains.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Contexts::enabled_peer(CUcontext peer) noexcept {
   const Current accessing = current();
-  const ContextScope scope(peer);
-  CUdevice device = 0;
-  const bool is_known = accessing.code == CUDA_SUCCESS && scope.code() == CUDA_SUCCESS &&
-                        real().cuCtxGetDevice(&device) == CUDA_SUCCESS;
-  if (!is_known || device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return;
-  entries_[accessing.place.context].reached.fetch_or(bit_of(device), std::memory_order_release);
+  if (accessing.code != CUDA_SUCCESS) return;
+  Place owner;
+  const std::uint64_t bits =
+      find(memory_owner(peer), owner) ? bit_of(owner.device) : ~std::uint64_t{0};
+  entries_[accessing.place.context].reached.fetch_or(bits, std::memory_order_release);
 }
 
 bool Contexts::alone_reaches(CUcontext context, Place place) const noexcept {
@@ -185,25 +265,31 @@ bool Contexts::find(CUcontext context, Place& place) noexcept {
   return true;
 }
 
-Contexts::Use::Use(Contexts& contexts, Generation generation) noexcept
-    : contexts_(contexts), generation_(generation) {
+Contexts::Use::Use(Contexts& contexts, Generation generation, AtEnd at_end) noexcept
+    : contexts_(contexts), generation_(generation), held_(begin(at_end)) {
+  if (held_) context_ = contexts_.entries_[generation_].context.load(std::memory_order_acquire);
+}
+
+bool Contexts::Use::begin(AtEnd at_end) noexcept {
+  if (generation_ == unseen) return false;
   Entry& entry = contexts_.entries_[generation_];
   for (;;) {
     const std::uint32_t turn = contexts_.turns_.value();
     if (entry.held.load(std::memory_order_acquire) >= kOneEnding &&
         !fault(Fault::ended_context_used)) {
+      if (at_end == AtEnd::gives_up) return false;
       contexts_.turns_.wait_beyond(turn);
       continue;
     }
     const std::uint32_t held = entry.held.fetch_add(1, std::memory_order_acq_rel);
-    if (held < kOneEnding || fault(Fault::ended_context_used)) break;
+    if (held < kOneEnding || fault(Fault::ended_context_used)) return true;
     entry.held.fetch_sub(1, std::memory_order_acq_rel);
     contexts_.turns_.raise();  // whoever ends the context may have seen us and waits
   }
-  context_ = entry.context.load(std::memory_order_acquire);
 }
 
 Contexts::Use::~Use() {
+  if (!held_) return;
   const std::uint32_t before =
       contexts_.entries_[generation_].held.fetch_sub(1, std::memory_order_acq_rel);
   if (before >= kOneEnding) contexts_.turns_.raise();
@@ -232,17 +318,33 @@ CUcontext Contexts::handle(Place place) const noexcept {
   return entries_[context_of(place)].context.load(std::memory_order_acquire);
 }
 
-ContextScope::ContextScope(CUcontext context, Caller caller) noexcept {
+ContextScope::ContextScope(Contexts& contexts, Contexts::Generation generation,
+                           Caller caller) noexcept
+    : contexts_(contexts) {
+  entered_.emplace(contexts, generation);
+  code_ = entered_->context() == nullptr ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+                                         : enter(entered_->context(), caller);
+}
+
+ContextScope::ContextScope(Contexts& contexts, CUcontext just_given) noexcept
+    : contexts_(contexts), code_(enter(just_given, Caller::anywhere)) {}
+
+// The driver's pop makes current what was so before: that must not have ended by then. It is held
+// second, so whoever ends it now is not waited for: two threads could wait for each other.
+CUresult ContextScope::enter(CUcontext context, Caller caller) noexcept {
   CUcontext current = nullptr;
-  code_ = real().cuCtxGetCurrent(&current);
-  if (code_ != CUDA_SUCCESS || current == context) return;
-  if (caller == Caller::in_a_context) {
-    CUdevice device = 0;  // of no use: the question tells whether the current context has ended
-    code_ = current == nullptr ? CUDA_ERROR_INVALID_CONTEXT : real().cuCtxGetDevice(&device);
-    if (code_ != CUDA_SUCCESS) return;
+  if (const CUresult code = real().cuCtxGetCurrent(&current); code != CUDA_SUCCESS) return code;
+  if (current == context) return CUDA_SUCCESS;
+  if (current == nullptr && caller == Caller::in_a_context) return CUDA_ERROR_INVALID_CONTEXT;
+  if (current != nullptr) {
+    const Contexts::Current known = contexts_.current();
+    if (known.code != CUDA_SUCCESS) return known.code;
+    beneath_.emplace(contexts_, known.place.context, Contexts::Use::AtEnd::gives_up);
+    if (beneath_->context() == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   }
-  code_ = real().cuCtxPushCurrent_v2(context);
-  pushed_ = code_ == CUDA_SUCCESS;
+  const CUresult code = real().cuCtxPushCurrent_v2(context);
+  pushed_ = code == CUDA_SUCCESS;
+  return code;
 }
 
 ContextScope::~ContextScope() {

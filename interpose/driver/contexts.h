@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "allocator/ground/capability.h"
@@ -38,11 +39,16 @@ static_assert(kHostFlags == (1U << kHostFlagBits) - 1);
   return place.kind == Kind::pinned ? place.context >> kHostFlagBits : place.context;
 }
 
-// Threads: any.
+// Whether a context lives is known here, not asked: where a destroyed one is current the driver
+// answers cuCtxGetDevice, and crashes when that context is pushed or popped (seen on a driver 580;
+// what it refuses there is refused too late). So a handle that ended lives again only when the
+// driver has given it out anew. Threads: any.
 class Contexts {
  public:
   struct Current {
-    CUresult code = CUDA_SUCCESS;  // the driver's own; INVALID_CONTEXT when no context is current
+    // The driver's own; INVALID_CONTEXT when no context is current, CONTEXT_IS_DESTROYED when it
+    // has ended.
+    CUresult code = CUDA_SUCCESS;
     Place place;                   // kind device; set on success
     bool first_of_device = false;  // nobody asked about this device before
   };
@@ -65,13 +71,16 @@ class Contexts {
   // place.
   void add_view(const void* green, CUcontext view, CUcontext primary) noexcept;
   void remove_views(const void* green) noexcept;
+  // The life of the context whose views are made from `green`; unseen: there are none.
+  [[nodiscard]] std::uint32_t view_owner(const void* green) const noexcept;
 
   // The program created a context, or retained one that may be there already: from now on its work
   // counts.
   void created(CUcontext context, CUdevice device) noexcept;
   void retained(CUcontext context, CUdevice device) noexcept;
-  // The current context may use the memory of `peer`'s device. It is never taken back: what waits
-  // for too many contexts is slow, what waits for too few is wrong.
+  // The current context may use the memory of `peer`'s device; of a peer that was never seen, of
+  // any device. It is never taken back: what waits for too many contexts is slow, what waits for
+  // too few is wrong.
   void enabled_peer(CUcontext peer) noexcept;
 
   // Tells contexts apart that had the same handle, one after the other.
@@ -83,21 +92,26 @@ class Contexts {
   // constructor waits for that call. One at a time a thread; nothing locked meanwhile.
   class Use {
    public:
-    Use(Contexts& contexts, Generation generation) noexcept;
+    // gives_up: an end that runs now counts as one that has happened. So may a thread that has a
+    // use already have another: it waits for nobody.
+    enum class AtEnd : bool { waits, gives_up };
+    Use(Contexts& contexts, Generation generation, AtEnd at_end = AtEnd::waits) noexcept;
     ~Use();
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
     [[nodiscard]] CUcontext context() const noexcept { return context_; }  // null: it has ended
 
    private:
+    [[nodiscard]] bool begin(AtEnd at_end) noexcept;
+
     Contexts& contexts_;
     const Generation generation_;
+    const bool held_;
     CUcontext context_ = nullptr;
   };
 
   // For the driver's call that may end a context: no use begins meanwhile, and with
-  // `are_waited_for` none goes on. The handle of a primary context stays good, and its last release
-  // is one of many: uses that go on do it no harm.
+  // `are_waited_for` none goes on. go_on: the call leaves the context to others that hold it.
   class Ending {
    public:
     enum class Uses : bool { go_on, are_waited_for };
@@ -141,6 +155,14 @@ class Contexts {
   [[nodiscard]] bool find(CUcontext context, Place& place) noexcept;
 
   [[nodiscard]] Generation generation_of(CUcontext context) noexcept;
+  // The same before a call that may end the context. One that was never seen counts as ended from
+  // then on, unless not_ended() says that the call has left it.
+  [[nodiscard]] Generation begin_end(CUcontext context) noexcept;
+  void not_ended(CUcontext context) noexcept;
+  // The release that follows may be the last of a primary context: no retain that was seen, and not
+  // released since, keeps it.
+  [[nodiscard]] bool may_be_last_release(CUcontext primary) const noexcept;
+  void released(CUcontext primary) noexcept;
   // Whether that generation lives and has this handle, which is not null.
   [[nodiscard]] bool is(Generation generation, CUcontext context) const noexcept {
     return entries_[generation].context.load(std::memory_order_acquire) == context;
@@ -150,12 +172,14 @@ class Contexts {
   template <class F>
   void ended(CUcontext context, Generation generation, F end) noexcept {
     const SystemLock lock(mutex_);
-    if (generation == unseen) return;
-    Entry& entry = entries_[generation];
-    const CUcontext now = entry.context.load(std::memory_order_relaxed);
-    if (now != context && now != nullptr) return;
-    entry.context.store(nullptr, std::memory_order_release);
-    end(Place{Kind::device, entry.device, generation});
+    if (generation != unseen) {
+      Entry& entry = entries_[generation];
+      const CUcontext now = entry.context.load(std::memory_order_relaxed);
+      if (now != context && now != nullptr) return;
+      entry.context.store(nullptr, std::memory_order_release);
+      end(Place{Kind::device, entry.device, generation});
+    }
+    if (find_generation(context) == unseen) mark_ended(context);
     changes_.fetch_add(1, std::memory_order_release);
   }
 
@@ -168,6 +192,7 @@ class Contexts {
     std::uint16_t device = 0;
     std::atomic<std::uint64_t> reached{0};  // bit i: memory of device i
     std::atomic<std::uint32_t> held{0};     // uses, and kOneEnding for each call that may end it
+    std::atomic<std::uint32_t> retains{0};  // of a primary context, as far as they were seen
   };
   [[nodiscard]] static constexpr std::uint64_t bit_of(CUdevice device) {
     return std::uint64_t{1} << device;
@@ -175,10 +200,18 @@ class Contexts {
   static constexpr std::uint32_t kMaxContexts =
       4096;  // generations, not handles; far above real use
 
-  [[nodiscard]] std::uint32_t find_or_add(CUcontext context, CUdevice device) noexcept;
+  [[nodiscard]] Generation find_or_add(CUcontext context, CUdevice device) noexcept
+      VRAMSCOPE_REQUIRES(mutex_);
+  // What is current is seen; unseen: it has ended, kMaxContexts: there is no room.
+  [[nodiscard]] Generation see(CUcontext current, CUdevice device) noexcept;
   // Null: an ended one.
   [[nodiscard]] Generation find_generation(CUcontext context) const noexcept
       VRAMSCOPE_REQUIRES(mutex_);
+  [[nodiscard]] CUcontext owner_of(CUcontext context) const noexcept VRAMSCOPE_REQUIRES(mutex_);
+  [[nodiscard]] bool is_ended(CUcontext context) const noexcept VRAMSCOPE_REQUIRES(mutex_);
+  void mark_ended(CUcontext context) noexcept VRAMSCOPE_REQUIRES(mutex_);
+  // The driver gave the handle out.
+  void mark_living(CUcontext context) noexcept VRAMSCOPE_REQUIRES(mutex_);
 
   static constexpr std::uint32_t kOneEnding = 1U << 16;  // no process has as many threads
 
@@ -188,9 +221,10 @@ class Contexts {
     CUcontext primary = nullptr;
   };
 
-  SystemMutex mutex_;  // of those who write; the entries are atomic for those who read
+  mutable SystemMutex mutex_;  // of those who write; the entries are atomic for those who read
   std::vector<CUcontext> attachments_ VRAMSCOPE_GUARDED_BY(mutex_);  // one entry an attachment
   std::vector<View> views_ VRAMSCOPE_GUARDED_BY(mutex_);
+  std::vector<CUcontext> ended_ VRAMSCOPE_GUARDED_BY(mutex_);  // and not given out since; sorted
   std::array<Entry, kMaxContexts> entries_{};
   std::atomic<std::uint32_t> count_{0};
   WaitableCounter turns_;  // raised when somebody who waits in Use or Ending may go on
@@ -199,22 +233,33 @@ class Contexts {
   std::atomic<std::uint64_t> devices_seen_{0};  // bit i: device i
 };
 
-// Makes the context of a place current for one scope, when it is not already.
+// Makes a context current for one scope, when it is not already: the only way of ours to change a
+// thread's current context. Nobody can end that context meanwhile, nor the one that is current
+// before and after, to which the driver goes back; where one of them has ended nothing is pushed,
+// and code() is CONTEXT_IS_DESTROYED. Threads: one; as a use is.
 class ContextScope {
  public:
   // in_a_context: what follows is the program's own call, which the driver refuses on a thread
-  // without a context, or with one that has ended; code() is that refusal then. anywhere: what we
-  // do of our own accord, such as giving idle segments back.
+  // without a context; code() is that refusal then. anywhere: what needs none.
   enum class Caller : std::uint8_t { in_a_context, anywhere };
-  explicit ContextScope(CUcontext context, Caller caller = Caller::in_a_context) noexcept;
+  ContextScope(Contexts& contexts, Contexts::Generation generation,
+               Caller caller = Caller::in_a_context) noexcept;
+  // A context that the driver gave to this thread in the call that runs: no other thread knows of
+  // it.
+  ContextScope(Contexts& contexts, CUcontext just_given) noexcept;
   ~ContextScope();
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;
   [[nodiscard]] CUresult code() const { return code_; }
 
  private:
-  CUresult code_ = CUDA_SUCCESS;
+  [[nodiscard]] CUresult enter(CUcontext context, Caller caller) noexcept;
+
+  Contexts& contexts_;
+  std::optional<Contexts::Use> entered_;
+  std::optional<Contexts::Use> beneath_;
   bool pushed_ = false;
+  CUresult code_ = CUDA_SUCCESS;
 };
 
 }  // namespace vramscope

@@ -101,15 +101,18 @@ Reply CudaBackend::release(Place where, Address segment) noexcept {
 
 Reply CudaBackend::release_in_context(Place where, Address segment) noexcept {
   const std::uint64_t start = now_ns();
-  const Contexts::Use use(contexts_, context_of(where));
-  if (use.context() == nullptr) return {{Result::invalid, CUDA_ERROR_CONTEXT_IS_DESTROYED}};
-  const ContextScope scope(use.context(), ContextScope::Caller::anywhere);
+  const ContextScope scope(contexts_, context_of(where), ContextScope::Caller::anywhere);
+  if (contexts_.handle(where) == nullptr) {
+    return {{Result::invalid, CUDA_ERROR_CONTEXT_IS_DESTROYED}};
+  }
   CUresult code = scope.code();
   if (code == CUDA_SUCCESS && captures_.any()) code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   if (code == CUDA_SUCCESS) code = give_back(where, segment);
   if (is_of_capture(code)) return {{Result::forbidden, 0}, elapsed_ns(start)};
   Status status = to_status(code);
-  if (is_end_of_context(code)) status.result = Result::invalid;
+  // What has ended is the context that is current here, and the segment is another one's.
+  const bool is_kept = scope.code() == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (is_end_of_context(code) && !is_kept) status.result = Result::invalid;
   return {status, elapsed_ns(start)};
 }
 
@@ -159,9 +162,7 @@ CUresult CudaBackend::wait_here() noexcept {
 }
 
 CUresult CudaBackend::wait_in(Contexts::Generation one) noexcept {
-  const Contexts::Use use(contexts_, one);
-  if (use.context() == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  const ContextScope scope(use.context());
+  const ContextScope scope(contexts_, one);
   return scope.code() == CUDA_SUCCESS ? wait_here() : scope.code();
 }
 
@@ -205,9 +206,7 @@ Reply CudaBackend::wait_from(std::uint64_t start, Place where) noexcept {
 // A query of the default stream costs least of the calls that report what went wrong before.
 Reply CudaBackend::probe(Place where) noexcept {
   const std::uint64_t start = now_ns();
-  const Contexts::Use use(contexts_, context_of(where));
-  if (use.context() == nullptr) return {to_status(CUDA_ERROR_CONTEXT_IS_DESTROYED)};
-  const ContextScope scope(use.context());
+  const ContextScope scope(contexts_, context_of(where));
   if (captures_.any()) return {{Result::forbidden, 0}, elapsed_ns(start)};
   CUresult code = scope.code();
   if (code == CUDA_SUCCESS) code = real().cuStreamQuery(CU_STREAM_LEGACY);

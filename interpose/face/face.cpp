@@ -111,18 +111,14 @@ void hand_out(const FlatStats& stats, vramscope_each_counter each, void* context
 // program has used. INVALID_CONTEXT: there is none.
 template <class Ask>
 CUresult ask_in_context_of(Profiler& profiler, CUdevice device, Ask ask) {
-  CUdevice current = 0;
-  if (real().cuCtxGetDevice(&current) == CUDA_SUCCESS && current == device) return ask();
+  const Contexts::Current current = profiler.contexts().current();
+  if (current.code == CUDA_SUCCESS && CUdevice{current.place.device} == device) return ask();
   CUresult code = CUDA_ERROR_INVALID_CONTEXT;
-  const Place place = {.kind = Kind::device, .device = static_cast<std::uint16_t>(device)};
-  profiler.contexts().each_reaching(place, [&](CUcontext, Contexts::Generation one) {
+  const auto index = static_cast<std::uint16_t>(device);
+  profiler.contexts().each_on(index, [&](CUcontext, Contexts::Generation one) {
     if (code != CUDA_ERROR_INVALID_CONTEXT) return;
-    const Contexts::Use use(profiler.contexts(), one);
-    if (use.context() == nullptr) return;
-    const ContextScope scope(use.context());
-    CUdevice its_device = 0;
-    if (scope.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&its_device) != CUDA_SUCCESS) return;
-    if (its_device == device) code = ask();
+    const ContextScope scope(profiler.contexts(), one);
+    if (scope.code() == CUDA_SUCCESS) code = ask();
   });
   return code;
 }

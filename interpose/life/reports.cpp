@@ -296,13 +296,19 @@ ProcessFacts Reports::process() const {
 
 void Reports::note_end_of_main_thread() noexcept {
   real().cuCtxGetCurrent(&last_context_);
+  static_cast<void>(profiler_.contexts().current());  // it is known from now on
   triggers_.main_thread_ended();
 }
 
 // The program's exit handlers run on this thread now, and find the context that they would have
 // found on the main thread.
 void Reports::end_process() noexcept {
-  if (last_context_ != nullptr) real().cuCtxPushCurrent_v2(last_context_);
+  Contexts& contexts = profiler_.contexts();
+  Place place;
+  // No other thread is left that could end it.
+  const bool lives =
+      last_context_ != nullptr && contexts.find(contexts.memory_owner(last_context_), place);
+  if (lives) real().cuCtxPushCurrent_v2(last_context_);
   std::exit(0);
 }
 

@@ -31,8 +31,10 @@ std::optional<Before> measure_before(Profiler& profiler, CUdevice device) {
 
 void measure_after(Profiler& profiler, CUcontext context, CUdevice device, Before before) {
   if (profiler.captures().any()) return;
-  const PushedContext pushed(context);
-  if (!pushed.ok()) return;
+  Place place;
+  if (!profiler.contexts().find(context, place)) return;
+  const ContextScope scope(profiler.contexts(), place.context, ContextScope::Caller::anywhere);
+  if (scope.code() != CUDA_SUCCESS) return;
   const auto index = static_cast<std::uint16_t>(device);
   if (before.is_first) {
     profiler.unrecorded_use().made_first_context(context, index, before.bytes);
@@ -84,23 +86,29 @@ CUresult synchronize(Call& call, const DirectCall& direct, CUcontext context) {
   return code;
 }
 
+CUcontext current_context() {
+  CUcontext context = nullptr;
+  real().cuCtxGetCurrent(&context);
+  return context;
+}
+
 // The driver's own free of what ends now with `context` has waited for whoever used it, in any
 // context; with at-reuse nobody has yet. A thread without a context is in this one meanwhile.
 void finish_frees(Profiler& profiler, CUcontext context) {
   Place place;
   if (!profiler.waits_at_reuse() || !profiler.contexts().find(context, place)) return;
-  CUcontext current = nullptr;
-  real().cuCtxGetCurrent(&current);
-  const bool pushed = current == nullptr && real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
+  std::optional<ContextScope> entered;
+  if (current_context() == nullptr) {
+    entered.emplace(profiler.contexts(), place.context, ContextScope::Caller::anywhere);
+  }
   static_cast<void>(profiler.backend().wait(in_context(Kind::pinned, place.device, place.context)));
-  if (pushed) real().cuCtxPopCurrent_v2(&current);
 }
 
 using Uses = Contexts::Ending::Uses;
 
 CUresult destroy_context(Call& call, const DirectCall& direct, CUcontext context) {
   finish_frees(call.profiler(), context);
-  const ContextEnd end(call.profiler(), context, Uses::are_waited_for);
+  ContextEnd end(call.profiler(), context, Uses::are_waited_for);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS) end.happened();
   return code;
@@ -122,21 +130,18 @@ CUcontext primary_context(CUdevice device) {
 
 CUresult end_primary_context(Call& call, const DirectCall& direct, CUdevice device) {
   PoolDevices::Reset reset(call.profiler().pool_devices(), device);
+  Contexts& contexts = call.profiler().contexts();
   const CUcontext context = primary_context(device);
   finish_frees(call.profiler(), context);
-  const ContextEnd end(call.profiler(), context, Uses::go_on);
+  const bool may_be_last = contexts.may_be_last_release(context);
+  ContextEnd end(call.profiler(), context, may_be_last ? Uses::are_waited_for : Uses::go_on);
   const CUresult code = direct();
+  if (code == CUDA_SUCCESS) contexts.released(context);
   if (code == CUDA_SUCCESS && context != nullptr && primary_context(device) == nullptr) {
     reset.happened();
     end.happened();
   }
   return code;
-}
-
-CUcontext current_context() {
-  CUcontext context = nullptr;
-  real().cuCtxGetCurrent(&context);
-  return context;
 }
 
 }  // namespace
@@ -182,11 +187,13 @@ CUresult cuCtxDetach(Call& call, const DirectCall& direct, CUcontext ctx) noexce
   const bool is_primary = ctx != nullptr && real().cuCtxGetDevice(&device) == CUDA_SUCCESS &&
                           primary_context(device) == ctx;
   finish_frees(call.profiler(), ctx);
-  const bool is_last = !is_primary && !call.profiler().contexts().is_attached(ctx);
-  const ContextEnd end(call.profiler(), ctx, is_last ? Uses::are_waited_for : Uses::go_on);
+  Contexts& contexts = call.profiler().contexts();
+  const bool is_last = is_primary ? contexts.may_be_last_release(ctx) : !contexts.is_attached(ctx);
+  ContextEnd end(call.profiler(), ctx, is_last ? Uses::are_waited_for : Uses::go_on);
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
-  bool is_held = call.profiler().contexts().detached(ctx);
+  bool is_held = contexts.detached(ctx);
+  if (is_primary) contexts.released(ctx);
   if (is_primary)
     is_held = primary_context(device) != nullptr;  // those who retained it hold it too
   if (!is_held) end.happened();
@@ -208,7 +215,7 @@ CUresult cuDevicePrimaryCtxReset_v2(Call& call, const DirectCall& direct, CUdevi
   PoolDevices::Reset reset(call.profiler().pool_devices(), dev);
   const CUcontext context = primary_context(dev);
   finish_frees(call.profiler(), context);
-  const ContextEnd end(call.profiler(), context, Uses::go_on);
+  ContextEnd end(call.profiler(), context, Uses::are_waited_for);
   const CUresult code = direct();
   if (code == CUDA_SUCCESS) reset.happened();
   if (code == CUDA_SUCCESS && context != nullptr) end.happened();
@@ -222,7 +229,7 @@ CUresult cuCtxFromGreenCtx(Call& call, const DirectCall& direct, CUcontext* pCon
   const CUresult code = direct();
   if (code != CUDA_SUCCESS || pContext == nullptr) return code;
   CUdevice device = 0;
-  const ContextScope scope(*pContext);
+  const ContextScope scope(call.profiler().contexts(), *pContext);
   if (scope.code() != CUDA_SUCCESS || real().cuCtxGetDevice(&device) != CUDA_SUCCESS) return code;
   if (const CUcontext primary = primary_context(device); primary != nullptr) {
     call.profiler().contexts().add_view(hCtx, *pContext, primary);
@@ -230,8 +237,10 @@ CUresult cuCtxFromGreenCtx(Call& call, const DirectCall& direct, CUcontext* pCon
   return code;
 }
 CUresult cuGreenCtxDestroy(Call& call, const DirectCall& direct, CUgreenCtx hCtx) noexcept {
+  Contexts& contexts = call.profiler().contexts();
+  const Contexts::Ending ending(contexts, contexts.view_owner(hCtx), Uses::are_waited_for);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS) call.profiler().contexts().remove_views(hCtx);
+  if (code == CUDA_SUCCESS) contexts.remove_views(hCtx);
   return code;
 }
 #endif

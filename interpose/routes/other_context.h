@@ -6,26 +6,8 @@
 #include <optional>
 
 #include "interpose/driver/profiler.h"
-#include "interpose/loader/real.h"
 
 namespace vramscope::routes {
-
-// Makes a context current for one scope, also on a thread that has none.
-class PushedContext {
- public:
-  explicit PushedContext(CUcontext context) noexcept
-      : ok_(context != nullptr && real().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS) {}
-  ~PushedContext() {
-    CUcontext ours = nullptr;
-    if (ok_) real().cuCtxPopCurrent_v2(&ours);
-  }
-  PushedContext(const PushedContext&) = delete;
-  PushedContext& operator=(const PushedContext&) = delete;
-  [[nodiscard]] bool ok() const { return ok_; }
-
- private:
-  const bool ok_;
-};
 
 // A context on the device, unseen: none.
 [[nodiscard]] Contexts::Generation context_on(Profiler& profiler, std::uint16_t device) noexcept;

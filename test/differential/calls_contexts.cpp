@@ -1,11 +1,36 @@
 // Verbs of contexts: their beginning and end, and which is current.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
 #include "test/differential/turn.h"
 
 namespace vramscope::differential {
 namespace {
 
 Context& context_of(Turn& turn, std::size_t at) { return turn.world.contexts[turn.index(at)]; }
+
+// What is current on this thread, the last one now, and what was before: to leave an ended context
+// by a pop, or to come back to one, is a crash.
+thread_local std::vector<CUcontext> entered;
+
+void made_current(CUcontext context) {
+  if (!entered.empty()) entered.pop_back();
+  if (context != nullptr) entered.push_back(context);
+}
+
+void ended_here(CUcontext context) {
+  if (!entered.empty() && entered.back() == context) entered.pop_back();
+}
+
+bool may_pop(const World& world) {
+  const CUcontext now = current_context();
+  if (now == nullptr) return entered.empty();
+  if (entered.empty() || entered.back() != now) return false;
+  const std::size_t first = entered.size() - std::min<std::size_t>(entered.size(), 2);
+  return std::all_of(entered.begin() + static_cast<std::ptrdiff_t>(first), entered.end(),
+                     [&](CUcontext one) { return world.find_context(one) != kNone; });
+}
 
 // init
 void init(Turn& turn) { turn.code(CU(cuInit, turn.way(), 0U)); }
@@ -17,7 +42,9 @@ void primary(Turn& turn) {
   const CUresult code = CU(cuDevicePrimaryCtxRetain, turn.way(), &handle, device);
   turn.code(code);
   if (code != CUDA_SUCCESS) return;
-  turn.code(CU(cuCtxSetCurrent, turn.way(), handle));
+  const CUresult set = CU(cuCtxSetCurrent, turn.way(), handle);
+  turn.code(set);
+  if (set == CUDA_SUCCESS) made_current(handle);
   const int known = turn.world.find_context(handle);
   if (known != kNone) {
     ++turn.world.contexts[static_cast<std::size_t>(known)].attached;
@@ -72,6 +99,7 @@ void context(Turn& turn) {
                                          static_cast<CUctxCreateParams*>(nullptr), 0U, device);
   turn.code(code);
   if (code != CUDA_SUCCESS) return;
+  entered.push_back(handle);
   context = {.handle = handle, .alive = true, .primary = false, .device = device, .attached = 1};
 }
 
@@ -84,31 +112,41 @@ void context_end(Turn& turn) {
   const CUresult code = turn.has(1) ? CU(cuCtxDestroy, turn.way(), context.handle)
                                     : CU(cuCtxDestroy_v2, turn.way(), context.handle);
   turn.code(code);
-  if (code == CUDA_SUCCESS) turn.world.end_context(static_cast<int>(turn.index(0)));
+  if (code != CUDA_SUCCESS) return;
+  ended_here(context.handle);
+  turn.world.end_context(static_cast<int>(turn.index(0)));
+}
+
+void set_current(Turn& turn, CUcontext context) {
+  const CUresult code = CU(cuCtxSetCurrent, turn.way(), context);
+  turn.code(code);
+  if (code == CUDA_SUCCESS) made_current(context);
 }
 
 // use c1|none
 void use(Turn& turn) {
-  if (turn.word(0) == "none") {
-    return turn.code(CU(cuCtxSetCurrent, turn.way(), CUcontext{nullptr}));
-  }
+  if (turn.word(0) == "none") return set_current(turn, nullptr);
   const Context& context = context_of(turn, 0);
   if (!context.alive) return turn.skip("no context");
-  turn.code(CU(cuCtxSetCurrent, turn.way(), context.handle));
+  set_current(turn, context.handle);
 }
 
 // push c1
 void push(Turn& turn) {
   const Context& context = context_of(turn, 0);
   if (!context.alive) return turn.skip("no context");
-  turn.code(CU(cuCtxPushCurrent_v2, turn.way(), context.handle));
+  const CUresult code = CU(cuCtxPushCurrent_v2, turn.way(), context.handle);
+  turn.code(code);
+  if (code == CUDA_SUCCESS) entered.push_back(context.handle);
 }
 
 // pop
 void pop(Turn& turn) {
   CUcontext handle = nullptr;
+  if (!may_pop(turn.world)) return turn.skip("ended");
   const CUresult code = CU(cuCtxPopCurrent_v2, turn.way(), &handle);
   turn.code(code);
+  if (code == CUDA_SUCCESS && !entered.empty()) entered.pop_back();
   const int known = turn.world.find_context(handle);
   turn.say(known == kNone ? "unknown" : "c" + std::to_string(known));
 }
@@ -139,6 +177,7 @@ void detach(Turn& turn) {
   const CUresult code = CU(cuCtxDetach, turn.way(), context.handle);
   turn.code(code);
   if (code == CUDA_SUCCESS && --context.attached == 0) {
+    if (!context.primary) ended_here(context.handle);
     turn.world.end_context(static_cast<int>(turn.index(0)));
   }
 }

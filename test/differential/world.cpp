@@ -205,6 +205,16 @@ CUresult wait_for(const Queue& queue) {
 
 }  // namespace
 
+namespace {
+
+bool is_current_ended(const World& world) {
+  CUcontext current = nullptr;
+  CU(cuCtxGetCurrent, Way::linked, &current);
+  return current != nullptr && world.find_context(current) == kNone;
+}
+
+}  // namespace
+
 bool may_use(const World& world, CUcontext context, const Memory& memory) {
   const int number = world.find_context(context);
   if (memory.kind != MemoryKind::device || number == kNone) return true;
@@ -229,6 +239,7 @@ bool settle(World& world, Memory& memory, const Queue* queue) {
     if (queue != nullptr && first == *queue && memory.pending.size() == 1) return true;
     if (world.is_capturing()) return false;
     if (world.find_context(first.context) != kNone) {
+      if (is_current_ended(world)) return false;  // a pop must not come back to it
       if (wait_for(first) != CUDA_SUCCESS) return false;
     }
     std::erase(memory.pending, first);

@@ -46,6 +46,7 @@ int main() {
   CUdeviceptr theirs = allocate(5 * kMiB);
   std::thread([=] { MUST(cuCtxDestroy(second)); }).join();
   ask("in a context that another thread destroyed", theirs);
-  MUST(cuCtxSetCurrent(context));
   show("free of the first block", cuMemFree(block));
+  MUST(cuCtxSetCurrent(context));
+  std::printf("it is free: %d\n", cuMemFree(block) == CUDA_SUCCESS);
 }

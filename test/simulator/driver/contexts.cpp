@@ -87,12 +87,19 @@ void end(CUcontext context) {
   if (owner != kDeviceItself) driver().device_of(context).accounts.end_owner(owner);
 }
 
-// What a call in a context that another thread destroys does is undefined, crashes have been seen
-// (openucx/ucx#10852, #10143): here it always is one. Primary contexts keep a handle that is good.
-void refuse_to_enter(CUcontext context) {
-  if (context->primary || !context->ending) return;
-  (void)std::fputs("libcuda.so.1: a context is entered while another thread destroys it\n", stderr);
+// A primary context's handle stays good after its reset; that of another one is memory of the
+// driver's that is gone: a thread that pushes or pops it may crash (seen on a driver 580, and
+// openucx/ucx#10852, #10143). Here it always does.
+[[noreturn]] void crash(const char* what) {
+  (void)std::fprintf(stderr, "libcuda.so.1: a context is %s\n", what);
   std::abort();
+}
+
+bool is_destroyed(CUcontext context) { return !context->primary && !context->alive; }
+
+void refuse_to_enter(CUcontext context) {
+  if (context->primary) return;
+  if (context->ending) crash("entered while another thread destroys it");
 }
 
 }  // namespace
@@ -173,7 +180,11 @@ CUresult cuCtxDestroy(CUcontext context) { return body::cuCtxDestroy_v2(context)
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
+  const CUresult refusal = check_context(context);
+  if (refusal == CUDA_ERROR_CONTEXT_IS_DESTROYED && is_destroyed(context)) {
+    crash("pushed that was destroyed");
+  }
+  if (refusal != CUDA_SUCCESS) return refusal;
   refuse_to_enter(context);
   if (stack().full()) return CUDA_ERROR_OUT_OF_MEMORY;
   stack().push_back(context);
@@ -184,8 +195,10 @@ CUresult cuCtxPushCurrent(CUcontext context) { return body::cuCtxPushCurrent_v2(
 
 CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   if (stack().empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (is_destroyed(stack().back())) crash("popped that was destroyed");
   if (context != nullptr) *context = stack().back();
   stack().pop_back();
+  if (!stack().empty() && is_destroyed(stack().back())) crash("made current that was destroyed");
   return CUDA_SUCCESS;
 }
 
@@ -284,7 +297,14 @@ CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetDevice(CUdevice* device) { return body::cuCtxGetDevice_v2(device, nullptr); }
+// Answers in a context that was destroyed, too (an H200 with driver 580).
+CUresult cuCtxGetDevice(CUdevice* device) {
+  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUcontext context = current_context();
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *device = context->device;
+  return CUDA_SUCCESS;
+}
 
 CUresult cuCtxSynchronize_v2(CUcontext context) {
   if (context == nullptr) context = current_context();

@@ -85,6 +85,38 @@ TEST_F(DriverContexts, RefusesCallsWithoutAContext) {
   EXPECT_EQ(CALL(cuCtxSynchronize)(), CUDA_ERROR_INVALID_CONTEXT);
 }
 
+// An H200 with driver 580 (test program no_context).
+TEST_F(DriverContexts, TellTheDeviceWhereADestroyedOneIsCurrent) {
+  CUcontext other = nullptr, current = nullptr;
+  CUdevice device = -1;
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&other, 0, 0), CUDA_SUCCESS);
+  std::thread([=] { EXPECT_EQ(CALL(cuCtxDestroy_v2)(other), CUDA_SUCCESS); }).join();
+
+  CALL(cuCtxGetCurrent)(&current);
+  EXPECT_EQ(current, other);
+  EXPECT_EQ(CALL(cuCtxGetDevice)(&device), CUDA_SUCCESS);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(CALL(cuCtxSynchronize)(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+
+  EXPECT_EQ(CALL(cuCtxSetCurrent)(context_), CUDA_SUCCESS);
+}
+
+// The first two: the same. What comes to light by a pop is not known: the stricter answer.
+TEST_F(DriverContexts, PushedPoppedOrFoundAgainOnceDestroyedAreACrash) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto destroyed = [] {
+    CUcontext other = nullptr;
+    CALL(cuCtxCreate_v2)(&other, 0, 0);
+    std::thread([=] { CALL(cuCtxDestroy_v2)(other); }).join();
+    return other;
+  };
+  EXPECT_DEATH(CALL(cuCtxPushCurrent_v2)(destroyed()), "pushed that was destroyed");
+  EXPECT_DEATH((destroyed(), CALL(cuCtxPopCurrent_v2)(nullptr)), "popped that was destroyed");
+  EXPECT_DEATH(
+      (destroyed(), CALL(cuCtxPushCurrent_v2)(context_), CALL(cuCtxPopCurrent_v2)(nullptr)),
+      "made current that was destroyed");
+}
+
 TEST_F(DriverContexts, FreesFromAnotherContext) {
   const CUdeviceptr pointer = allocate(100);
   CUcontext other = nullptr;
