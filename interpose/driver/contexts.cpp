@@ -139,11 +139,11 @@ void Contexts::mark_living(CUcontext context) noexcept {
   changes_.fetch_add(1, std::memory_order_release);
 }
 
-// A context that has ended may still be current: the driver refuses what needs one.
+// A context that has ended may still be current: the driver refuses to be called in it.
 CUresult Contexts::check_current() noexcept {
   CUcontext context = nullptr;
   if (const CUresult code = real().cuCtxGetCurrent(&context); code != CUDA_SUCCESS) return code;
-  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context == nullptr) return CUDA_SUCCESS;
   const std::uint32_t changes = changes_.load(std::memory_order_acquire);
   if (remembered.context == context && remembered.changes == changes) return CUDA_SUCCESS;
   {
@@ -318,24 +318,22 @@ CUcontext Contexts::handle(Place place) const noexcept {
   return entries_[context_of(place)].context.load(std::memory_order_acquire);
 }
 
-ContextScope::ContextScope(Contexts& contexts, Contexts::Generation generation,
-                           Caller caller) noexcept
+ContextScope::ContextScope(Contexts& contexts, Contexts::Generation generation) noexcept
     : contexts_(contexts) {
   entered_.emplace(contexts, generation);
-  code_ = entered_->context() == nullptr ? CUDA_ERROR_CONTEXT_IS_DESTROYED
-                                         : enter(entered_->context(), caller);
+  code_ =
+      entered_->context() == nullptr ? CUDA_ERROR_CONTEXT_IS_DESTROYED : enter(entered_->context());
 }
 
 ContextScope::ContextScope(Contexts& contexts, CUcontext just_given) noexcept
-    : contexts_(contexts), code_(enter(just_given, Caller::anywhere)) {}
+    : contexts_(contexts), code_(enter(just_given)) {}
 
 // The driver's pop makes current what was so before: that must not have ended by then. It is held
 // second, so whoever ends it now is not waited for: two threads could wait for each other.
-CUresult ContextScope::enter(CUcontext context, Caller caller) noexcept {
+CUresult ContextScope::enter(CUcontext context) noexcept {
   CUcontext current = nullptr;
   if (const CUresult code = real().cuCtxGetCurrent(&current); code != CUDA_SUCCESS) return code;
   if (current == context) return CUDA_SUCCESS;
-  if (current == nullptr && caller == Caller::in_a_context) return CUDA_ERROR_INVALID_CONTEXT;
   if (current != nullptr) {
     const Contexts::Current known = contexts_.current();
     if (known.code != CUDA_SUCCESS) return known.code;

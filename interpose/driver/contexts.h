@@ -54,7 +54,7 @@ class Contexts {
   };
   // The calling thread's current context.
   [[nodiscard]] Current current() noexcept;
-  // Only whether there is one that has not ended, as a code of the driver's.
+  // Only whether it has ended, as a code of the driver's; fine where there is none.
   [[nodiscard]] CUresult check_current() noexcept;
 
   // Handle of the context of a place, null once the context has ended.
@@ -239,11 +239,7 @@ class Contexts {
 // and code() is CONTEXT_IS_DESTROYED. Threads: one; as a use is.
 class ContextScope {
  public:
-  // in_a_context: what follows is the program's own call, which the driver refuses on a thread
-  // without a context; code() is that refusal then. anywhere: what needs none.
-  enum class Caller : std::uint8_t { in_a_context, anywhere };
-  ContextScope(Contexts& contexts, Contexts::Generation generation,
-               Caller caller = Caller::in_a_context) noexcept;
+  ContextScope(Contexts& contexts, Contexts::Generation generation) noexcept;
   // A context that the driver gave to this thread in the call that runs: no other thread knows of
   // it.
   ContextScope(Contexts& contexts, CUcontext just_given) noexcept;
@@ -253,7 +249,7 @@ class ContextScope {
   [[nodiscard]] CUresult code() const { return code_; }
 
  private:
-  [[nodiscard]] CUresult enter(CUcontext context, Caller caller) noexcept;
+  [[nodiscard]] CUresult enter(CUcontext context) noexcept;
 
   Contexts& contexts_;
   std::optional<Contexts::Use> entered_;

@@ -101,7 +101,7 @@ Reply CudaBackend::release(Place where, Address segment) noexcept {
 
 Reply CudaBackend::release_in_context(Place where, Address segment) noexcept {
   const std::uint64_t start = now_ns();
-  const ContextScope scope(contexts_, context_of(where), ContextScope::Caller::anywhere);
+  const ContextScope scope(contexts_, context_of(where));
   if (contexts_.handle(where) == nullptr) {
     return {{Result::invalid, CUDA_ERROR_CONTEXT_IS_DESTROYED}};
   }

@@ -33,7 +33,7 @@ void measure_after(Profiler& profiler, CUcontext context, CUdevice device, Befor
   if (profiler.captures().any()) return;
   Place place;
   if (!profiler.contexts().find(context, place)) return;
-  const ContextScope scope(profiler.contexts(), place.context, ContextScope::Caller::anywhere);
+  const ContextScope scope(profiler.contexts(), place.context);
   if (scope.code() != CUDA_SUCCESS) return;
   const auto index = static_cast<std::uint16_t>(device);
   if (before.is_first) {
@@ -93,14 +93,10 @@ CUcontext current_context() {
 }
 
 // The driver's own free of what ends now with `context` has waited for whoever used it, in any
-// context; with at-reuse nobody has yet. A thread without a context is in this one meanwhile.
+// context; with at-reuse nobody has yet.
 void finish_frees(Profiler& profiler, CUcontext context) {
   Place place;
   if (!profiler.waits_at_reuse() || !profiler.contexts().find(context, place)) return;
-  std::optional<ContextScope> entered;
-  if (current_context() == nullptr) {
-    entered.emplace(profiler.contexts(), place.context, ContextScope::Caller::anywhere);
-  }
   static_cast<void>(profiler.backend().wait(in_context(Kind::pinned, place.device, place.context)));
 }
 

@@ -14,7 +14,7 @@ Contexts::Generation context_on(Profiler& profiler, std::uint16_t device) noexce
 std::optional<std::uint64_t> unrecorded_now(Profiler& profiler, std::uint16_t device,
                                             Contexts::Generation one) noexcept {
   if (one == Contexts::unseen || profiler.captures().any()) return {};
-  const ContextScope scope(profiler.contexts(), one, ContextScope::Caller::anywhere);
+  const ContextScope scope(profiler.contexts(), one);
   if (scope.code() != CUDA_SUCCESS) return {};
   return profiler.unrecorded_use().measure(device);
 }

@@ -270,9 +270,9 @@ TEST_F(CurrentContextTest, NothingIsPushedThatEndedNorOverWhatEnded) {
   const Contexts::Generation current = contexts_->generation_of(context_);
 
   end(current);
-  const ContextScope over_ended(*contexts_, other, ContextScope::Caller::anywhere);
+  const ContextScope over_ended(*contexts_, other);
   stack = {other_};
-  const ContextScope ended(*contexts_, current, ContextScope::Caller::anywhere);
+  const ContextScope ended(*contexts_, current);
 
   EXPECT_EQ(over_ended.code(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
   EXPECT_EQ(ended.code(), CUDA_ERROR_CONTEXT_IS_DESTROYED);

@@ -125,6 +125,12 @@ CUcontext current_context() {
   return contexts.empty() ? nullptr : contexts.back();
 }
 
+CUresult refuse_in_ended_context() {
+  const CUcontext context = current_context();
+  const bool is_good = context == nullptr || context->alive;
+  return is_good ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 namespace body {
 
 CUresult cuCtxCreate(CUcontext* context, unsigned flags, CUdevice device) {

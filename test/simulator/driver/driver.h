@@ -110,6 +110,8 @@ const SharedUse* shared_use();
 Flavour& default_stream_flavour();
 
 [[nodiscard]] CUcontext current_context();
+// What stops a call that needs no context: one that has ended is current.
+[[nodiscard]] CUresult refuse_in_ended_context();
 // What stops the use of a context that a program names.
 [[nodiscard]] CUresult check_context(CUcontext context);
 // The error that the device of the memory answers from now on, if it does.

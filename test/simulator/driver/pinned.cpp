@@ -65,7 +65,10 @@ CUresult cuMemAllocHost_v2(void** pointer, std::size_t bytes) {
   return body::cuMemHostAlloc(pointer, bytes, 0);
 }
 
+// Needs no context, as cuMemFree.
 CUresult cuMemFreeHost(void* pointer) {
+  const Uncancelled no_cancellation_point{};  // the gate sees to those that need a context
+  if (const CUresult refusal = refuse_in_ended_context(); refusal != CUDA_SUCCESS) return refusal;
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   if (pointer == nullptr) return CUDA_SUCCESS;
   const auto pinned = [](const Allocation& a) { return a.kind == Kind::pinned; };

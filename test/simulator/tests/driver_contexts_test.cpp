@@ -85,6 +85,25 @@ TEST_F(DriverContexts, RefusesCallsWithoutAContext) {
   EXPECT_EQ(CALL(cuCtxSynchronize)(), CUDA_ERROR_INVALID_CONTEXT);
 }
 
+// An H200 with driver 580.
+TEST_F(DriverContexts, FreesNeedNone) {
+  std::size_t before = 0, after = 0;
+  CALL(cuMemGetInfo_v2)(&before, nullptr);
+  const CUdeviceptr pointer = allocate(4 << 20);
+  void* pinned = nullptr;
+  ASSERT_EQ(CALL(cuMemHostAlloc)(&pinned, 100, 0), CUDA_SUCCESS);
+  CALL(cuCtxSetCurrent)(nullptr);
+
+  EXPECT_EQ(CALL(cuMemFree_v2)(pointer), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuMemFreeHost)(pinned), CUDA_SUCCESS);
+
+  EXPECT_EQ(CALL(cuMemFree_v2)(pointer), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CALL(cuMemFreeHost)(pinned), CUDA_ERROR_INVALID_VALUE);
+  CALL(cuCtxSetCurrent)(context_);
+  CALL(cuMemGetInfo_v2)(&after, nullptr);
+  EXPECT_EQ(after, before);
+}
+
 // An H200 with driver 580 (test program no_context).
 TEST_F(DriverContexts, TellTheDeviceWhereADestroyedOneIsCurrent) {
   CUcontext other = nullptr, current = nullptr;
