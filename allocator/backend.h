@@ -54,8 +54,9 @@ class Backend {
   // later. Result::forbidden: as for wait().
   virtual Reply release(Place where, Address segment) noexcept = 0;
 
-  // Returns when everything submitted so far has finished, in every context that can reach `where`;
-  // Result::forbidden, also when a capture began since may_wait() said that there is none.
+  // Returns when everything submitted so far has finished that a free of memory of `where` waits
+  // for: in its own context, and on other devices that may use it. Result::forbidden, also when a
+  // capture began since may_wait() said that there is none.
   virtual Reply wait(Place where) noexcept = 0;
   // The same as the first thing that the present call does: its time may count from where the call
   // began (call_time_ns).

@@ -147,8 +147,7 @@ class CachingAllocator {
   void let_go() noexcept;
   // A wait of the program's own, for everything that can reach `where`: begin_wait() before the
   // call, and when it succeeded end_wait() with the number. Blocks that were freed before need no
-  // other proof then (ReuseTime::at_reuse). One for any place of pinned memory counts for all of
-  // it.
+  // other proof then (ReuseTime::at_reuse).
   [[nodiscard]] std::uint32_t begin_wait(Place where) noexcept;
   void end_wait(Place where, std::uint32_t number) noexcept;
 

@@ -204,15 +204,21 @@ void CachingAllocator::let_go() noexcept {
 
 std::uint32_t CachingAllocator::begin_wait(Place where) noexcept {
   MutexLock lock(state_->mutex);
-  if (where.kind == Kind::pinned) return state_->reuse.pinned_waits().begin();
+  if (where.kind == Kind::pinned) {
+    Waits* const waits = state_->reuse.find_pinned_waits(where);
+    return waits ? waits->begin() : 0;
+  }
   PlaceMemory* place = state_->find_place(where);
   return place ? place->waits.begin() : 0;
 }
 
 void CachingAllocator::end_wait(Place where, std::uint32_t number) noexcept {
   MutexLock lock(state_->mutex);
-  if (where.kind == Kind::pinned) return state_->reuse.pinned_waits().end(number);
-  if (PlaceMemory* place = state_->find_place(where)) place->waits.end(number);
+  if (where.kind == Kind::pinned) {
+    if (Waits* const waits = state_->reuse.find_pinned_waits(where)) waits->end(number);
+  } else if (PlaceMemory* place = state_->find_place(where)) {
+    place->waits.end(number);
+  }
 }
 
 std::string CachingAllocator::check_invariants() const {

@@ -21,6 +21,7 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
   }
   if (where.kind == Kind::pinned) Pinned::forget(state, where);
   if (where.kind == Kind::pinned || where.kind == Kind::device) forget_dedicated(state, where);
+  if (where.kind == Kind::pinned) state.reuse.forget_pinned_waits(where);
   PlaceMemory* place = state.find_place(where);
   if (!place) return;
   const std::uint32_t newest = place->pending.newest();

@@ -49,7 +49,7 @@ PendingFrees* CachingAllocator::State::pending_of(Store store, Place where) {
 }
 
 Waits& CachingAllocator::State::waits_of(Place where) {
-  return where.kind == Kind::pinned ? reuse.pinned_waits() : find_place(where)->waits;
+  return where.kind == Kind::pinned ? reuse.pinned_waits(where) : find_place(where)->waits;
 }
 
 Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only only) noexcept {

@@ -92,7 +92,7 @@ AnyBlock CachingAllocator::Pinned::add_segment(State& state, Place where, std::u
   try {
     PinnedSegment& segment = memory.segments[address];
     const PoolClass pool = pool_class(rounded);
-    const Waits::Number settled = state.reuse.pinned_waits().settled();
+    const Waits::Number settled = state.reuse.pinned_waits(where).settled();
     const BlockIndex first =
         place->pools.add_segment(pool, memory.blocks, address, to_units(bytes), settled);
     segment = {bytes, first, place->slot, pool};

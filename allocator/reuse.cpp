@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/reuse.h"
 
+#include <new>
 #include <utility>
 
 namespace vramscope {
@@ -88,6 +89,24 @@ AnyBlock PendingFrees::take(Place where, std::uint32_t newest, std::uint32_t own
   if (!next) last_ = before;
   block.set_next({});
   return block;
+}
+
+Waits* Reuse::find_pinned_waits(Place where) noexcept {
+  for (PinnedWaits& one : pinned_waits_) {
+    if (one.where == where) return &one.waits;
+  }
+  return nullptr;
+}
+
+Waits& Reuse::pinned_waits(Place where) noexcept try {
+  if (Waits* const known = find_pinned_waits(where)) return *known;
+  return pinned_waits_.emplace_back(PinnedWaits{where, {}}).waits;
+} catch (const std::bad_alloc&) {
+  return unproved_ = {};
+}
+
+void Reuse::forget_pinned_waits(Place where) noexcept {
+  std::erase_if(pinned_waits_, [where](const PinnedWaits& one) { return one.where == where; });
 }
 
 bool Reuse::wait_for(Backend& backend, ReuseTime time, Place where, Outcome& out) noexcept {

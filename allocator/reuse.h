@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "allocator/backend.h"
 #include "allocator/books/accounts.h"
@@ -119,8 +120,11 @@ class Reuse {
   [[nodiscard]] PendingFrees& pending(Kind kind) {
     return kind == Kind::pinned ? pending_pinned_ : pending_dedicated_;
   }
-  // Of pinned memory: each covers all of it.
-  [[nodiscard]] Waits& pinned_waits() { return pinned_waits_; }
+  // Of a place of pinned memory, which has them from its first use on. Good until the next call.
+  [[nodiscard]] Waits& pinned_waits(Place where) noexcept;
+  // nullptr: it has none.
+  [[nodiscard]] Waits* find_pinned_waits(Place where) noexcept;
+  void forget_pinned_waits(Place where) noexcept;
 
  private:
   // Contract, "Errors": a sticky error shows after so many allocations that asked the device
@@ -133,7 +137,12 @@ class Reuse {
   std::uint64_t held_up_to_ = 0;  // 0: nothing is held
   PendingFrees pending_dedicated_;
   PendingFrees pending_pinned_;
-  Waits pinned_waits_;
+  struct PinnedWaits {
+    Place where;
+    Waits waits;
+  };
+  std::vector<PinnedWaits> pinned_waits_;
+  Waits unproved_;  // of a place that there was no memory for: no wait of it counts
 };
 
 }  // namespace vramscope

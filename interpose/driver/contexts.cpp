@@ -244,16 +244,19 @@ void Contexts::enabled_peer(CUcontext peer) noexcept {
   entries_[accessing.place.context].reached.fetch_or(bits, std::memory_order_release);
 }
 
-bool Contexts::alone_reaches(CUcontext context, Place place) const noexcept {
+bool Contexts::is_alone(Place place) const noexcept {
   bool alone = true;
-  each_reaching(place, [&](CUcontext one, Generation) { alone &= one == context; });
+  each_beside(place, [&](CUcontext, Generation) { alone = false; });
   return alone;
 }
 
 std::uint64_t Contexts::devices_reaching(std::uint16_t device) const noexcept {
   std::uint64_t devices = 0;
-  each_reaching({.kind = Kind::device, .device = device},
-                [&](CUcontext, Generation one) { devices |= bit_of(entries_[one].device); });
+  for (std::uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
+    if (entries_[i].context.load(std::memory_order_acquire) == nullptr) continue;
+    const std::uint64_t reached = entries_[i].reached.load(std::memory_order_acquire);
+    if ((reached & bit_of(device)) != 0) devices |= bit_of(entries_[i].device);
+  }
   return devices;
 }
 

@@ -126,20 +126,22 @@ class Contexts {
     const Generation generation_;
   };
 
-  // Calls visit(handle, generation) for each living context that can reach memory of the place:
-  // those of its device and their peers, for host memory all. What ran in contexts that ended is
-  // over.
+  // Calls visit(handle, generation) for each living context for which a free of memory of the place
+  // waits besides the place's own: those of other devices that enabled access to its device, for
+  // host memory all of other devices. Not other contexts of its own device: the driver's free waits
+  // for none (an H200 with driver 580; test program second_context). What ran in contexts that
+  // ended is over.
   template <class F>
-  void each_reaching(Place place, F visit) const noexcept {
-    const bool on_device = place.kind != Kind::pinned;
-    const std::uint64_t bit = on_device ? bit_of(place.device) : ~std::uint64_t{0};
+  void each_beside(Place place, F visit) const noexcept {
+    const std::uint16_t device = entries_[context_of(place)].device;
+    const std::uint64_t bit = place.kind != Kind::pinned ? bit_of(device) : ~std::uint64_t{0};
     for (std::uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
       const CUcontext context = entries_[i].context.load(std::memory_order_acquire);
-      if (context == nullptr) continue;
+      if (context == nullptr || entries_[i].device == device) continue;
       if ((entries_[i].reached.load(std::memory_order_acquire) & bit) != 0) visit(context, i);
     }
   }
-  // The same for each living context of the device itself.
+  // The same for each living context of a device.
   template <class F>
   void each_on(std::uint16_t device, F visit) const noexcept {
     for (std::uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
@@ -149,8 +151,8 @@ class Contexts {
   }
   // The devices of living contexts that can reach memory of a device: a bit each.
   [[nodiscard]] std::uint64_t devices_reaching(std::uint16_t device) const noexcept;
-  // No living context but `context` can reach memory of the place.
-  [[nodiscard]] bool alone_reaches(CUcontext context, Place place) const noexcept;
+  // Whether a wait in its own context is all that a free of memory of the place waits for.
+  [[nodiscard]] bool is_alone(Place place) const noexcept;
   // The device place of a living context. False: never seen.
   [[nodiscard]] bool find(CUcontext context, Place& place) noexcept;
 

@@ -178,11 +178,11 @@ CUresult CudaBackend::wait_in_own(Contexts::Generation own) noexcept {
 // What ran in another context is over once that answers, whatever it answers: one with a sticky
 // error runs nothing more, one that ends meanwhile is finished, and neither error is the caller's.
 // A capture that began meanwhile forbids the wait: then nothing is known.
-CUresult CudaBackend::wait_in_others(Contexts::Generation own, Place where) noexcept {
+CUresult CudaBackend::wait_in_others(Place where) noexcept {
   CUresult refusal = CUDA_SUCCESS;
   if (fault(Fault::reuse_after_one_context)) return refusal;
-  contexts_.each_reaching(where, [&](CUcontext, Contexts::Generation other) {
-    if (other == own || refusal != CUDA_SUCCESS) return;
+  contexts_.each_beside(where, [&](CUcontext, Contexts::Generation other) {
+    if (refusal != CUDA_SUCCESS) return;
     const CUresult code = wait_in(other);
     if (is_of_capture(code) && !fault(Fault::wait_cut_short)) refusal = code;
   });
@@ -197,7 +197,7 @@ Reply CudaBackend::wait_first(Place where) noexcept { return wait_from(call_time
 Reply CudaBackend::wait_from(std::uint64_t start, Place where) noexcept {
   if (captures_.any()) return {{Result::forbidden, 0}};
   CUresult code = wait_in_own(context_of(where));
-  if (code == CUDA_SUCCESS) code = wait_in_others(context_of(where), where);
+  if (code == CUDA_SUCCESS) code = wait_in_others(where);
   if (is_of_capture(code)) return {{Result::forbidden, 0}, elapsed_ns(start)};
   if (fault(Fault::swallowed_error)) code = CUDA_SUCCESS;
   return {to_status(code), elapsed_ns(start)};

@@ -88,7 +88,7 @@ class CudaBackend final : public Backend {
   [[nodiscard]] CUresult wait_here() noexcept;
   [[nodiscard]] CUresult wait_in(Contexts::Generation one) noexcept;
   [[nodiscard]] CUresult wait_in_own(Contexts::Generation own) noexcept;
-  [[nodiscard]] CUresult wait_in_others(Contexts::Generation own, Place where) noexcept;
+  [[nodiscard]] CUresult wait_in_others(Place where) noexcept;
   [[nodiscard]] Grant reserve_plain(Place where, std::size_t bytes) noexcept;
   [[nodiscard]] Reply release_in_context(Place where, Address segment) noexcept;
   // Of this instant, if anybody is told.

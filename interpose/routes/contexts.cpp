@@ -1,5 +1,6 @@
 // Contexts: how they begin and end, what they reach, and the waits of the program's own for them.
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <optional>
 
 #include "interpose/driver/context_end.h"
@@ -67,21 +68,25 @@ bool has_primary(CUdevice device) {
   return real().cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active != 0;
 }
 
-// The numbers are taken before the wait. Who reaches the memory is asked after it: a context that
-// used a block before it was freed is known by then, or has ended.
+// The numbers are taken before the wait. Who else may use the memory is asked after it: a context
+// that used a block before it was freed is known by then, or has ended.
 CUresult synchronize(Call& call, const DirectCall& direct, CUcontext context) {
   Profiler& profiler = call.profiler();
   Place place;
   if (!profiler.waits_at_reuse() || !profiler.contexts().find(context, place)) return direct();
   CachingAllocator& allocator = profiler.allocator();
-  const Place pinned{.kind = Kind::pinned};
+  const Place pinned = in_context(Kind::pinned, place.device, place.context);
   const std::uint32_t number = allocator.begin_wait(place);
-  const std::uint32_t number_of_pinned = allocator.begin_wait(pinned);
+  std::array<std::uint32_t, kHostFlags + 1> numbers{};
+  for (unsigned flags = 0; flags <= kHostFlags; ++flags) {
+    numbers[flags] = allocator.begin_wait(with_host_flags(pinned, flags));
+  }
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
-  if (profiler.contexts().alone_reaches(context, place)) allocator.end_wait(place, number);
-  if (profiler.contexts().alone_reaches(context, pinned)) {
-    allocator.end_wait(pinned, number_of_pinned);
+  if (profiler.contexts().is_alone(place)) allocator.end_wait(place, number);
+  if (!profiler.contexts().is_alone(pinned)) return code;
+  for (unsigned flags = 0; flags <= kHostFlags; ++flags) {
+    allocator.end_wait(with_host_flags(pinned, flags), numbers[flags]);
   }
   return code;
 }
@@ -92,8 +97,8 @@ CUcontext current_context() {
   return context;
 }
 
-// The driver's own free of what ends now with `context` has waited for whoever used it, in any
-// context; with at-reuse nobody has yet.
+// The driver's own free of what ends now with `context` has waited for whoever used it on another
+// device; with at-reuse nobody has yet.
 void finish_frees(Profiler& profiler, CUcontext context) {
   Place place;
   if (!profiler.waits_at_reuse() || !profiler.contexts().find(context, place)) return;

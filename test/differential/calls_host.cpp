@@ -41,6 +41,7 @@ void unpin(Turn& turn) {
   if (there != nullptr && there != &memory && !turn.world.together) {
     return turn.say("stale: the address came back");
   }
+  if (!settle_for_free(turn.world, memory)) return turn.skip("busy");
   const CUresult code =
       CU(cuMemFreeHost, turn.way(), reinterpret_cast<void*>(memory.address + offset));
   turn.code(code);

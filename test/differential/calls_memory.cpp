@@ -55,7 +55,9 @@ void free(Turn& turn) {
   if (memory.kind == MemoryKind::array) return turn.skip("array");
   // As the programming guide has it: such a free does not wait for the work before it.
   const bool waits = memory.kind != MemoryKind::stream_ordered && memory.node == kNone;
-  if (!waits && !settle(turn.world, memory, nullptr)) return turn.skip("busy");
+  const bool may =
+      waits ? settle_for_free(turn.world, memory) : settle(turn.world, memory, nullptr);
+  if (!may) return turn.skip("busy");
   const CUresult code = CU(cuMemFree_v2, turn.way(), memory.address);
   turn.code(code);
   if (code == CUDA_SUCCESS && memory.address != 0) turn.world.end(memory);

@@ -233,23 +233,49 @@ void note_work(World& world, Memory& memory, const Queue& queue) {
   }
 }
 
+namespace {
+
+bool settle_one(World& world, Memory& memory, const Queue& queue) {
+  if (world.is_capturing()) return false;
+  if (world.find_context(queue.context) != kNone) {
+    if (is_current_ended(world)) return false;  // a pop must not come back to it
+    if (wait_for(queue) != CUDA_SUCCESS) return false;
+  }
+  std::erase(memory.pending, queue);
+  if (queue.stream == nullptr) {
+    finished_context(world, queue.context);
+  } else {
+    finished(world, queue);
+  }
+  return true;
+}
+
+bool is_waited_for(const World& world, const Memory& memory, const Queue& queue) {
+  const int user = world.find_context(queue.context);
+  if (user == kNone || user == memory.context) return true;
+  const bool on_host = memory.kind == MemoryKind::pinned || memory.kind == MemoryKind::managed;
+  const int home = on_host && memory.context != kNone
+                       ? world.contexts[static_cast<std::size_t>(memory.context)].device
+                       : memory.device;
+  return world.contexts[static_cast<std::size_t>(user)].device != home;
+}
+
+}  // namespace
+
 bool settle(World& world, Memory& memory, const Queue* queue) {
   while (!memory.pending.empty()) {
     const Queue first = memory.pending.front();
     if (queue != nullptr && first == *queue && memory.pending.size() == 1) return true;
-    if (world.is_capturing()) return false;
-    if (world.find_context(first.context) != kNone) {
-      if (is_current_ended(world)) return false;  // a pop must not come back to it
-      if (wait_for(first) != CUDA_SUCCESS) return false;
-    }
-    std::erase(memory.pending, first);
-    if (first.stream == nullptr) {
-      finished_context(world, first.context);
-    } else {
-      finished(world, first);
-    }
+    if (!settle_one(world, memory, first)) return false;
   }
   return true;
+}
+
+bool settle_for_free(World& world, Memory& memory) {
+  const std::vector<Queue> pending = memory.pending;
+  return std::ranges::all_of(pending, [&](const Queue& queue) {
+    return is_waited_for(world, memory, queue) || settle_one(world, memory, queue);
+  });
 }
 
 bool settle_context(World& world, int context) {

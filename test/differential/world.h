@@ -224,14 +224,17 @@ struct World {
 [[nodiscard]] inline bool has_same_bytes(const Memory& mapping, const Memory& other) {
   return other.live && other.kind == MemoryKind::mapping && other.backing == mapping.backing;
 }
-// README, "Modes": a free waits for the contexts of the memory's device and for their peers, so
-// nobody else may work with it.
+// README, "Modes": a free waits for peers of the memory's device, so nobody else of another device
+// may work with it.
 [[nodiscard]] bool may_use(const World& world, CUcontext context, const Memory& memory);
 // Work with the memory was submitted, outside of captures.
 void note_work(World& world, Memory& memory, const Queue& queue);
 // Waits for the work that may not have finished in another queue than `queue`. False: it may not
 // be waited for now (a capture), so nothing must touch the memory.
 [[nodiscard]] bool settle(World& world, Memory& memory, const Queue* queue);
+// The same before a free, which waits for the memory's own context and for other devices: work of
+// other contexts of its device must be over.
+[[nodiscard]] bool settle_for_free(World& world, Memory& memory);
 // The same for everything that ends with a context: what other contexts do with it must be over.
 [[nodiscard]] bool settle_context(World& world, int context);
 void finished(World& world, const Queue& queue);

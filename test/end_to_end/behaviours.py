@@ -32,8 +32,8 @@ BEHAVIOURS = [
     Behaviour("Double, foreign and interior frees are refused, and free nothing", ("double_free",)),
     Behaviour("`cuMemFree` takes pitched, managed and stream-ordered memory too", ("free_kinds", "free_async", "kinds")),
     Behaviour(
-        "Work that was submitted before a free never meets the next owner",
-        ("reuse_race", "second_context", "peers"),
+        "Work that was submitted before a free, in the memory's context or a peer's, never meets the next owner",
+        ("reuse_race", "peers", "pinned_race"),
     ),
     Behaviour("Out of memory is an answer, not an end: after a free it goes on", ("oom", "graph_room")),
     Behaviour("After a device fault every call answers that error", ("sticky_error",)),
@@ -83,6 +83,7 @@ BEHAVIOURS = [
         "Tools outside see the bytes that the process holds",
         reason="nothing answers for them here; reports list what is reserved",
     ),
+    Behaviour("A free does not wait for other contexts of the device", ("second_context",)),
 ]
 
 NO_EXPORT = "A block that is a part of a segment cannot be exported"
@@ -92,6 +93,7 @@ BY_DESIGN = {
     ("capture_free free", "cache"): "A free during stream capture succeeds",
     ("capture_free free", "dedicated"): "A free during stream capture succeeds",
     ("ipc_export", "cache"): NO_EXPORT,
+    ("pinned_race contexts", "cache"): "some of what was freed stays pinned: work that uses it still",
     ("sync_memops", "cache"): NO_EXPORT,
 }
 

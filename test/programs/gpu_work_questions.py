@@ -107,8 +107,7 @@ def free_waits_large(gpu):
     return under_kernel(gpu, gpu.context, lambda: gpu.cuMemFree_v2(block))
 
 
-@question("Does cuMemFree wait for a kernel of another context?", "waits",
-          "Does every `cuMemFree` wait")  # fmt: skip
+@question("Does cuMemFree wait for a kernel of another context?", "does not wait")
 def free_waits_elsewhere(gpu):
     block, mine = gpu.alloc(64 * MIB), gpu.context
     other = gpu.create_context()

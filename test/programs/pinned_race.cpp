@@ -1,7 +1,9 @@
 // Frees pinned memory that copies still read or write, from other threads and contexts, and asks
 // for more at once: no copy may see the new owner's bytes, and no new owner an old copy's.
 // SPDX-License-Identifier: Apache-2.0
-// Argument: contexts, when the copies run in another context than the frees.
+// Argument: contexts, when a copy runs in another context than the free, which does not wait for
+// it.
+#include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -92,15 +94,38 @@ static std::size_t free_a_target(const Copies& copies, CUcontext here, unsigned 
   return wrong;
 }
 
-int main(int argc, char**) {
-  CUcontext here = start(), other = here;
-  if (argc > 1) {
-    CUdevice device;
-    MUST(cuDeviceGet(&device, 0));
-    other = create_context(device);
-    MUST(cuCtxSetCurrent(here));
+static void wait_for(void* open) {
+  while (!static_cast<std::atomic<bool>*>(open)->load()) {
   }
-  Copies copies = prepare(other);
+}
+
+// Nobody waits for the other context, so the copy begins after the free: what it meets is the
+// program's fault.
+static void free_beside(CUcontext here) {
+  CUdevice device;
+  MUST(cuDeviceGet(&device, 0));
+  Copies copies = prepare(create_context(device));
+  MUST(cuCtxSetCurrent(here));
+  unsigned char* source = pin(0);
+  std::memset(source, 0x33, kBytes);
+  std::atomic<bool> open{false};
+  Inside inside(copies.context);
+  MUST(cuLaunchHostFunc(copies.stream, wait_for, &open));
+  MUST(cuMemcpyHtoDAsync(copies.memory, source, kBytes, copies.stream));
+  free_elsewhere(here, source);
+  show("the copy waits still", cuStreamQuery(copies.stream));
+  open = true;
+  show("the copy", cuStreamSynchronize(copies.stream));
+}
+
+int main(int argc, char**) {
+  CUcontext here = start();
+  if (argc > 1) {
+    free_beside(here);
+    std::fflush(stdout);
+    std::_Exit(0);  // after a fault
+  }
+  Copies copies = prepare(here);
   std::size_t sources = 0, targets = 0;
   for (unsigned round = 0; round < 6; ++round) {
     unsigned flags = round % 2 ? CU_MEMHOSTALLOC_PORTABLE : 0;

@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/device/transfer.h"
 
+#include <atomic>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -16,12 +20,53 @@ namespace {
 constexpr unsigned kRead = CU_MEM_ACCESS_FLAGS_PROT_READ;
 constexpr unsigned kWrite = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 
+using Life = std::shared_ptr<std::atomic<bool>>;  // true: it is over
+
 struct Endpoint {
   CUresult result = CUDA_SUCCESS;
   std::byte* bytes = nullptr;
+  Life life = nullptr;  // of memory that a free may take away under the work; null: of other memory
   bool pageable = false;
   bool host_visible = false;  // the program can see the bytes without a further copy
 };
+
+// Lives of memory, by buffer id, that work is on its way to: each tells whether it has ended.
+// Threads: any.
+class Awaited {
+ public:
+  Life await(std::uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    std::weak_ptr<std::atomic<bool>>& known = lives_[id];
+    if (auto life = known.lock()) return life;
+    const Life life(new std::atomic<bool>(false), [this, id](std::atomic<bool>* over) {
+      delete over;
+      forget(id);
+    });
+    known = life;
+    return life;
+  }
+  void end(std::uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = lives_.find(id);
+    if (found == lives_.end()) return;
+    if (const Life life = found->second.lock()) *life = true;
+  }
+
+ private:
+  void forget(std::uint64_t id) {
+    const std::lock_guard lock(mutex_);
+    const auto found = lives_.find(id);
+    if (found != lives_.end() && found->second.expired()) lives_.erase(found);
+  }
+
+  std::recursive_mutex mutex_;  // end() may let the last one go
+  std::map<std::uint64_t, std::weak_ptr<std::atomic<bool>>> lives_;
+};
+
+Awaited& awaited() {
+  static Awaited& all = *new Awaited;
+  return all;
+}
 
 bool empty(const Box& box) { return box.width == 0 || box.height == 0 || box.depth == 0; }
 
@@ -40,7 +85,7 @@ std::optional<Allocation> find(Address start, std::uint64_t bytes, unsigned acce
 }
 
 Endpoint locate(const Box& box, const Side& side, Claim claim, unsigned access, Purpose purpose) {
-  constexpr Endpoint kWrong{.result = CUDA_ERROR_INVALID_VALUE};
+  const Endpoint kWrong{.result = CUDA_ERROR_INVALID_VALUE};
   const std::uint64_t bytes = span(box, side);
   if (claim == Claim::array) return {.bytes = driver().bytes_at(side.start, bytes)};
   if (side.start == 0 || (box.height > 1 && side.pitch < box.width)) return kWrong;
@@ -53,9 +98,23 @@ Endpoint locate(const Box& box, const Side& side, Claim claim, unsigned access, 
   if (!known && (on_device || claim == Claim::device)) return kWrong;
   if (!known && driver().memory.find(side.start)) return kWrong;  // beyond the end of pinned memory
   if (claim == Claim::host && on_device && known->kind != Kind::managed) return kWrong;
+  const bool may_go = purpose == Purpose::now && known && known->origin == Origin::allocated &&
+                      (known->kind == Kind::device || known->kind == Kind::pinned);
   return {.bytes = driver().bytes_at(side.start, bytes),
+          .life = may_go ? awaited().await(known->buffer_id) : nullptr,
           .pageable = !known,
           .host_visible = !on_device || known->kind == Kind::managed};
+}
+
+bool is_there(const Endpoint& end) { return end.life == nullptr || !*end.life; }
+
+// Work with memory that was freed meanwhile is a fault, as an H200 with driver 580 has it for
+// pinned memory.
+template <class Move>
+void unless_gone(int device, const Endpoint& to, const Endpoint& from, Move move) {
+  const std::shared_lock nothing_goes(bytes_mutex());
+  if (is_there(to) && is_there(from)) return move();
+  driver().device(device)->accounts.set_sticky(CUDA_ERROR_LAUNCH_FAILED);
 }
 
 template <class Row>
@@ -107,13 +166,21 @@ CUresult run(CUstream handle, Wait wait, Plan planned, const CUgraphNodeParams& 
 
 }  // namespace
 
+void end_life(const Allocation& memory) { awaited().end(memory.buffer_id); }
+
+std::shared_mutex& bytes_mutex() {
+  static std::shared_mutex& mutex = *new std::shared_mutex;
+  return mutex;
+}
+
 Plan plan(const Copy& copy, Purpose purpose) {
   if (empty(copy.box)) return {};
   const Endpoint to = locate(copy.box, copy.to, copy.to_claim, kWrite, purpose);
   const Endpoint from = locate(copy.box, copy.from, copy.from_claim, kRead, purpose);
   if (to.result != CUDA_SUCCESS) return {.result = to.result};
   if (from.result != CUDA_SUCCESS) return {.result = from.result};
-  return {.work = [copy, to, from] { move(copy, to.bytes, from.bytes); },
+  const int device = current_context()->device;
+  return {.work = [=] { unless_gone(device, to, from, [&] { move(copy, to.bytes, from.bytes); }); },
           .pageable = to.pageable || from.pageable,
           .host_visible = to.host_visible || from.host_visible};
 }
@@ -123,9 +190,13 @@ Plan plan(const Fill& fill, Purpose purpose) {
   if (fill.to.start % fill.element != 0) return {.result = CUDA_ERROR_INVALID_VALUE};
   const Endpoint to = locate(fill.box, fill.to, Claim::device, kWrite, purpose);
   if (to.result != CUDA_SUCCESS) return {.result = to.result};
-  const auto work = [fill, to] {
-    each_row(fill.box,
-             [&](std::uint64_t y, std::uint64_t) { fill_row(to.bytes + y * fill.to.pitch, fill); });
+  const int device = current_context()->device;
+  const auto work = [=] {
+    unless_gone(device, to, {}, [&] {
+      each_row(fill.box, [&](std::uint64_t y, std::uint64_t) {
+        fill_row(to.bytes + y * fill.to.pitch, fill);
+      });
+    });
   };
   return {.work = work, .host_visible = to.host_visible};
 }

@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <shared_mutex>
 
 #include "allocator/ground/place.h"
 #include "test/simulator/device/engine.h"
+#include "test/simulator/device/memory_table.h"
 #include "test/simulator/device/vendor.h"
 
 namespace vramscope::simulator {
@@ -67,6 +69,11 @@ struct Plan {
   bool pageable = false;
   bool host_visible = false;
 };
+// The memory goes: work that comes to it from now on is a fault.
+void end_life(const Allocation& memory);
+// Shared by the work that moves bytes; who takes pages away has it alone.
+[[nodiscard]] std::shared_mutex& bytes_mutex();
+
 [[nodiscard]] Plan plan(const Copy& copy, Purpose purpose);
 [[nodiscard]] Plan plan(const Fill& fill, Purpose purpose);
 

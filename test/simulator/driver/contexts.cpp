@@ -318,7 +318,7 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
   if (const CUresult no = refuse_context_wait(context); no != CUDA_SUCCESS) return no;
   for (const Point& tail : context->streams.all_tails()) tail.wait();
   trim_pools();
-  return CUDA_SUCCESS;
+  return check_device_of(context);
 }
 
 CUresult cuCtxSynchronize() { return body::cuCtxSynchronize_v2(nullptr); }

@@ -80,7 +80,7 @@ CUresult start() {
 }
 
 CUresult health(CUcontext context) {
-  if (context != nullptr) return result_of(driver().device_of(context).accounts.health());
+  if (context != nullptr) return check_device_of(context);
   for (const auto& device : driver().devices) {
     if (const Status status = device->accounts.health(); !status.ok()) return result_of(status);
   }
@@ -143,15 +143,13 @@ std::byte* Driver::bytes_at(Address start, std::uint64_t bytes) {
   return reinterpret_cast<std::byte*>(start);
 }
 
-void Driver::wait_for_all_work() {
-  std::vector<Point> tails;
-  {
-    const std::lock_guard lock(mutex);
-    for (CUcontext context : contexts) {
-      for (Point& tail : context->streams.all_tails()) tails.push_back(std::move(tail));
-    }
-  }
-  for (const Point& tail : tails) tail.wait();
+// Host and managed memory every context may use.
+void Driver::wait_for_users(const Allocation& memory) {
+  wait_in_each([&](CUcontext context) {
+    if (context == memory.context) return true;
+    if (context->device == memory.device) return false;
+    return memory.kind != Kind::device || has_peer_on(context, memory.device);
+  });
 }
 
 Grant grant_in(CUcontext context, std::uint64_t bytes) {
@@ -173,6 +171,10 @@ const Configuration& configuration() {
 CUresult check_device_of(const Allocation& memory) {
   const auto device = static_cast<std::size_t>(memory.device);
   return result_of(driver().devices[device]->accounts.health());
+}
+
+CUresult check_device_of(CUcontext context) {
+  return result_of(driver().device_of(context).accounts.health());
 }
 
 Driver& driver() { return *the_driver; }

@@ -69,12 +69,30 @@ struct Driver {
   // Where the bytes at a device or host address are.
   [[nodiscard]] std::byte* bytes_at(Address start, std::uint64_t bytes);
   // Waits for everything that was submitted in any context that is alive.
-  void wait_for_all_work();
+  void wait_for_all_work() {
+    wait_in_each([](CUcontext) { return true; });
+  }
+  // What a free of the memory waits for: its own context, and those of other devices that may use
+  // it. Not other contexts of its device (an H200 with driver 580).
+  void wait_for_users(const Allocation& memory);
   // Device memory of the context's, which enters the table.
   [[nodiscard]] Grant take_device_memory(CUcontext context, std::uint64_t bytes,
                                          Origin origin = Origin::allocated);
   // Gives memory back that has already left the table.
   void give_back(const Allocation& allocation);
+
+  template <class Chosen>
+  void wait_in_each(Chosen chosen) {
+    std::vector<Point> tails;
+    {
+      const std::lock_guard lock(mutex);
+      for (CUcontext context : contexts) {
+        if (!chosen(context)) continue;
+        for (Point& tail : context->streams.all_tails()) tails.push_back(std::move(tail));
+      }
+    }
+    for (const Point& tail : tails) tail.wait();
+  }
 
   const Configuration configuration;
   std::vector<std::unique_ptr<Device>> devices;
@@ -116,6 +134,9 @@ Flavour& default_stream_flavour();
 [[nodiscard]] CUresult check_context(CUcontext context);
 // The error that the device of the memory answers from now on, if it does.
 [[nodiscard]] CUresult check_device_of(const Allocation& memory);
+[[nodiscard]] CUresult check_device_of(CUcontext context);  // a wait tells what it waited for
+// Whether it may use the memory of a device that is not its own.
+[[nodiscard]] bool has_peer_on(CUcontext context, int device);
 // Peers that a context enabled, or that enabled it, end with it.
 void end_peers_of(CUcontext context);
 [[nodiscard]] inline CUresult result_of(const Status& status) {

@@ -10,6 +10,7 @@
 #include "allocator/ground/uncancelled.h"
 #include "test/simulator/device/imports.h"
 #include "test/simulator/device/managed_ranges.h"
+#include "test/simulator/device/transfer.h"
 #include "test/simulator/driver/driver.h"
 
 namespace vramscope::simulator {
@@ -90,6 +91,7 @@ Grant Driver::take_device_memory(CUcontext context, std::uint64_t bytes, Origin 
 
 void Driver::give_back(const Allocation& allocation) {
   if (allocation.kind == Kind::registered) return;
+  end_life(allocation);
   if (allocation.origin == Origin::imported) {
     end_import(allocation.start);
     return;
@@ -97,6 +99,7 @@ void Driver::give_back(const Allocation& allocation) {
   const bool is_managed = allocation.kind == Kind::managed && allocation.pool == nullptr;
   if (is_managed) managed_ranges().forget(allocation.start, allocation.bytes);
   if (allocation.kind == Kind::pinned || is_managed) {
+    const std::lock_guard nobody_moves_bytes(bytes_mutex());
     munmap(reinterpret_cast<void*>(allocation.start), allocation.bytes);
     return;
   }
@@ -135,7 +138,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned fla
   return allocate_managed(pointer, bytes, flags);
 }
 
-// Waits for all work first, as callers rely on (kokkos#9307); memory of a pool gets
+// Waits for its users first, as callers rely on (kokkos#9307); memory of a pool gets
 // no such wait (row 7). A broken device shows with memory of its own, whatever context is current.
 // Works under any context and under none (an H200 with driver 580).
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
@@ -146,7 +149,8 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
   const auto freeable = [](const Allocation& allocation) { return allocation.is_freeable(); };
   const auto found = driver().memory.find(pointer);
   if (!found || found->start != pointer || !freeable(*found)) return CUDA_ERROR_INVALID_VALUE;
-  if (found->pool == nullptr && found->kind != Kind::stream_ordered) driver().wait_for_all_work();
+  if (found->pool == nullptr && found->kind != Kind::stream_ordered)
+    driver().wait_for_users(*found);
   if (const CUresult broken = check_device_of(*found); broken != CUDA_SUCCESS) return broken;
   sleep_us(configuration().slow_free_us);
   const auto taken = driver().memory.take(pointer, freeable);

@@ -25,6 +25,13 @@ CUresult check_pair(CUdevice one, CUdevice other) {
 
 }  // namespace
 
+bool has_peer_on(CUcontext context, int device) {
+  const std::lock_guard lock(peers_mutex);
+  return std::ranges::any_of(peers(), [&](const auto& pair) {
+    return pair.first == context && pair.second->device == device;
+  });
+}
+
 void end_peers_of(CUcontext context) {
   const std::lock_guard lock(peers_mutex);
   std::erase_if(peers(), [context](const auto& pair) {

@@ -76,7 +76,7 @@ CUresult cuMemFreeHost(void* pointer) {
   if (!found || found->start != address_of(pointer) || !pinned(*found)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  driver().wait_for_all_work();
+  driver().wait_for_users(*found);
   const auto taken = driver().memory.take(address_of(pointer), pinned);
   if (!taken) return CUDA_ERROR_INVALID_VALUE;
   driver().give_back(*taken);

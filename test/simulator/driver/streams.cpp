@@ -43,7 +43,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
   if (const CUresult no = refuse_in_capture(); no != CUDA_SUCCESS) return no;
   for (const Point& point : stream->context->streams.tails(*stream)) point.wait();
   trim_pools();
-  return CUDA_SUCCESS;
+  return check_device_of(stream->context);
 }
 
 CUresult cuStreamQuery(CUstream handle) {

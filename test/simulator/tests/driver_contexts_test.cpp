@@ -1,6 +1,7 @@
 // Contexts and lookup through the driver face.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdlib>
 #include <thread>
 
 #include "test/simulator/tests/driver_fixture.h"
@@ -251,6 +252,52 @@ TEST_F(DriverContexts, EnteringAContextThatAnotherThreadDestroysIsACrash) {
         while (CALL(cuCtxPushCurrent_v2)(other) == CUDA_SUCCESS) CALL(cuCtxPopCurrent_v2)(nullptr);
       },
       "entered while another thread destroys it");
+}
+
+// An H200 with driver 580: neither waits for another context of the device.
+TEST_F(DriverContexts, FreesDoNotWaitForWorkInAnother) {
+  CUcontext other = nullptr;
+  void* pinned = nullptr;
+  const CUdeviceptr pointer = allocate(1 << 20);
+  ASSERT_EQ(CALL(cuMemHostAlloc)(&pinned, 64, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&other, 0, 0), CUDA_SUCCESS);
+  const CUstream there = stream();
+  Gate gate;
+  gate.hold(there);
+
+  EXPECT_EQ(CALL(cuMemFree_v2)(pointer), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuMemFreeHost)(pinned), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuStreamQuery)(there), CUDA_ERROR_NOT_READY);
+
+  gate.open();
+  EXPECT_EQ(CALL(cuCtxDestroy_v2)(other), CUDA_SUCCESS);
+}
+
+// In a process of its own: the device stays broken.
+TEST_F(DriverContexts, WorkWithMemoryThatWasFreedIsAFault) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto work_in_another = [this](bool on_host) {
+    CUcontext other = nullptr;
+    void* pinned = nullptr;
+    const CUdeviceptr pointer = allocate(64), copy = allocate(64);
+    CALL(cuMemHostAlloc)(&pinned, 64, 0);
+    CALL(cuCtxCreate_v2)(&other, 0, 0);
+    const CUstream there = stream();
+    Gate gate;
+    gate.hold(there);
+    if (on_host) {
+      CALL(cuMemcpyHtoDAsync_v2)(copy, pinned, 64, there);
+      CALL(cuMemFreeHost)(pinned);
+    } else {
+      CALL(cuMemsetD8Async)(pointer, 1, 64, there);
+      CALL(cuMemFree_v2)(pointer);
+    }
+    gate.open();
+    while (CALL(cuStreamQuery)(there) == CUDA_ERROR_NOT_READY) std::this_thread::yield();
+    std::_Exit(CALL(cuStreamSynchronize)(there) == CUDA_ERROR_LAUNCH_FAILED ? 0 : 1);
+  };
+  EXPECT_EXIT(work_in_another(true), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(work_in_another(false), testing::ExitedWithCode(0), "");
 }
 
 // "Any thread on the same GPU", THREAD_LOCAL included (ROCm/rocm-systems#4508).

@@ -1,5 +1,7 @@
 // Two devices through the driver face (VRAMSCOPE_SIM=devices=2): peers, copies, contexts, events.
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "test/simulator/tests/driver_fixture.h"
@@ -130,6 +132,37 @@ TEST_F(DriverPeers, MemoryIsFreedFromAnyContext) {
   use(context_);
 
   EXPECT_EQ(free_bytes(), before);
+}
+
+// pytorch#50925: a free waits for devices that have peer access.
+TEST_F(DriverPeers, FreesWaitForThoseThatHaveAccess) {
+  for (const bool has_access : {false, true}) {
+    const CUdeviceptr pointer = allocate(4 * kMiB);
+    use(second_);
+    if (has_access) EXPECT_EQ(CALL(cuCtxEnablePeerAccess)(context_, 0), CUDA_SUCCESS);
+    const CUstream there = stream();
+    use(context_);
+    Gate gate;
+    gate.hold(there);
+    std::atomic<bool> is_opened{false};
+    std::thread opens;
+    if (has_access) {
+      opens = std::thread([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        is_opened = true;
+        gate.open();
+      });
+    }
+
+    EXPECT_EQ(CALL(cuMemFree_v2)(pointer), CUDA_SUCCESS);
+    EXPECT_EQ(is_opened, has_access);
+
+    if (opens.joinable()) opens.join();
+    if (!has_access) gate.open();
+  }
+  use(second_);
+  EXPECT_EQ(CALL(cuCtxDisablePeerAccess)(context_), CUDA_SUCCESS);
+  use(context_);
 }
 
 TEST_F(DriverPeers, PoolsTellWhoMayReachThem) {
