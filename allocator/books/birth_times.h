@@ -11,7 +11,8 @@
 namespace vramscope {
 
 // Rings of times: the first knows each of the last 1024 allocations, the next each 8th of the last
-// 8192, and so on. Without memory for them every allocation is as old as the first.
+// 8192, and so on, each made when it has its first time. Without memory for them every allocation
+// is as old as the first.
 // Threads: one at a time.
 class BirthTimes {
  public:

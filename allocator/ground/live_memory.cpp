@@ -160,8 +160,8 @@ int LiveMemory::extend(LivePart part, std::size_t bytes, std::size_t wanted) noe
   const std::size_t more = wanted - bytes;
   if (!is_within_file_limit(address_of(part) - base_ + wanted)) return EFBIG;
   if (!leaves_room(folder_of(path_.data()), more)) return ENOSPC;
-  const std::size_t mapped = std::max(bytes, kWholePage);
-  if (mremap(first, mapped, std::max(wanted, kWholePage), 0) == MAP_FAILED) return errno;
+  const std::size_t mapped = std::max(bytes, kWholePage);  // by begin()
+  if (wanted > mapped && mremap(first, mapped, wanted, 0) == MAP_FAILED) return errno;
   int problem = 0;
   do {
     problem = madvise(added, more, MADV_POPULATE_WRITE) == 0 ? 0 : errno;

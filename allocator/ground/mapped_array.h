@@ -75,7 +75,8 @@ class MappedArray {
   }
 
  private:
-  static constexpr std::size_t kLeastStep = std::size_t{64} << 10;
+  // Pages of a file take microseconds each, and most programs need few.
+  static constexpr std::size_t kLeastStep = kWholePage;
   static constexpr std::size_t kMostStep = std::size_t{1} << 20;
   static_assert(sizeof(T) <= kWholePage);
 

@@ -213,7 +213,7 @@ class BlockTable {
   // outgrown is emptied a few runs at a time, so that no single call pays for all of it.
   static constexpr std::size_t kSpread = 4;  // at most one entry in 4 is used
   static constexpr std::size_t kFirstEntries = 4096;
-  static constexpr std::size_t kFirstBlocks = 4096;
+  static constexpr std::size_t kFirstBlocks = 512;
   static constexpr std::size_t kMostLiveBlocks = (std::size_t{1} << 20) / sizeof(Block);
   static constexpr std::size_t kMovedPerInsert = 32;  // entries looked at; at least kSpread
   static constexpr std::size_t kDiscarded = 16384;    // entries, 64 KiB: emptied pages go back

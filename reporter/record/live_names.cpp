@@ -9,13 +9,14 @@
 #include <stdexcept>
 
 #include "allocator/ground/fault.h"
+#include "allocator/ground/machine.h"
 
 namespace vramscope {
 
 namespace {
 
 constexpr std::uint64_t kMostTags = std::uint64_t{1} << 20;  // Recorder::kMaxTags
-constexpr std::size_t kLeastStep = std::size_t{64} << 10;
+constexpr std::size_t kLeastStep = kWholePage;               // of a file, paid for one by one
 constexpr std::size_t kMostStep = std::size_t{1} << 20;
 constexpr auto kNames = static_cast<std::size_t>(LivePart::names);
 

@@ -21,7 +21,10 @@
 #include <cstdlib>
 #include <string>
 
+#include "allocator/caching_allocator.h"
 #include "allocator/ground/mapped_array.h"
+#include "test/simulator/device/simulated_backend.h"
+#include "test/simulator/device/simulated_device.h"
 
 namespace vramscope {
 namespace {
@@ -81,6 +84,24 @@ TEST_F(LiveMemoryTest, ArraysDoNotMove) {
   const std::uint64_t* const first = &array[0];
   ASSERT_TRUE(array.grow_to(kMany));
   EXPECT_EQ(first, &array[0]);
+}
+
+// Each was sixteen pages or more, 152 together, paid for by the first allocation of each process.
+TEST_F(LiveMemoryTest, TheFirstAllocationTakesFewPages) {
+  LiveMemory memory;
+  ASSERT_EQ(0, memory.begin(file, path.c_str()));
+  simulator::SimulatedDevice device({.capacity = std::uint64_t{1} << 30});
+  simulator::SimulatedBackend backend(device);
+  CachingAllocator allocator(backend, {}, &memory);
+  allocator.join(1, {1});
+  ASSERT_TRUE(allocator.allocate({.bytes = 1 << 20, .tag = 1}).status.ok());
+
+  std::uint64_t bytes = 0;
+  for (auto part = static_cast<std::size_t>(LivePart::names); part < kLiveParts; ++part) {
+    bytes += memory.header()->bytes[part];
+  }
+  EXPECT_EQ(0U, memory.header()->problem.load());
+  EXPECT_LE(bytes, 20 * std::uint64_t{kWholePage});
 }
 
 // A program that closed all descriptors, or may open none, that left its root folder.

@@ -162,7 +162,7 @@ class LiveFile(harness.Case):
     def test_little_room_in_memory_changes_nothing(self):
         # At the start, and in the middle; half stays free for others.
         program = harness.program("hold")
-        for size, warns in (("8k", "there is no live file"), ("1400k", "is not complete"), ("1g", None)):
+        for size, warns in (("8k", "there is no live file"), ("720k", "is not complete"), ("1g", None)):
             for path in pathlib.Path(self.folder).glob("*.json"):
                 path.unlink()
             outcome = self.in_memory(size, f'"{program}" </dev/null')

@@ -600,13 +600,13 @@ class Earlier(Case):
         self.assertEqual(3, sum(report["trigger"] == "recovered" for report in harness.read_reports(self.folder)))
 
     def test_beyond_a_total_the_next_run_recovers_the_oldest(self):
-        # Of 64 MiB: a quarter is what twenty take.
-        lines, out = self.in_memory("leave 26; ls -tr $live | grep [.]live | head -n 3; run --recover-above 0; left; rm r.json; run; left; ls $live")
+        # Of 64 MiB: a quarter is what forty take.
+        lines, out = self.in_memory("leave 50; ls -tr $live | grep [.]live | head -n 3; run --recover-above 0; left; rm r.json; run; left; ls $live")
         oldest, rest = out[:3], out[5:]
-        self.assertEqual("left: 26", out[3])
+        self.assertEqual("left: 50", out[3])
         left = int(out[4].removeprefix("left: "))
-        self.assertIn(left, range(15, 24))
-        self.assertIn(f"; recovered {26 - left} reports of programs that were killed earlier; {left} live files of dead", lines[-2])
+        self.assertIn(left, range(35, 48))
+        self.assertIn(f"; recovered {50 - left} reports of programs that were killed earlier; {left} live files of dead", lines[-2])
         self.assertEqual(set(), set(oldest) & set(rest))
 
     def test_what_is_not_proved_ours_stays_however_old(self):
