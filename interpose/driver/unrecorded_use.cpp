@@ -83,9 +83,9 @@ std::optional<std::uint64_t> UnrecordedUse::measure(std::uint16_t device) noexce
 }
 
 std::optional<std::uint64_t> UnrecordedUse::used_before(CUdevice device) noexcept {
-  const std::string& all = startup().free_before;
-  if (all.empty()) return std::nullopt;
+  if (startup().note_file.empty()) return std::nullopt;
   try {
+    const std::string all = free_before_in(startup().note_file.c_str());
     const std::optional<std::uint64_t> bytes = free_before(all, uuid_of(device));
     std::size_t total = 0;
     const bool known = bytes && real().cuDeviceTotalMem_v2(&total, device) == CUDA_SUCCESS;

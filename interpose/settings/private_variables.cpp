@@ -3,14 +3,17 @@
 #include "interpose/settings/private_variables.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <ctime>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/uncancelled.h"
 
 namespace vramscope {
 namespace {
@@ -24,6 +27,30 @@ bool is_note(int file) noexcept {
   std::array<char, kBeginning.size()> text{};
   return pread(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
          std::string_view(text.data(), text.size()) == kBeginning;
+}
+
+// Whoever has the lock dies with it at the latest.
+void await_lock(int note) noexcept {
+  constexpr int kLooks = 2000;
+  constexpr timespec kBetweenLooks{.tv_sec = 0, .tv_nsec = 500'000};
+  for (int i = 0; i < kLooks && flock(note, LOCK_SH | LOCK_NB) != 0; ++i) {
+    nanosleep(&kBetweenLooks, nullptr);
+  }
+}
+
+constexpr std::size_t kMostBeforeFree = std::size_t{1} << 20;  // of what processes noted earlier
+
+std::string free_line_in(int note) {
+  struct stat found {};
+  if (fstat(note, &found) != 0) return {};
+  std::string text(std::min(static_cast<std::size_t>(found.st_size), kMostBeforeFree), '\0');
+  const ssize_t count = pread(note, text.data(), text.size(), 0);
+  text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  const std::string beginning = std::string("\n") + kFreeNote;
+  const std::size_t at = text.find(beginning);
+  const std::size_t end = at == text.npos ? text.npos : text.find('\n', at + 1);
+  if (end == text.npos) return {};
+  return text.substr(at + beginning.size(), end - at - beginning.size());
 }
 
 constexpr std::string_view kHelperName = "vramscope";
@@ -69,6 +96,19 @@ std::string free_before_text(const std::vector<FreeBytes>& devices) {
     text += (text.empty() ? "" : ",") + device.uuid + "=" + std::to_string(device.bytes);
   }
   return text;
+}
+
+std::string free_before_in(const char* note) {
+  const KeptErrno kept;
+  const Uncancelled uncancelled;
+  const int file = open_note(note);
+  if (file < 0) return {};
+  await_lock(file);
+  struct Closing {
+    int file;
+    ~Closing() { close(file); }
+  } const closing{file};
+  return free_line_in(file);
 }
 
 std::optional<std::uint64_t> free_before(std::string_view text, std::string_view uuid) noexcept {

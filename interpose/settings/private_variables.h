@@ -17,7 +17,9 @@ namespace vramscope {
 // appends a line: the report's path, one of the next two, or at the beginning the third with the
 // path of its trace. Two lines together say where its live file is and which report it stands for:
 // what the live file says itself may come from who took a program over that gave up its rights.
-// A newline in a path is a null byte in the file.
+// A newline in a path is a null byte in the file. One line, with kFreeNote, is for the library:
+// free_before_text() of what was free before the program had a context on any device. As long as
+// it may come still, the file is locked (flock).
 inline constexpr const char* kNoteVariable = "VRAMSCOPE_NOTE_FILE";
 inline constexpr const char* kNoteBeginning = "vramscope-note 1 ";  // of its first line
 inline constexpr const char* kReportFailed = "!";                   // a report could not be written
@@ -25,6 +27,7 @@ inline constexpr const char* kProgramRefused = "?";  // the simulated device sai
 inline constexpr const char* kTraceNote = "trace ";
 inline constexpr const char* kLiveNote = "live ";
 inline constexpr const char* kNextNote = "next ";
+inline constexpr const char* kFreeNote = "free ";
 // By the name of the library's thread `snapshot` knows what becomes of the signal: "vramscope",
 // then
 // "+own" where the program handles it too, then one of the marks.
@@ -41,8 +44,6 @@ struct HelperState {
 [[nodiscard]] std::array<char, 16> helper_name(const HelperState& state) noexcept;
 // Nothing: it is no name of the library's thread.
 [[nodiscard]] std::optional<HelperState> helper_state(std::string_view name) noexcept;
-// What was free of each device before the program has a context on any, from `run` to the library.
-inline constexpr const char* kFreeBeforeVariable = "VRAMSCOPE_FREE_BEFORE";
 // Path of the library that NVTX would have loaded without ours, from `run` to ours.
 inline constexpr const char* kNvtxInjectionVariable = "VRAMSCOPE_NVTX_INJECTION";
 // Settings of the simulated device, of which the last one counts (test/simulator).
@@ -58,8 +59,8 @@ inline constexpr const char* kLeftOversVariable = "VRAMSCOPE_LEFT_OVERS";
 inline constexpr const char* kFaultVariable = "VRAMSCOPE_FAULT";
 
 inline constexpr std::string_view kPrivateVariables[] = {
-    kNoteVariable,      kFreeBeforeVariable, kNvtxInjectionVariable,
-    kSimulatorVariable, kLibraryVariable,    kLeftOversVariable,
+    kNoteVariable,    kNvtxInjectionVariable, kSimulatorVariable,
+    kLibraryVariable, kLeftOversVariable,
 #ifdef VRAMSCOPE_FAULTS
     kFaultVariable,
 #endif
@@ -76,10 +77,14 @@ struct FreeBytes {
   std::uint64_t bytes = 0;
 };
 
-// The value of kFreeBeforeVariable: "GPU-1234...=400000000,GPU-...=0".
+// "GPU-1234...=400000000,GPU-...=0", as a line of the note says it.
 [[nodiscard]] std::string free_before_text(const std::vector<FreeBytes>& devices);
 
-// What that value says of a device; nothing when it does not name it or is not of that form.
+// What the note (kNoteVariable) says of what was free, as free_before_text(); "" when it says
+// nothing. Waits while the line may come still, a second at most. Keeps errno; may throw bad_alloc.
+[[nodiscard]] std::string free_before_in(const char* note);
+
+// What that text says of a device; nothing when it does not name it or is not of that form.
 [[nodiscard]] std::optional<std::uint64_t> free_before(std::string_view text,
                                                        std::string_view uuid) noexcept;
 

@@ -104,7 +104,6 @@ Startup take() {
   if (const char* folder_of_user = std::getenv("XDG_RUNTIME_DIR")) {
     now.runtime_folder = folder_of_user;
   }
-  if (const char* bytes = std::getenv(kFreeBeforeVariable)) now.free_before = bytes;
   now.rank = rank();
   choose_fault();
   for (const std::string& pattern :
@@ -126,7 +125,6 @@ Startup switched_off_at_start() noexcept {
               .folder = {},
               .note_file = {},
               .runtime_folder = {},
-              .free_before = {},
               .environment = {}};
   now.options.mode = Mode::off;
   return now;

@@ -18,7 +18,6 @@ struct Startup {
   std::string folder;                 // in which the program started; "" when it has no name
   std::string note_file;              // kNoteVariable: where `vramscope run` reads our names
   std::string runtime_folder;         // the variable XDG_RUNTIME_DIR; "": it is not set
-  std::string free_before;            // kFreeBeforeVariable: bytes by device, from the same
   std::uint64_t start_time_ns = 0;    // since the epoch
   std::int64_t rank = -1;             // that a launcher gave; -1: none
   std::vector<std::pair<std::string, std::string>> environment;  // kept if the pattern asks for it

@@ -3,9 +3,15 @@
 #include "interpose/settings/options.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "interpose/settings/private_variables.h"
@@ -259,6 +265,49 @@ TEST(PrivateVariables, FreeBytesAreReadAsTheyWereWritten) {
   EXPECT_EQ(free_before(text, "GPU-1"), 0u);
   EXPECT_EQ(free_before(text, "GPU-2"), std::nullopt);
   EXPECT_EQ(free_before("", "GPU-1"), std::nullopt);
+}
+
+struct Note : testing::Test {
+  Note() : file(mkstemp(path.data())) { add(std::string(kNoteBeginning) + "1\n/a/report\n"); }
+  ~Note() override {
+    close(file);
+    unlink(path.c_str());
+  }
+  void add(const std::string& text) const {
+    EXPECT_EQ(write(file, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+
+  std::string path = "/tmp/vramscope-note-XXXXXX";
+  int file;
+};
+
+TEST_F(Note, TellsWhatWasFree) {
+  EXPECT_EQ(free_before_in(path.c_str()), "");
+  add("free GPU-1=");
+  EXPECT_EQ(free_before_in(path.c_str()), "");
+
+  add("400\n/another/report\n");
+
+  EXPECT_EQ(free_before_in(path.c_str()), "GPU-1=400");
+  EXPECT_EQ(free_before_in("/tmp/no-such-note"), "");
+}
+
+TEST_F(Note, IsReadOnceNobodyHasItLocked) {
+  ASSERT_EQ(flock(file, LOCK_EX), 0);
+  std::atomic<bool> is_read{false};
+  std::string text;
+  std::thread reader([&] {
+    text = free_before_in(path.c_str());
+    is_read = true;
+  });
+  for (int i = 0; i < 1000; ++i) sched_yield();
+  EXPECT_FALSE(is_read);
+
+  add("free GPU-1=400\n");
+  flock(file, LOCK_UN);
+  reader.join();
+
+  EXPECT_EQ(text, "GPU-1=400");
 }
 
 TEST(PrivateVariables, BytesThatAreNoNumberAreNone) {

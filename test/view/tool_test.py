@@ -1297,6 +1297,11 @@ class Run(ToolTest):
         self.run_shell("test -w \"$VRAMSCOPE_NOTE_FILE\"", TMPDIR=self.path("tmp"))
         self.assertEqual(os.listdir(self.path("tmp")), [])
 
+    def test_a_program_does_not_wait_for_nvml(self):
+        shutil.copy(harness.BUILD / "test/view/libsilent_nvml.so", self.path("libnvidia-ml.so.1"))
+        result = self.call("run", "-q", "sh", "-c", "exit 4", LD_LIBRARY_PATH=self.folder)
+        self.assertEqual(result.returncode, 4)
+
     def test_signals_are_passed_on_or_left_to_the_program(self):
         words = [TOOL, "run", "-q", sys.executable, "-c", TELLING]
         with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=self.folder,

@@ -81,6 +81,7 @@ Notes notes_in(const std::string& path) {
   constexpr std::string_view kTrace = kTraceNote;
   constexpr std::string_view kLive = kLiveNote;
   constexpr std::string_view kNext = kNextNote;
+  constexpr std::string_view kFree = kFreeNote;
   Notes notes;
   const std::string text = beginning_of(path, kMostOfNote);
   std::string_view rest = text;
@@ -96,7 +97,7 @@ Notes notes_in(const std::string& path) {
       if (!notes.live_files.empty()) {
         notes.next_reports[notes.live_files.back()] = line.substr(kNext.size());
       }
-    } else if (!line.empty()) {
+    } else if (!line.empty() && !line.starts_with(kFree)) {
       notes.reports.emplace_back(line);
     }
   }

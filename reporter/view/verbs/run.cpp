@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <variant>
 
 #include "interpose/settings/options.h"
@@ -17,6 +19,7 @@
 #include "reporter/report/files/file_name.h"
 #include "reporter/report/json.h"
 #include "reporter/view/outside/executable.h"
+#include "reporter/view/outside/free_before.h"
 #include "reporter/view/outside/installation.h"
 #include "reporter/view/outside/launch.h"
 #include "reporter/view/outside/library_search.h"
@@ -71,15 +74,6 @@ void inject_into_nvtx(const std::string& library) {
   setenv(kVariable, library.c_str(), 1);
 }
 
-// What is free of the GPUs before the program has a context on any: with it the library tells what
-// the first one takes. NVML may be missing; then that counts with what others use.
-void tell_what_is_free(const std::string& nvml) {
-  std::vector<FreeBytes> devices;
-  for (const GpuUse& gpu : ask_nvml(nvml)) devices.push_back({gpu.uuid, gpu.free_bytes});
-  if (devices.empty()) return;
-  setenv(kFreeBeforeVariable, free_before_text(devices).c_str(), 1);
-}
-
 // The runtime of g++'s address sanitizer refuses to start behind another library, which could keep
 // calls from it. Ours does not: what both define, ours passes on to the next. What the user has set
 // stands behind, and counts.
@@ -96,8 +90,8 @@ void set_options(const Arguments& arguments) {
   }
 }
 
-// "" or why the program cannot be started.
-std::string set_environment(const Arguments& arguments) {
+// "" or why the program cannot be started; `nvml` is the library to ask about its GPUs.
+std::string set_environment(const Arguments& arguments, std::string& nvml) {
   const InstalledFile library = find_library();
   if (!library.error.empty()) return library.error;
   const InstalledFile preloaded = without_separators(library.path, kPreloadSeparators);
@@ -108,17 +102,15 @@ std::string set_environment(const Arguments& arguments) {
   prepend("LD_PRELOAD", preload_name(preloaded.path));
   allow_before_sanitizer();
   inject_into_nvtx(library.path);
-  if (!arguments.simulate) {
-    tell_what_is_free(kNvml);
-    return "";
-  }
+  nvml = kNvml;
+  if (!arguments.simulate) return "";
   InstalledFile simulator = find_simulator();
   if (!simulator.error.empty()) return simulator.error;
   simulator = without_separators(simulator.path, kFoldersSeparators);
   if (!simulator.error.empty()) return "cannot simulate a device: " + simulator.error;
   prepend("LD_LIBRARY_PATH", simulator.path);
   simulate(arguments.simulated_memory);
-  tell_what_is_free(simulator.path + "/" + kNvml);
+  nvml = simulator.path + "/" + kNvml;
   return "";
 }
 
@@ -275,7 +267,8 @@ int run(const Arguments& arguments) {
   const NoteFile note;
   if (!note.error().empty()) say(note.error());
   if (note.error().empty()) setenv(kNoteVariable, note.path().c_str(), 1);
-  if (const std::string error = set_environment(arguments); !error.empty()) {
+  std::string nvml;
+  if (const std::string error = set_environment(arguments, nvml); !error.empty()) {
     say(error);
     return kOwnFailure;
   }
@@ -283,6 +276,7 @@ int run(const Arguments& arguments) {
     say(problem);
     return kOwnFailure;
   }
+  note_free_before(note.path(), nvml);
   EndWatch watch(note.path());
   const Ending ending = launch(arguments.program);
   const EndTimes ends = watch.stop();
@@ -383,7 +377,13 @@ Verb add_run(CommandLine& line) {
   add_settings(command, *arguments);
   command.footer(kFooter);
   return {.command = &command,
-          .act = [arguments] { return run(*arguments); },
+          .act =
+              [arguments] {
+                const int status = run(*arguments);
+                if (!is_nvml_asked()) return status;
+                std::fflush(nullptr);
+                std::_Exit(status);
+              },
           .take =
               [arguments, &command](std::vector<std::string>& words) {
                 arguments->program = take_program(command, words);

@@ -1,0 +1,65 @@
+// Asks NVML in a thread of its own.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/outside/free_before.h"
+
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "interpose/settings/private_variables.h"
+#include "reporter/view/outside/nvml.h"
+
+namespace vramscope {
+namespace {
+
+std::atomic<bool> is_asked{false};
+
+// All at once: processes of the run write there, too.
+void ask(const std::string& nvml, int note) {
+  std::vector<FreeBytes> devices;
+  for (const GpuUse& gpu : ask_nvml(nvml)) devices.push_back({gpu.uuid, gpu.free_bytes});
+  if (devices.empty()) return;
+  const std::string line = kFreeNote + free_before_text(devices) + "\n";
+  [[maybe_unused]] const ssize_t written = write(note, line.data(), line.size());
+}
+
+// The lock is the open file's: it goes with it.
+void answer(const std::string& nvml, int note) noexcept {
+  try {
+    ask(nvml, note);
+  } catch (const std::exception&) {  // no memory: then nobody knows
+  }
+  close(note);
+  is_asked.store(false, std::memory_order_release);
+}
+
+}  // namespace
+
+void note_free_before(const std::string& note, const std::string& nvml) {
+  const int file = note.empty() ? -1 : open_note(note.c_str());
+  if (file < 0) return;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  is_asked = true;
+  try {
+    if (flock(file, LOCK_EX | LOCK_NB) != 0) throw std::system_error(errno, std::system_category());
+    std::thread(answer, nvml, file).detach();
+  } catch (const std::system_error&) {  // then nobody asks
+    close(file);
+    is_asked = false;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+bool is_nvml_asked() noexcept { return is_asked.load(std::memory_order_acquire); }
+
+}  // namespace vramscope
