@@ -212,6 +212,9 @@ void* LiveMemory::grow(LivePart part, std::size_t bytes, std::size_t wanted) noe
 
 void* LiveMemory::allocate(std::size_t bytes, std::size_t alignment) noexcept {
   const SystemLock lock(objects_lock_);
+  // No line of one is another's: what lies here is written by many threads, each its own.
+  constexpr std::size_t kLine = 64;
+  alignment = std::max(alignment, kLine);
   const std::size_t begin = (objects_used_ + alignment - 1) & ~(alignment - 1);
   const std::size_t end = begin + bytes;
   if (end > object_bytes_) {

@@ -72,9 +72,9 @@ CounterSet::~CounterSet() {
     delete rows;
   }
   for (auto& row : timings_) delete row.load(std::memory_order_relaxed);
-  if (AllTimes* const times = times_.load(std::memory_order_relaxed)) {
-    for (auto& row : *times) delete row.load(std::memory_order_relaxed);
-    delete times;
+  if (AllTags* const tags = tags_.load(std::memory_order_relaxed)) {
+    for (auto& row : *tags) delete row.load(std::memory_order_relaxed);
+    delete tags;
   }
   delete[] functions_;
 }
@@ -117,48 +117,49 @@ void CounterSet::record(const Event& event, std::uint64_t generation) {
 }
 
 // Makes room for it. Null: there is no memory.
-Counter* CounterSet::kept_time(Tag tag) noexcept {
-  if (tag / kTimes >= kTimes) return nullptr;
+CounterSet::TagSums* CounterSet::kept_sums(Tag tag) noexcept {
+  if (tag / kTags >= kTags) return nullptr;
   try {
-    AllTimes& times = row_at(times_, live_);
-    return &row_at(times[tag / kTimes], live_)[tag % kTimes];
+    AllTags& tags = row_at(tags_, live_);
+    return &row_at(tags[tag / kTags], live_)[tag % kTags];
   } catch (...) {
     return nullptr;
   }
 }
 
-std::uint64_t CounterSet::time_until_now(Tag tag) const noexcept {
-  const AllTimes* const times = times_.load(std::memory_order_relaxed);
-  if (times == nullptr || tag / kTimes >= kTimes) return 0;
-  const Times* const row = (*times)[tag / kTimes].load(std::memory_order_relaxed);
-  return row == nullptr ? 0 : (*row)[tag % kTimes].get();
+CounterSet::ByTag CounterSet::sums_until_now(Tag tag) const noexcept {
+  const AllTags* const tags = tags_.load(std::memory_order_relaxed);
+  if (tags == nullptr || tag / kTags >= kTags) return {};
+  const Tags* const row = (*tags)[tag / kTags].load(std::memory_order_relaxed);
+  return row == nullptr ? ByTag{} : (*row)[tag % kTags].get();
 }
 
-// Each store leaves a sum that was right before it: the time of the tag before is in two places of
+// Each store leaves sums that were right before it: those of the tag before are in two places of
 // which the newest counts, then in one.
-void CounterSet::replace(TagTime& time, Tag tag) noexcept {
-  const Tag before = time.tag.load(std::memory_order_relaxed);
-  Counter* const kept = before == 0 ? nullptr : kept_time(before);
-  if (kept != nullptr) kept->set(time.ns.get());
-  time.tag.store(0, std::memory_order_release);
-  time.ns.set(time_until_now(tag));
-  time.tag.store(tag, std::memory_order_release);
+void CounterSet::replace(NewestTag& newest, Tag tag) noexcept {
+  const Tag before = newest.tag.load(std::memory_order_relaxed);
+  TagSums* const kept = before == 0 ? nullptr : kept_sums(before);
+  if (kept != nullptr) kept->set(newest.sums.get());
+  newest.tag.store(0, std::memory_order_release);
+  newest.sums.set(sums_until_now(tag));
+  newest.tag.store(tag, std::memory_order_release);
 }
 
-void CounterSet::add_times_to(std::vector<std::uint64_t>& by_tag, const Reach& reach) const {
+void CounterSet::add_tags_to(std::vector<ByTag>& by_tag, const Reach& reach) const {
   std::array<Tag, kNewest> newest{};
   for (std::size_t i = 0; i < newest.size(); ++i) {
-    const TagTime& time = newest_times_[i];
-    newest[i] = time.tag.load(std::memory_order_acquire);
-    if (newest[i] != 0 && newest[i] < by_tag.size()) by_tag[newest[i]] += time.ns.get();
+    newest[i] = newest_tags_[i].tag.load(std::memory_order_acquire);
+    if (newest[i] != 0 && newest[i] < by_tag.size()) {
+      newest_tags_[i].sums.add_to(by_tag[newest[i]]);
+    }
   }
-  const AllTimes* const times = row_of(times_, reach);
-  if (times == nullptr) return;
+  const AllTags* const tags = row_of(tags_, reach);
+  if (tags == nullptr) return;
   for (Tag tag = 0; tag < by_tag.size(); ++tag) {
-    if (tag / kTimes >= kTimes) return;
+    if (tag / kTags >= kTags) return;
     if (newest[tag % newest.size()] == tag) continue;
-    const Times* const row = row_of((*times)[tag / kTimes], reach);
-    if (row != nullptr) by_tag[tag] += (*row)[tag % kTimes].get();
+    const Tags* const row = row_of((*tags)[tag / kTags], reach);
+    if (row != nullptr) (*row)[tag % kTags].add_to(by_tag[tag]);
   }
 }
 
@@ -232,8 +233,8 @@ std::vector<FunctionTotals> CounterSets::functions(std::size_t count, const Reac
   return sum;
 }
 
-void CounterSets::add_times_to(std::vector<std::uint64_t>& by_tag, const Reach& reach) const {
-  each(reach, [&](const CounterSet& set) { set.add_times_to(by_tag, reach); });
+void CounterSets::add_tags_to(std::vector<CounterSet::ByTag>& by_tag, const Reach& reach) const {
+  each(reach, [&](const CounterSet& set) { set.add_tags_to(by_tag, reach); });
 }
 
 bool CounterSets::timing(std::size_t slot, Timing& sum, const Reach& reach) const {

@@ -16,7 +16,10 @@
 
 namespace vramscope {
 
-struct FunctionCounters {
+// Each thread writes to its own rows at every call: no line of theirs is another thread's.
+inline constexpr std::size_t kOwnLine = 64;
+
+struct alignas(kOwnLine) FunctionCounters {
   Counter failures;
   DurationCounters time;
 };
@@ -26,7 +29,7 @@ inline constexpr std::size_t kFunctionsTogether = 16;
 using FunctionRows = std::array<std::atomic<FunctionCounters*>, kFunctionsTogether>;
 
 // The members of Timing in the order of its visit().
-struct TimingCounters {
+struct alignas(kOwnLine) TimingCounters {
   std::atomic<std::uint64_t> generation{0};  // of the reset that these counts belong to
   DurationCounters alloc_hit, alloc_driver, free_hit, free_driver, sync;
 
@@ -39,7 +42,7 @@ struct TimingCounters {
 // Rows appear when first used. With live memory it lies there with all that it leads to; at every
 // instant a reader finds what was before a call or after it, or some counters of each.
 // Threads: one writer, any reader.
-class CounterSet {
+class alignas(kOwnLine) CounterSet {
  public:
   // live: null, or where rows are made. May throw bad_alloc.
   CounterSet(std::size_t function_count, LiveMemory* live);
@@ -50,15 +53,17 @@ class CounterSet {
   // May throw bad_alloc, before anything was counted.
   void record(const Event& event, std::uint64_t generation);
   // Time of an allocating call by tag. What finds no memory is lost.
-  void add_time(Tag tag, std::uint64_t ns) noexcept {
-    TagTime& time = newest_times_[tag % newest_times_.size()];
-    if (time.tag.load(std::memory_order_relaxed) != tag) [[unlikely]]
-      replace(time, tag);
-    time.ns.add(ns);
-  }
+  void add_time(Tag tag, std::uint64_t ns) noexcept { newest(tag).sums.ns.add(ns); }
+  // An allocation that was freed before the thread allocated again.
+  void add_temporary(Tag tag) noexcept { newest(tag).sums.temporary.add(1); }
 
+  // What the thread counted by tag.
+  struct ByTag {
+    std::uint64_t ns = 0;
+    std::uint64_t temporary = 0;
+  };
   // While the thread records, one call may count twice or not yet.
-  void add_times_to(std::vector<std::uint64_t>& by_tag, const Reach& reach) const;
+  void add_tags_to(std::vector<ByTag>& by_tag, const Reach& reach) const;
   void add_to(std::vector<FunctionTotals>& functions, const Reach& reach) const;
   // Slot d is device d, slot kMaxDevices the host. Gives whether the slot was ever used.
   bool add_timing(std::size_t slot, std::uint64_t generation, Timing& sum,
@@ -68,26 +73,46 @@ class CounterSet {
 
  private:
   friend class CounterSets;
-  struct TagTime {
+  struct TagSums {  // of all calls of the thread with it
+    Counter ns;
+    Counter temporary;
+
+    void set(const ByTag& sums) noexcept {
+      ns.set(sums.ns);
+      temporary.set(sums.temporary);
+    }
+    [[nodiscard]] ByTag get() const noexcept { return {ns.get(), temporary.get()}; }
+    void add_to(ByTag& sum) const noexcept {
+      sum.ns += ns.get();
+      sum.temporary += temporary.get();
+    }
+  };
+  struct NewestTag {
     std::atomic<Tag> tag{0};
-    Counter ns;  // of all calls of the thread with it
+    TagSums sums;
   };
   static constexpr std::size_t kNewest = 64;
-  static constexpr std::size_t kTimes = 1024;  // rows of as many, together Recorder::kMaxTags
-  using Times = std::array<Counter, kTimes>;
-  using AllTimes = std::array<std::atomic<Times*>, kTimes>;
+  static constexpr std::size_t kTags = 1024;  // rows of as many, together Recorder::kMaxTags
+  using Tags = std::array<TagSums, kTags>;
+  using AllTags = std::array<std::atomic<Tags*>, kTags>;
 
   TimingCounters& timing(std::size_t slot, std::uint64_t generation);
-  [[gnu::noinline]] void replace(TagTime& time, Tag tag) noexcept;
-  [[nodiscard]] Counter* kept_time(Tag tag) noexcept;
-  [[nodiscard]] std::uint64_t time_until_now(Tag tag) const noexcept;
+  [[nodiscard]] NewestTag& newest(Tag tag) noexcept {
+    NewestTag& newest = newest_tags_[tag % newest_tags_.size()];
+    if (newest.tag.load(std::memory_order_relaxed) != tag) [[unlikely]]
+      replace(newest, tag);
+    return newest;
+  }
+  [[gnu::noinline]] void replace(NewestTag& newest, Tag tag) noexcept;
+  [[nodiscard]] TagSums* kept_sums(Tag tag) noexcept;
+  [[nodiscard]] ByTag sums_until_now(Tag tag) const noexcept;
 
   LiveMemory* const live_;  // a reader follows it nowhere
   const std::size_t function_count_;
   std::atomic<FunctionRows*>* const functions_;
   std::array<std::atomic<TimingCounters*>, kMaxDevices + 1> timings_{};
-  std::array<TagTime, kNewest> newest_times_{};
-  std::atomic<AllTimes*> times_{nullptr};  // of the others
+  std::array<NewestTag, kNewest> newest_tags_{};
+  std::atomic<AllTags*> tags_{nullptr};  // the others
   const CounterSet* older_ = nullptr;
 };
 
@@ -109,7 +134,7 @@ class CounterSets {
   [[nodiscard]] std::vector<FunctionTotals> functions(std::size_t count, const Reach& reach) const;
   [[nodiscard]] std::vector<std::pair<std::uint16_t, Timing>> devices(const Reach& reach) const;
   [[nodiscard]] Timing host(const Reach& reach) const;
-  void add_times_to(std::vector<std::uint64_t>& by_tag, const Reach& reach) const;
+  void add_tags_to(std::vector<CounterSet::ByTag>& by_tag, const Reach& reach) const;
 
  private:
   template <class F>

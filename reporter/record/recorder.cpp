@@ -200,7 +200,7 @@ void Recorder::State::count_temporary(const Event& event) {
     last_allocation = {event.address, event.tag};
   } else if (event.address == last_allocation.address && event.tag == last_allocation.tag &&
              is_freeing(event.effect)) {
-    if (event.tag != 0) tag_counts.count_temporary(event.tag);
+    if (event.tag != 0) counters.count_temporary(event.tag);
     last_allocation = {};
   }
 }

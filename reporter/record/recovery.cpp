@@ -55,23 +55,22 @@ namespace {
 class CountedTags : public RowSource<TagFact> {
  public:
   CountedTags(Rows<TagFact> tags, const RecorderRoot& root, const Reach& reach)
-      : tags_(std::move(tags)), times_(tags_.size()), temporary_(tags_.size()) {
-    root.counters.add_times_to(times_, reach);
-    for (Tag tag = 0; tag < times_.size(); ++tag) {
+      : tags_(std::move(tags)), sums_(tags_.size()) {
+    root.counters.add_tags_to(sums_, reach);
+    for (Tag tag = 0; tag < sums_.size(); ++tag) {
       const TagCounts::Row* const row = TagCounts::find(root.tag_counts, tag, reach);
       if (row == nullptr) continue;
-      temporary_[tag] = row->temporary.load(std::memory_order_relaxed);
       const Refused refused{row->refused_count.load(std::memory_order_relaxed),
                             row->refused_bytes.load(std::memory_order_relaxed)};
       if (refused.count != 0 || refused.bytes != 0) refused_.emplace(tag, refused);
     }
   }
 
-  [[nodiscard]] std::size_t size() const override { return times_.size(); }
+  [[nodiscard]] std::size_t size() const override { return sums_.size(); }
   [[nodiscard]] TagFact at(std::size_t index) const override {
     TagFact fact = tags_[index];
-    fact.total_ns = times_[index];
-    fact.temporary = temporary_[index];
+    fact.total_ns = sums_[index].ns;
+    fact.temporary = sums_[index].temporary;
     const auto refused = refused_.find(static_cast<Tag>(index));
     if (refused == refused_.end()) return fact;
     fact.refused_count = refused->second.count;
@@ -85,8 +84,7 @@ class CountedTags : public RowSource<TagFact> {
     std::uint64_t bytes = 0;
   };
   const Rows<TagFact> tags_;
-  std::vector<std::uint64_t> times_;
-  std::vector<std::uint64_t> temporary_;
+  std::vector<CounterSet::ByTag> sums_;
   std::map<Tag, Refused> refused_;  // of a few
 };
 

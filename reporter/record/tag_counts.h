@@ -1,5 +1,4 @@
-// TagCounts adds up, by tag, the allocations that were freed at once, and those that failed because
-// memory ran out.
+// TagCounts adds up, by tag, the allocations that failed because memory ran out.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,7 +19,6 @@ class TagCounts {
   static constexpr std::size_t kChunk = 1024;
   static constexpr std::size_t kChunks = 1024;  // together Recorder::kMaxTags
   struct Row {
-    std::atomic<std::uint64_t> temporary{0};
     std::atomic<std::uint64_t> refused_count{0};
     std::atomic<std::uint64_t> refused_bytes{0};
   };
@@ -36,9 +34,6 @@ class TagCounts {
   // Makes room for `tag`. May throw bad_alloc.
   void prepare(Tag tag);
 
-  void count_temporary(Tag tag) noexcept {
-    if (Row* row = find(tag)) row->temporary.fetch_add(1, std::memory_order_relaxed);
-  }
   void count_refused(Tag tag, std::uint64_t bytes) noexcept {
     Row* const row = find(tag);
     if (row == nullptr) return;

@@ -110,6 +110,13 @@ void ThreadCounters::record(const Event& event) {
   count(*pool_->late->set);
 }
 
+void ThreadCounters::count_temporary(Tag tag) noexcept {
+  if (slot_.pool == pool_.get()) [[likely]]
+    return slot_.set->add_temporary(tag);
+  const SystemLock guard(pool_->late_lock);
+  pool_->late->set->add_temporary(tag);
+}
+
 void ThreadCounters::enter() { static_cast<void>(own_set()); }
 
 void ThreadCounters::add_to(Trace& trace, const TraceEvent& event) {

@@ -24,6 +24,8 @@ class ThreadCounters {
 
   void enter();                     // takes the thread's set; may throw bad_alloc
   void record(const Event& event);  // may throw bad_alloc
+  // The thread freed what it allocated last. After record() of that.
+  void count_temporary(Tag tag) noexcept;
   // To the calling thread's own lane. May throw bad_alloc.
   void add_to(Trace& trace, const TraceEvent& event);
 

@@ -293,6 +293,41 @@ TEST(Recorder, LosesNoTimeOfManyTags) {
   }
 }
 
+// Each thread counts for itself, and keeps apart those of its tags that it has not met lately.
+TEST(Recorder, CountsOfManyTagsWhatWasFreedAtOnce) {
+  constexpr std::uintptr_t kTags = 100;
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 5;
+  Recorder recorder(2);
+  recorder.call_for_tags({[](void*, Tag, const Groups&) {}, nullptr});
+  std::vector<Tag> tags;
+  for (std::uintptr_t i = 1; i <= kTags; ++i) {
+    tags.push_back(recorder.intern(stack_of({i}), kDevice0));
+  }
+
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < kRounds; ++round) {
+        for (const Tag tag : tags) {
+          Event event = allocation(Served::hit, 10, tag);
+          recorder.record(event);
+          event.effect = Effect::release;
+          recorder.record(event);
+          recorder.record(event);  // it was not the thread's last any more
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+
+  const RecorderFacts facts = recorder.facts();
+  for (const Tag tag : tags) {
+    EXPECT_EQ(facts.tags.at(tag).temporary, std::uint64_t{kThreads} * kRounds) << tag;
+    EXPECT_EQ(facts.tags.at(tag).total_ns, std::uint64_t{kThreads} * kRounds * 10) << tag;
+  }
+}
+
 TEST(Recorder, GivesEightThreadsTheSameTags) {
   constexpr std::uintptr_t kStacks = 2000;
   Recorder recorder(1);
