@@ -5,11 +5,13 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -173,6 +175,52 @@ static void measure_waits(CUstream stream) {
   CU(cuMemFree)(block);
 }
 
+// Calls a second of so many threads that do nothing else; `call` gets the thread's number.
+static double calls_a_second(int threads, CUcontext context, const std::function<void(int)>& call) {
+  constexpr auto kTime = std::chrono::milliseconds(50);
+  constexpr int kWarm = 16;
+  std::atomic<int> ready{0};
+  std::atomic<bool> go{false}, stop{false};
+  std::atomic<long> calls{0};
+  std::vector<std::thread> all;
+  for (int i = 0; i < threads; ++i) {
+    all.emplace_back([&, i] {
+      CU(cuCtxSetCurrent)(context);
+      for (int k = 0; k < kWarm; ++k) call(i);
+      ++ready;
+      while (!go) std::this_thread::yield();
+      long own = 0;
+      for (; !stop.load(std::memory_order_relaxed); ++own) call(i);
+      calls += own;
+    });
+  }
+  while (ready != threads) std::this_thread::yield();
+  const auto start = std::chrono::steady_clock::now();
+  go = true;
+  std::this_thread::sleep_for(kTime);
+  stop = true;
+  for (auto& thread : all) thread.join();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  return static_cast<double>(calls) / took.count();
+}
+
+// What several threads get done at once: pairs, and the wait in each free by itself.
+static void measure_threads(CUcontext context) {
+  const auto pair = [](std::size_t bytes) {
+    CUdeviceptr block = 0;
+    if (CU(cuMemAlloc)(&block, bytes) == CUDA_SUCCESS) CU(cuMemFree)(block);
+  };
+  for (int threads : {1, 2, 4, 8, 16}) {
+    const std::string count = ", threads: " + std::to_string(threads);
+    const auto tell_rate = [&](const char* what, const std::function<void(int)>& call) {
+      tell((what + count).c_str(), calls_a_second(threads, context, call), "1/s");
+    };
+    tell_rate("pairs of one size", [&](int) { pair(2 * kMiB); });
+    tell_rate("pairs, sizes of their own", [&](int i) { pair(2 * kMiB * (i + 1)); });
+    tell_rate("cuCtxSynchronize, idle", [](int) { CU(cuCtxSynchronize)(); });
+  }
+}
+
 static void ask_capture(CUstream stream) {
   CUdeviceptr block = 0, during = 0;
   CUgraph graph = nullptr;
@@ -243,6 +291,7 @@ int main() {
   for (std::size_t bytes : {64 * kKiB, 16 * kMiB}) measure_pinned(bytes);
   for (std::size_t bytes : {kKiB, 64 * kKiB, kMiB, 3 * kMiB, 21 * kMiB}) measure_step(bytes);
   measure_waits(stream);
+  measure_threads(context);
   ask_codes();
   ask_capture(stream);
 }
