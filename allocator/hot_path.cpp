@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sched.h>
 
+#include <ctime>
+
 #include "allocator/expansion.h"
+#include "allocator/ground/call_time.h"
 #include "allocator/ground/fault.h"
+#include "allocator/ground/kept_errno.h"
+#include "allocator/ground/machine.h"
 #include "allocator/idle.h"
 #include "allocator/pinned.h"
 #include "allocator/size_policy.h"
@@ -23,31 +28,105 @@ namespace vramscope {
   return state_->free_otherwise(address, when, only);
 }
 
+// From a lock that was taken to its end, before which the calls are made that others left
+// meanwhile.
+class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::UsualSection {
+ public:
+  explicit UsualSection(State& state) VRAMSCOPE_REQUIRES(state.mutex) : state_(&state) {}
+  ~UsualSection() VRAMSCOPE_RELEASE() {
+    if (state_ != nullptr) end();
+  }
+  UsualSection(const UsualSection&) = delete;
+  UsualSection& operator=(const UsualSection&) = delete;
+
+  // Before its scope ends.
+  void end() VRAMSCOPE_RELEASE() {
+    if (state_->posted.any()) [[unlikely]]
+      answer_posted(*state_);
+    state_->mutex.unlock();
+    state_ = nullptr;
+  }
+
+  // Give what `serve` gives of a free block, or of the live one, else what `otherwise` does.
+  template <class Serve, class Otherwise>
+  [[nodiscard]] static auto with_usual_block(State& state, const Request& request, Serve serve,
+                                             Otherwise otherwise) VRAMSCOPE_REQUIRES(state.mutex);
+  template <class Serve, class Otherwise>
+  [[nodiscard]] static auto with_sole_block(State& state, std::uint64_t packed, Address address,
+                                            Serve serve, Otherwise otherwise)
+      VRAMSCOPE_REQUIRES(state.mutex);
+
+  // For who finds the lock taken: leaves the call to whoever has it.
+  [[gnu::noinline]] static Outcome allocate_there(State& state, const Request& request) noexcept;
+  [[gnu::noinline]] static Outcome free_there(State& state, Address address, Only only,
+                                              const PostedCalls::Waited& waited) noexcept;
+
+ private:
+  // Whether somebody made the call; else the thread has to make it itself.
+  [[nodiscard]] static bool is_made(State& state,
+                                    PostedCalls::Call& call) noexcept VRAMSCOPE_NO_ANALYSIS;
+  [[gnu::noinline]] static void answer_posted(State& state) noexcept
+      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static PostedCalls::Stage answer(State& state, PostedCalls::Call& call)
+      VRAMSCOPE_REQUIRES(state.mutex);
+
+  State* state_;  // null: it has ended
+};
+
 // A free block serves the request, and no option and no pending free has a say in it.
-inline Outcome CachingAllocator::State::allocate_usually(const Request& request) noexcept {
-  {
-    MutexLock lock(mutex);
-    PlaceMemory* const place = usual_place;
-    if (place && place->place == request.where && !request.dedicated &&
-        request.bytes - 1 < kMaxBlockBytes && blocks.is_prepared() &&
-        accounts.ledger().is_prepared(request.tag)) [[likely]] {
-      const std::uint64_t rounded = round_request(request.bytes);
-      const Units size = to_units(rounded);
-      if (pool_class(rounded) == PoolClass::small) {
-        const Pools::Found found = place->pools.find(PoolClass::small, size);
-        if (found.block != kNoBlock) [[likely]]
-          return hit(*place, PoolClass::small, found, size, request);
-      } else {
-        const bool by_class = policy == Policy::native_safe;
-        const Units wanted = by_class ? to_units(class_bytes(rounded)) : size;
-        const Pools::Found found = place->pools.find(PoolClass::large, wanted);
-        if (found.block != kNoBlock &&
-            (!by_class || found.size == wanted || fault(Fault::larger_block_serves))) [[likely]]
-          return hit(*place, PoolClass::large, found, wanted, request);
-      }
+template <class Serve, class Otherwise>
+inline auto CachingAllocator::State::UsualSection::with_usual_block(State& state,
+                                                                    const Request& request,
+                                                                    Serve serve,
+                                                                    Otherwise otherwise) {
+  PlaceMemory* const place = state.usual_place;
+  if (place && place->place == request.where && !request.dedicated &&
+      request.bytes - 1 < kMaxBlockBytes && state.blocks.is_prepared() &&
+      state.accounts.ledger().is_prepared(request.tag)) [[likely]] {
+    const std::uint64_t rounded = round_request(request.bytes);
+    const Units size = to_units(rounded);
+    if (pool_class(rounded) == PoolClass::small) {
+      const Pools::Found found = place->pools.find(PoolClass::small, size);
+      if (found.block != kNoBlock) [[likely]]
+        return serve(*place, PoolClass::small, found, size);
+    } else {
+      const bool by_class = state.policy == Policy::native_safe;
+      const Units wanted = by_class ? to_units(class_bytes(rounded)) : size;
+      const Pools::Found found = place->pools.find(PoolClass::large, wanted);
+      if (found.block != kNoBlock &&
+          (!by_class || found.size == wanted || fault(Fault::larger_block_serves))) [[likely]]
+        return serve(*place, PoolClass::large, found, wanted);
     }
   }
-  return allocate_otherwise(request);
+  return otherwise();
+}
+
+template <class Serve, class Otherwise>
+inline auto CachingAllocator::State::UsualSection::with_sole_block(State& state,
+                                                                   std::uint64_t packed,
+                                                                   Address address, Serve serve,
+                                                                   Otherwise otherwise) {
+  const bool is_sole = state.sole_place.load(std::memory_order_relaxed) == packed;
+  if (is_sole || fault(Fault::place_unchecked)) [[likely]] {
+    const BlockTable::Entry entry = state.blocks.find_entry(address);
+    if (entry.block != kNoBlock && state.blocks[entry.block].is_live()) [[likely]]
+      return serve(entry);
+  }
+  return otherwise();
+}
+
+inline Outcome CachingAllocator::State::allocate_usually(const Request& request) noexcept {
+  if (!mutex.try_lock()) [[unlikely]]
+    return UsualSection::allocate_there(*this, request);
+  UsualSection section(*this);
+  return UsualSection::with_usual_block(
+      *this, request,
+      [&](PlaceMemory& place, PoolClass pool, const Pools::Found& found, Units size)
+          VRAMSCOPE_NO_ANALYSIS { return hit(place, pool, found, size, request); },
+      [&]() VRAMSCOPE_NO_ANALYSIS {
+        section.end();
+        return allocate_otherwise(request);
+      });
 }
 
 inline Outcome CachingAllocator::State::hit(PlaceMemory& place, PoolClass pool,
@@ -76,23 +155,24 @@ inline Outcome CachingAllocator::State::free_usually(Address address, Only only)
   const Reply waited = backend.wait_first(Place::unpack(packed));
   if (!waited.status.ok()) [[unlikely]]
     return free_otherwise(address, Wait::now, only);
-  {
-    MutexLock lock(mutex);
-    const bool is_sole = sole_place.load(std::memory_order_relaxed) == packed;
-    if (is_sole || fault(Fault::place_unchecked)) [[likely]] {
-      const BlockTable::Entry entry = blocks.find_entry(address);
-      if (entry.block != kNoBlock && blocks[entry.block].is_live()) [[likely]] {
+  if (!mutex.try_lock()) [[unlikely]]
+    return UsualSection::free_there(*this, address, only, {packed, newest, waited.ns});
+  UsualSection section(*this);
+  return UsualSection::with_sole_block(
+      *this, packed, address,
+      [&](BlockTable::Entry entry) VRAMSCOPE_NO_ANALYSIS -> Outcome {
         if (blocks.life(entry.block).serial() > newest) [[unlikely]]
           return {.status = {Result::invalid, 0}, .address = address};
-        return hand_back(*sole_memory, entry, waited.ns);
-      }
-    }
-  }
-  return free_otherwise(address, Wait::now, only);
+        return hand_back(*sole_memory, entry, waited.ns, nullptr);
+      },
+      [&]() VRAMSCOPE_NO_ANALYSIS {
+        section.end();
+        return free_otherwise(address, Wait::now, only);
+      });
 }
 
 inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable::Entry entry,
-                                                  std::uint64_t wait_ns) {
+                                                  std::uint64_t wait_ns, bool* over_cap) {
   const Block& block = blocks[entry.block];
   blocks.expect(block.prev);
   blocks.expect(block.next);
@@ -110,8 +190,11 @@ inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable
   const std::uint64_t serial = blocks.life(entry.block).serial();
   release(place, entry);
   accounts.ended(place.accounts, tag, requested, serial);
-  if (place.pools.is_over_cap()) [[unlikely]]
+  if (over_cap != nullptr) {
+    *over_cap = place.pools.is_over_cap();
+  } else if (place.pools.is_over_cap()) [[unlikely]] {
     Idle::shed(*this, out.where, out);
+  }
   return out;
 }
 
@@ -165,6 +248,92 @@ inline void CachingAllocator::State::release(PlaceMemory& place, PoolClass pool,
   const Block& b = blocks[entry.block];
   accounts.freed(place.accounts, {b.tag, pool, to_bytes(b.size), b.requested});
   accounts.merged(place.accounts, pool, place.pools.give_back(pool, blocks, entry));
+}
+
+Outcome CachingAllocator::State::UsualSection::allocate_there(State& state,
+                                                              const Request& request) noexcept {
+  PostedCalls::Call* const call = state.posted.claim();
+  if (call == nullptr) return state.allocate_otherwise(request);
+  call->is_free = false;
+  call->request = request;
+  const bool made = is_made(state, *call);
+  const Outcome out = call->out;
+  state.posted.give_back(*call);
+  return made ? out : state.allocate_otherwise(request);
+}
+
+Outcome CachingAllocator::State::UsualSection::free_there(
+    State& state, Address address, Only only, const PostedCalls::Waited& waited) noexcept {
+  PostedCalls::Call* const call = state.posted.claim();
+  if (call == nullptr) return state.free_otherwise(address, Wait::now, only);
+  call->is_free = true;
+  call->address = address;
+  call->waited = waited;
+  const bool made = is_made(state, *call);
+  const bool is_over_cap = made && call->is_over_cap;
+  Outcome out = call->out;
+  state.posted.give_back(*call);
+  if (!made) return state.free_otherwise(address, Wait::now, only);
+  if (is_over_cap) {
+    const MutexLock lock(state.mutex);
+    Idle::shed(state, out.where, out);
+  }
+  return out;
+}
+
+// Whoever had the lock may have unlocked without having seen the call: so the lock is looked at,
+// too. Who waits for long sleeps as others do that wait for the lock.
+bool CachingAllocator::State::UsualSection::is_made(State& state,
+                                                    PostedCalls::Call& call) noexcept {
+  constexpr int kLooks = 64;   // at the lock, which takes its line from who has it
+  constexpr int kPauses = 16;  // between them, at the call
+  constexpr timespec kSleep{.tv_sec = 0, .tv_nsec = 50'000};
+  call.call_time = call_time_ns;
+  state.posted.post(call);
+  for (int look = 0; look < kLooks && !call.is_answered(); ++look) {
+    for (int i = 0; i < kPauses && !call.is_answered(); ++i) pause_processor();
+    if (!call.is_answered() && state.mutex.try_lock()) UsualSection(state).end();
+  }
+  if (!call.is_answered() && state.posted.withdraw(call)) return false;
+  const KeptErrno kept;
+  while (!call.is_answered()) nanosleep(&kSleep, nullptr);
+  return call.stage.load(std::memory_order_relaxed) == PostedCalls::Stage::made;
+}
+
+void CachingAllocator::State::UsualSection::answer_posted(State& state) noexcept {
+  constexpr int kRounds = 4;  // the thread is to come back to its own work
+  const std::uint64_t own_time = call_time_ns;
+  for (int i = 0; i < kRounds && state.posted.any(); ++i) {
+    state.posted.answer([&state](PostedCalls::Call& call) VRAMSCOPE_NO_ANALYSIS {
+      call_time_ns = call.call_time;
+      return answer(state, call);
+    });
+  }
+  call_time_ns = own_time;
+}
+
+[[gnu::flatten]] PostedCalls::Stage CachingAllocator::State::UsualSection::answer(
+    State& state, PostedCalls::Call& call) {
+  using Stage = PostedCalls::Stage;
+  const auto decline = [] { return Stage::declined; };
+  if (!call.is_free) {
+    const auto serve = [&](PlaceMemory& place, PoolClass pool, const Pools::Found& found,
+                           Units size) VRAMSCOPE_NO_ANALYSIS {
+      call.out = state.hit(place, pool, found, size, call.request);
+      return Stage::made;
+    };
+    return with_usual_block(state, call.request, serve, decline);
+  }
+  const auto serve = [&](BlockTable::Entry entry) VRAMSCOPE_NO_ANALYSIS {
+    call.is_over_cap = false;
+    if (state.blocks.life(entry.block).serial() > call.waited.newest) {
+      call.out = {.status = {Result::invalid, 0}, .address = call.address};
+    } else {
+      call.out = state.hand_back(*state.sole_memory, entry, call.waited.ns, &call.is_over_cap);
+    }
+    return Stage::made;
+  };
+  return with_sole_block(state, call.waited.place, call.address, serve, decline);
 }
 
 }  // namespace vramscope

@@ -27,6 +27,7 @@
 #include "allocator/pool/expandable_blocks.h"
 #include "allocator/pool/pool.h"
 #include "allocator/pool/waits.h"
+#include "allocator/posted_calls.h"
 #include "allocator/reuse.h"
 
 namespace vramscope {
@@ -134,12 +135,14 @@ struct CachingAllocator::State {
         reuse(door, settings.reuse) {}
 
   // hot_path.cpp
+  class UsualSection;
   [[nodiscard]] Outcome allocate_usually(const Request& request) noexcept;
   [[nodiscard]] Outcome hit(PlaceMemory& place, PoolClass pool, const Pools::Found& found,
                             Units size, const Request& request) VRAMSCOPE_REQUIRES(mutex);
   [[nodiscard]] Outcome free_usually(Address address, Only only) noexcept;
+  // over_cap: null, and what lies idle beyond the cap goes back; or where to say that some does.
   [[nodiscard]] Outcome hand_back(PlaceMemory& place, BlockTable::Entry entry,
-                                  std::uint64_t wait_ns) VRAMSCOPE_REQUIRES(mutex);
+                                  std::uint64_t wait_ns, bool* over_cap) VRAMSCOPE_REQUIRES(mutex);
   void hand_out(PlaceMemory& place, PoolClass pool, const Pools::Found& found, Units size,
                 Outcome& out) VRAMSCOPE_REQUIRES(mutex);
   // A block that nothing uses any more, and one that may be in use until its number is covered.
@@ -226,6 +229,7 @@ struct CachingAllocator::State {
   const Policy policy;
   mutable Mutex mutex;
   const ForkLock over_fork{MutexOverFork::kWays, &mutex};
+  PostedCalls posted;  // by who found the lock taken
   Limits limits VRAMSCOPE_GUARDED_BY(mutex);
   bool plain_hits VRAMSCOPE_GUARDED_BY(mutex);  // limits.has_plain_hits()
   std::array<Unrecorded, kMaxDevices> unrecorded VRAMSCOPE_GUARDED_BY(mutex);
