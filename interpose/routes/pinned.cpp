@@ -79,8 +79,16 @@ CUresult cuMemHostUnregister(Call& call, const DirectCall& direct, void* p) noex
   return known == p ? direct() : real().cuMemHostUnregister(known);
 }
 
+// The driver cuts a small portable block from a chunk that lies there without the flag, if there is
+// one, and then does not name the flag (H200, driver 580.159.04). Such a chunk may be there only
+// because we keep it: the flags that the program asked for are in the answer in any case.
 CUresult cuMemHostGetFlags(Call& call, const DirectCall&, unsigned int* pFlags, void* p) noexcept {
-  return real().cuMemHostGetFlags(pFlags, as_program_knows(call, p));
+  const CUresult code = real().cuMemHostGetFlags(pFlags, as_program_knows(call, p));
+  if (code != CUDA_SUCCESS) return code;
+  const Found found = find_ours(call.profiler().allocator(), to_address(p));
+  const bool is_ours = found.owned && found.where.kind == Kind::pinned;
+  if (is_ours && !fault(Fault::flags_dropped)) *pFlags |= host_flags(found.where);
+  return code;
 }
 
 CUresult cuMemHostGetDevicePointer(Call& call, const DirectCall&, CUdeviceptr_v1* pdptr, void* p,

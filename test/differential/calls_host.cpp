@@ -83,7 +83,11 @@ std::uint64_t address_in(const Turn& turn, const Memory& memory) {
   return memory.address + turn.number(1);
 }
 
+constexpr std::uint64_t kPinnedChunk = std::uint64_t{2} << 20;
+
 // flags h1 OFFSET|end
+// Whether a small block is told to be portable depends on which chunk the driver cut it from, so on
+// what else lies there: not compared.
 void flags(Turn& turn) {
   const Memory& memory = turn.memory(0);
   const std::uint64_t address = address_in(turn, memory);
@@ -93,6 +97,7 @@ void flags(Turn& turn) {
   unsigned value = 0;
   const CUresult code = CU(cuMemHostGetFlags, turn.way(), &value, reinterpret_cast<void*>(address));
   turn.code(code);
+  if (memory.bytes < kPinnedChunk) value &= ~unsigned{CU_MEMHOSTALLOC_PORTABLE};
   if (code == CUDA_SUCCESS) turn.say("flags", value);
 }
 

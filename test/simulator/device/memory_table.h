@@ -68,6 +68,12 @@ class MemoryTable {
     tell(0, taken);
     return taken;
   }
+  // Calls visit(allocation) for each live one; nothing of this table's may be called there.
+  template <class F>
+  void each(F visit) const {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [start, allocation] : live_) visit(allocation);
+  }
   // Takes out everything that ends with this context, or lives in this pool.
   std::vector<Allocation> take_all_of(CUcontext context);
   std::vector<Allocation> take_all_of(CUmemoryPool pool);

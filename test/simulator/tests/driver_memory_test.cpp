@@ -190,6 +190,40 @@ TEST_F(DriverMemory, PinsOrdinaryMemoryOutsideTheDevice) {
   EXPECT_EQ(CALL(cuMemFreeHost)(pinned), CUDA_SUCCESS);
 }
 
+// As an H200 with driver 580.159.04 answered for each set of flags and sizes from 4 bytes to 16
+// MiB.
+TEST_F(DriverMemory, TellsTheFlagsOfPinnedMemory) {
+  const auto told = [](std::size_t bytes, unsigned flags) {
+    void* pinned = nullptr;
+    unsigned result = 0;
+    EXPECT_EQ(CALL(cuMemHostAlloc)(&pinned, bytes, flags), CUDA_SUCCESS);
+    EXPECT_EQ(CALL(cuMemHostGetFlags)(&result, pinned), CUDA_SUCCESS);
+    return std::pair{result, pinned};
+  };
+  for (const unsigned flags : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U}) {
+    for (const std::size_t bytes : {std::size_t{100'000}, 16 * kMiB}) {
+      const auto [alone, first] = told(bytes, flags);
+      EXPECT_EQ(alone, flags | CU_MEMHOSTALLOC_DEVICEMAP) << flags << " " << bytes;
+      EXPECT_EQ(CALL(cuMemFreeHost)(first), CUDA_SUCCESS);
+    }
+  }
+  const auto [plain, chunk] = told(100'000, 0);
+  EXPECT_EQ(told(100'000, CU_MEMHOSTALLOC_PORTABLE).first, 2U) << "cut from the plain chunk";
+  EXPECT_EQ(told(2 * kMiB, CU_MEMHOSTALLOC_PORTABLE).first, 3U) << "too large for one";
+  EXPECT_EQ(told(100'000, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_WRITECOMBINED).first, 7U);
+}
+
+TEST_F(DriverMemory, TellsTheFlagsOfRegisteredMemory) {
+  static char memory[1 << 20];
+  for (const unsigned flags : {0U, 1U, 2U, 3U}) {
+    unsigned told = 0;
+    EXPECT_EQ(CALL(cuMemHostRegister_v2)(memory, sizeof memory, flags), CUDA_SUCCESS);
+    EXPECT_EQ(CALL(cuMemHostGetFlags)(&told, memory), CUDA_SUCCESS);
+    EXPECT_EQ(told, flags | CU_MEMHOSTREGISTER_DEVICEMAP);
+    EXPECT_EQ(CALL(cuMemHostUnregister)(memory), CUDA_SUCCESS);
+  }
+}
+
 TEST_F(DriverMemory, RefusesToOpenItsOwnIpcHandle) {
   const CUdeviceptr pointer = allocate(kMiB);
   CUipcMemHandle handle;

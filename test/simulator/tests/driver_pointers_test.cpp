@@ -205,7 +205,7 @@ TEST_F(DriverPointers, AnswersInsideRegisteredPartsOnly) {
   EXPECT_EQ(CALL(cuMemHostGetDevicePointer_v2)(&device, memory + 150, 0), CUDA_SUCCESS);
   EXPECT_EQ(device, address_of(memory + 150));
   EXPECT_EQ(CALL(cuMemHostGetDevicePointer_v2)(&device, memory + 200, 0), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(CALL(cuMemHostGetFlags)(&flags, memory), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CALL(cuMemHostGetFlags)(&flags, memory + 200), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(ask<std::size_t>(CU_POINTER_ATTRIBUTE_RANGE_SIZE, address_of(memory + 1)), 100u);
   EXPECT_EQ(copy(target, memory + 100, 100), CUDA_SUCCESS);
   EXPECT_EQ(copy(target, memory + 200, 100), CUDA_SUCCESS);
