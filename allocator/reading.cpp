@@ -8,6 +8,7 @@
 #include "allocator/expansion.h"
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/lost_locks.h"
+#include "allocator/ground/nap.h"
 #include "allocator/memory_copy.h"
 #include "allocator/snapshot.h"
 
@@ -232,7 +233,7 @@ namespace {
 void pause_for_others() noexcept {
   constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 50'000};
   const KeptErrno kept;
-  nanosleep(&kPause, nullptr);
+  nap(kPause);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
+#include "allocator/ground/nap.h"
 #include "allocator/size_policy.h"
 
 namespace vramscope {
@@ -57,7 +58,7 @@ bool CachingAllocator::Reclaim::await_departures(State& state, std::uint16_t dev
   for (int i = 0; i < kMostNaps && others_give_back(); ++i) {
     waited = true;
     state.mutex.unlock();
-    nanosleep(&kNap, nullptr);
+    nap(kNap);
     state.mutex.lock();
   }
   return waited;

@@ -12,6 +12,7 @@
 
 #include "allocator/ground/fault.h"
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/nap.h"
 
 namespace vramscope {
 namespace {
@@ -37,7 +38,7 @@ void pass_barriers() noexcept {
     return;
   are_prepared.store(false, std::memory_order_relaxed);
   full_barrier();
-  nanosleep(&kLongerThanAnyStore, nullptr);
+  nap(kLongerThanAnyStore);
 }
 
 std::int32_t this_thread() noexcept { return static_cast<std::int32_t>(syscall(SYS_gettid)); }
@@ -51,7 +52,7 @@ bool is_dead(std::int32_t thread) noexcept {
 void give_it_time(int looks) noexcept {
   if (looks < kLooks) return pause_processor();
   const KeptErrno kept;
-  nanosleep(&kSleep, nullptr);
+  nap(kSleep);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/nap.h"
 
 namespace vramscope {
 namespace {
@@ -28,7 +29,7 @@ void SystemMutex::lock_or_give_up() {
       locking_ = nullptr;
       throw LockLost();
     }
-    nanosleep(&kPauseOfLooks, nullptr);
+    nap(kPauseOfLooks);
   }
   note_locked();
 }

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/nap.h"
 
 namespace vramscope {
 namespace {
@@ -61,7 +62,7 @@ void ForkLock::hold_all() noexcept {
       if (i + 1 == kTries) return;
       release();
     }
-    nanosleep(&kPause, nullptr);
+    nap(kPause);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "allocator/ground/fork_locks.h"
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/live_copy.h"
+#include "allocator/ground/nap.h"
 #include "interpose/ground/guard.h"
 #include "interpose/life/signals.h"
 #include "interpose/tools/cupti_session.h"
@@ -32,7 +33,7 @@ bool take_turn() noexcept {
   const KeptErrno kept;
   for (int i = 0; i < kTries; ++i) {
     if (!is_taken.test_and_set(std::memory_order_acquire)) return true;
-    nanosleep(&kPause, nullptr);
+    nap(kPause);
   }
   return false;
 }
