@@ -5,6 +5,7 @@
 
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/fault.h"
+#include "allocator/ground/leaving.h"
 #include "allocator/ground/own_stack.h"
 #include "interpose/call/deferred_frees.h"
 #include "interpose/ground/event_of.h"
@@ -15,6 +16,18 @@
 #include "reporter/record/stream_table.h"
 
 namespace vramscope {
+
+namespace {
+
+[[gnu::cold, gnu::noinline]] void end_with_what_is_due(Profiler& profiler, int& errno_place,
+                                                       int kept) {
+  deferred_frees::complete(profiler);
+  guard_mark = 0;
+  errno_place = kept;
+  if (leaving::is_on()) leaving::go_on();
+}
+
+}  // namespace
 
 // The mark comes first: a child that a signal handler forks from here on is prepared for a call.
 Call::Call(Function function, const void* frame) noexcept
@@ -35,9 +48,12 @@ Call::Call(Function function, const void* frame) noexcept
   if (profiler_->traces()) profiler_->recorder().enter();
 }
 
-Call::~Call() {
+Call::~Call() noexcept(false) {
   if (profiler_ == nullptr) return;
-  if (deferred_frees::any()) deferred_frees::complete(*profiler_);
+  if (guard_due.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    end_with_what_is_due(*profiler_, *errno_place_, errno_);
+    return;
+  }
   guard_mark = 0;
   *errno_place_ = errno_;
 }

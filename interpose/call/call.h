@@ -30,7 +30,7 @@ class Call {
  public:
   // frame: of the function that the program called.
   Call(Function function, const void* frame) noexcept;
-  ~Call();
+  ~Call() noexcept(false);  // a thread that leaves goes on from it (ground/leaving.h)
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -82,10 +82,12 @@ class Call {
   // What our allocator decided becomes part of the event.
   void note(const Outcome& outcome) noexcept;
 
-  // The row's effect, done by the real function and recorded. `memory` gives {address, bytes} and
-  // is asked once it is valid: after a success, for a release before the call.
+  // The calls of real functions are not noexcept: before cuInit, where there is no profiler, a
+  // thread may leave through them. The row's effect, done by the real function and recorded.
+  // `memory` gives {address, bytes} and is asked once it is valid: after a success, for a release
+  // before the call.
   template <class RealFunction, class Memory>
-  CUresult direct(RealFunction real_function, Memory memory) noexcept {
+  CUresult direct(RealFunction real_function, Memory memory) {
     switch (event_.effect) {
       case Effect::allocate:
       case Effect::pin:
@@ -100,7 +102,7 @@ class Call {
 
   // The real function, whatever the row's effect: the body says itself what came and went.
   template <class RealFunction>
-  CUresult pass(RealFunction real_function) noexcept {
+  CUresult pass(RealFunction real_function) {
     return timed(real_function);
   }
 
@@ -117,11 +119,11 @@ class Call {
   void tell_served() noexcept;
   [[nodiscard]] bool find_place(Kind kind, Place& place) const noexcept;
   template <class RealFunction>
-  CUresult timed(RealFunction real_function) noexcept {
+  CUresult timed(RealFunction real_function) {
     return timed(real_function, now_ns());
   }
   template <class RealFunction>
-  CUresult timed(RealFunction real_function, std::uint64_t start) noexcept {
+  CUresult timed(RealFunction real_function, std::uint64_t start) {
     *errno_place_ = errno_;
     const CUresult code = real_function();
     errno_ = *errno_place_;
@@ -137,7 +139,7 @@ class Call {
   }
 
   template <class RealFunction, class MemoryOf>
-  CUresult direct_allocation(RealFunction real_function, MemoryOf memory_of) noexcept {
+  CUresult direct_allocation(RealFunction real_function, MemoryOf memory_of) {
     const CUresult code = timed(real_function, start_of_driver());
     if (code == CUDA_SUCCESS) {
       const auto [address, bytes] = memory_of();
@@ -147,7 +149,7 @@ class Call {
   }
 
   template <class RealFunction, class MemoryOf>
-  CUresult direct_release(RealFunction real_function, MemoryOf memory_of) noexcept {
+  CUresult direct_release(RealFunction real_function, MemoryOf memory_of) {
     event_.address = memory_of().first;
     const std::uint64_t newest = profiler_->allocator().newest();
     const CUresult code = timed(real_function, start_of_driver());

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "allocator/ground/call_time.h"
+#include "allocator/ground/leaving.h"
 #include "allocator/ground/thread_room.h"
 #include "interpose/ground/clock.h"
 #include "interpose/ground/event_of.h"
@@ -14,9 +15,10 @@
 
 namespace vramscope::deferred_frees {
 
-constinit thread_local std::atomic<std::size_t> count{0};
-
 namespace {
+
+// How many frees this thread has deferred.
+std::size_t count() noexcept { return guard_due.load(std::memory_order_relaxed) & ~kThreadLeaves; }
 
 struct Deferred {
   Function function{};
@@ -49,7 +51,7 @@ bool is_of_kind(Function function, const Found& found) {
 }
 
 bool is_deferred(const Frees& frees, Address address) {
-  for (std::size_t i = 0; i < count.load(std::memory_order_relaxed); ++i) {
+  for (std::size_t i = 0; i < count(); ++i) {
     if (frees[i].address == address) return true;
   }
   return false;
@@ -97,26 +99,31 @@ Answer defer(Profiler& profiler, Function function, Address address) noexcept {
   if (is_known && !(is_live_block && is_of_kind(function, found))) return Answer::invalid;
   Frees* const frees = own_frees();
   if (frees != nullptr && is_deferred(*frees, address)) return Answer::invalid;
-  const std::size_t slot = frees != nullptr ? count.fetch_add(1, std::memory_order_relaxed) : kMost;
+  const std::size_t due =
+      frees != nullptr ? guard_due.fetch_add(1, std::memory_order_relaxed) : kMost;
+  const std::size_t slot = due & ~kThreadLeaves;
   if (slot < kMost) {
     (*frees)[slot] = {function, address};
     return Answer::deferred;
   }
   // The block stays live for ever: better than a wrong answer.
-  if (frees != nullptr) count.fetch_sub(1, std::memory_order_relaxed);
+  if (frees != nullptr) guard_due.fetch_sub(1, std::memory_order_relaxed);
   profiler.recorder().count_unrecorded();
   return Answer::deferred;
 }
 
 void complete(Profiler& profiler, CachingAllocator::Wait when) noexcept {
+  if (count() == 0) return;
+  if (leaving::is_on()) when = CachingAllocator::Wait::later;  // the driver is not to be called
   if (profiler.waits_at_reuse()) when = CachingAllocator::Wait::now;  // which does not wait then
   Frees* const frees = own_frees();  // there, since something was deferred
   std::size_t done = 0;
-  for (std::size_t deferred = count.load(); done < deferred; deferred = count.load()) {
+  for (std::size_t due = guard_due.load(); done < (due & ~kThreadLeaves); due = guard_due.load()) {
     complete_one(profiler, (*frees)[done], when);
     (*frees)[done++].address = 0;
     // Empty when everything is done, unless a handler has just added to it.
-    if (done == deferred && count.compare_exchange_strong(deferred, 0)) return;
+    const bool is_last = done == (due & ~kThreadLeaves);
+    if (is_last && guard_due.compare_exchange_strong(due, due & kThreadLeaves)) return;
   }
 }
 
@@ -134,7 +141,7 @@ bool allocator_is_open() noexcept {
 
 void complete_at_end_of_guard(bool may_wait) noexcept {
   using Wait = CachingAllocator::Wait;
-  Profiler* const profiler = any() ? Profiler::active() : nullptr;
+  Profiler* const profiler = count() != 0 ? Profiler::active() : nullptr;
   if (profiler != nullptr) deferred_frees::complete(*profiler, may_wait ? Wait::now : Wait::later);
 }
 

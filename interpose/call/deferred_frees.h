@@ -4,8 +4,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
-#include <cstddef>
 #include <cstdint>
 
 #include "interpose/driver/profiler.h"
@@ -21,10 +19,6 @@ enum class Answer : std::uint8_t {
 // A free by `function` of memory at `address`. Threads: any, also in a signal handler.
 [[nodiscard]] Answer defer(Profiler& profiler, Function function, Address address) noexcept;
 
-// How many this thread has deferred.
-__attribute__((tls_model("initial-exec"))) extern constinit thread_local std::atomic<std::size_t>
-    count;
-[[nodiscard]] inline bool any() noexcept { return count.load(std::memory_order_relaxed) != 0; }
 // Frees what this thread has deferred. Called as its outermost call ends. Wait::later: on a thread
 // that must not wait for the device.
 void complete(Profiler& profiler,

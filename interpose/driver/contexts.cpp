@@ -22,7 +22,7 @@ constinit thread_local Remembered remembered;
 
 Contexts::Current Contexts::current() noexcept {
   CUcontext context = nullptr;
-  if (const CUresult code = real().cuCtxGetCurrent(&context); code != CUDA_SUCCESS) {
+  if (const CUresult code = real().cuCtxGetCurrent.first(&context); code != CUDA_SUCCESS) {
     return {.code = code, .place = {}};
   }
   if (context == nullptr) return {.code = CUDA_ERROR_INVALID_CONTEXT, .place = {}};

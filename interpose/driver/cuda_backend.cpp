@@ -3,6 +3,7 @@
 
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/fault.h"
+#include "allocator/ground/uncancelled.h"
 #include "interpose/driver/host_memory.h"
 #include "interpose/ground/clock.h"
 #include "interpose/loader/real.h"
@@ -22,13 +23,20 @@ Status to_status(CUresult code) noexcept {
 
 namespace {
 
+// A thread that leaves amid the driver's function (ground/leaving.h) may have been given memory:
+// the driver wrote where it is.
+CUresult as_given(CUresult code, Address segment) {
+  return code == kThreadLeft && segment != 0 ? CUDA_SUCCESS : code;
+}
+
 // Every context reaches pinned memory, whichever asked for it (CUDA C++ Programming Guide, unified
 // virtual addressing); it ends with the context that did.
 Grant pin(Place where, std::size_t bytes) {
   const std::uint64_t start = now_ns();
   void* segment = nullptr;
   const CUresult code = real().cuMemHostAlloc(&segment, bytes, host_flags(where));
-  return {to_status(code), reinterpret_cast<std::uintptr_t>(segment), elapsed_ns(start)};
+  const auto address = reinterpret_cast<std::uintptr_t>(segment);
+  return {to_status(as_given(code, address)), address, elapsed_ns(start)};
 }
 
 // No context, no segment: what it was has gone with it. Nor is there one that the driver does not
@@ -84,7 +92,7 @@ Grant CudaBackend::reserve(Place where, std::size_t bytes) noexcept {
 Grant CudaBackend::reserve_plain(Place where, std::size_t bytes) noexcept {
   const std::uint64_t start = now_ns();
   CUdeviceptr segment = 0;
-  const CUresult code = real().cuMemAlloc_v2(&segment, bytes);
+  const CUresult code = as_given(real().cuMemAlloc_v2(&segment, bytes), segment);
   Grant grant{to_status(code), segment, elapsed_ns(start)};
   if (code == CUDA_SUCCESS) sample_free_memory(where.device, grant);
   return grant;
@@ -100,6 +108,8 @@ Reply CudaBackend::release(Place where, Address segment) noexcept {
 }
 
 Reply CudaBackend::release_in_context(Place where, Address segment) noexcept {
+  if (leaving::is_on()) return {{Result::forbidden, 0}};
+  const Uncancelled whole;  // the program did not ask for it
   const std::uint64_t start = now_ns();
   const ContextScope scope(contexts_, context_of(where));
   if (contexts_.handle(where) == nullptr) {
@@ -113,6 +123,8 @@ Reply CudaBackend::release_in_context(Place where, Address segment) noexcept {
   // What has ended is the context that is current here, and the segment is another one's.
   const bool is_kept = scope.code() == CUDA_ERROR_CONTEXT_IS_DESTROYED;
   if (is_end_of_context(code) && !is_kept) status.result = Result::invalid;
+  // The driver may have it back already: it must not serve again.
+  if (leaving::is_on()) status.result = Result::invalid;
   return {status, elapsed_ns(start)};
 }
 
@@ -158,11 +170,12 @@ CUresult CudaBackend::wait_here() noexcept {
     of_one_stream = real().cuStreamQuery(CU_STREAM_LEGACY);
   }
   if (fault(Fault::reuse_after_one_stream)) return of_one_stream;
-  return real().cuCtxSynchronize();
+  return real().cuCtxSynchronize.first();
 }
 
 CUresult CudaBackend::wait_in(Contexts::Generation one) noexcept {
   const ContextScope scope(contexts_, one);
+  if (leaving::is_on()) return kThreadLeft;
   return scope.code() == CUDA_SUCCESS ? wait_here() : scope.code();
 }
 
@@ -170,7 +183,7 @@ CUresult CudaBackend::wait_in(Contexts::Generation one) noexcept {
 // meanwhile would end it amid the driver's own function, too.
 CUresult CudaBackend::wait_in_own(Contexts::Generation own) noexcept {
   CUcontext current = nullptr;
-  const CUresult code = real().cuCtxGetCurrent(&current);
+  const CUresult code = real().cuCtxGetCurrent.first(&current);
   const bool is_current = code == CUDA_SUCCESS && current != nullptr && contexts_.is(own, current);
   return is_current ? wait_here() : wait_in(own);
 }
@@ -189,7 +202,10 @@ CUresult CudaBackend::wait_in_others(Place where) noexcept {
   return refusal;
 }
 
-Reply CudaBackend::wait(Place where) noexcept { return wait_from(now_ns(), where); }
+Reply CudaBackend::wait(Place where) noexcept {
+  if (leaving::is_on()) return {to_status(kThreadLeft)};  // the first wait of the call ended so
+  return wait_from(now_ns(), where);
+}
 
 // Reading the clock costs as much as what came before this did.
 Reply CudaBackend::wait_first(Place where) noexcept { return wait_from(call_time_ns, where); }
@@ -215,7 +231,7 @@ Reply CudaBackend::probe(Place where) noexcept {
   return {to_status(code), elapsed_ns(start)};
 }
 
-bool CudaBackend::may_wait(Place) noexcept { return !captures_.any(); }
+bool CudaBackend::may_wait(Place) noexcept { return !captures_.any() && !leaving::is_on(); }
 
 // The first sample may be on its way, on the thread that used the device first.
 std::uint64_t CudaBackend::total_bytes(Place where) noexcept {

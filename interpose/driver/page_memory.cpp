@@ -53,6 +53,7 @@ bool has_functions() {
 
 Grant PageMemory::reserve(std::uint16_t device, std::uint64_t bytes) noexcept {
   if (captures_.any()) return {.status = {Result::forbidden, 0}};
+  const Uncancelled whole;
   if (!is_usable(device)) return {.status = {Result::failed, CUDA_ERROR_NOT_SUPPORTED}};
   const std::uint64_t start = now_ns();
   CUdeviceptr address = 0;
@@ -166,6 +167,7 @@ PageMemory::Failure PageMemory::give_access(std::uint16_t device, Address addres
 Grant PageMemory::map(std::uint16_t device, Address address, std::uint64_t bytes,
                       std::uint64_t page) noexcept {
   if (captures_.any()) return {.status = {Result::forbidden, 0}};
+  const Uncancelled whole;  // many calls of ours are one of the program's
   if (!is_usable(device) || !has_room(device, bytes / page)) {
     return {.status = {Result::failed, CUDA_ERROR_NOT_SUPPORTED}};
   }
@@ -227,6 +229,7 @@ PageTimes PageMemory::times(std::uint16_t device) const {
 // that one is lost: nobody uses it again, and map() is refused there.
 Reply PageMemory::unmap(Address address, std::uint64_t bytes) noexcept {
   if (captures_.any()) return {.status = {Result::forbidden, 0}};
+  const Uncancelled whole;
   const std::uint64_t start = now_ns();
   CUresult refusal = CUDA_SUCCESS;
   bool is_some_gone = false;

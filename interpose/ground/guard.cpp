@@ -12,11 +12,8 @@
 #include "allocator/ground/capability.h"
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/own_stack.h"
-#include "allocator/ground/uncancelled.h"
 
 namespace vramscope {
-
-constinit thread_local volatile std::uintptr_t guard_mark = 0;
 
 namespace {
 
@@ -109,13 +106,14 @@ CallGuard::CallGuard(Ends ends) noexcept
   if (outermost_) guard_mark = stack_address(this);
 }
 
-CallGuard::~CallGuard() {
+CallGuard::~CallGuard() noexcept(false) {
   if (!outermost_) return;
   if (const GuardCallbacks* const callbacks = registered.load(std::memory_order_acquire)) {
     callbacks->complete_deferred_frees(ends_ == Ends::as_a_free);
   }
   guard_mark = 0;
   errno = errno_;
+  if (leaving::is_on()) leaving::go_on();
 }
 
 }  // namespace vramscope

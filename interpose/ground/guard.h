@@ -5,12 +5,10 @@
 
 #include <cstdint>
 
-namespace vramscope {
+#include "allocator/ground/leaving.h"
+#include "allocator/ground/uncancelled.h"
 
-// Where on the stack the thread's outermost call of ours has its object; 0: nowhere. Signal
-// handlers read it too.
-__attribute__((
-    tls_model("initial-exec"))) extern constinit thread_local volatile std::uintptr_t guard_mark;
+namespace vramscope {
 
 [[nodiscard]] inline std::uintptr_t stack_address(const void* object) noexcept {
   return reinterpret_cast<std::uintptr_t>(object);
@@ -42,18 +40,19 @@ void set_guard_callbacks(const GuardCallbacks& callbacks) noexcept;
 
 // Guards the thread while code of ours runs that no call of the program's caused, and that takes
 // memory under our locks: a malloc of the program's own may call CUDA. Keeps errno. What was freed
-// meanwhile takes effect at the end.
+// meanwhile takes effect at the end. The thread is not cancelled meanwhile.
 // Threads: one, the calling thread.
 class CallGuard {
  public:
   // Whether the end may wait for the device.
   enum class Ends : bool { without_waiting, as_a_free };
   explicit CallGuard(Ends ends = Ends::as_a_free) noexcept;
-  ~CallGuard();
+  ~CallGuard() noexcept(false);  // a thread that leaves goes on from it (leaving.h)
   CallGuard(const CallGuard&) = delete;
   CallGuard& operator=(const CallGuard&) = delete;
 
  private:
+  const Uncancelled uncancelled_;
   const bool outermost_;
   const Ends ends_;
   const int errno_;

@@ -184,7 +184,7 @@ std::vector<std::string> find_bypasses() {
     lines.push_back(path + " was loaded with RTLD_DEEPBIND: its CUDA calls are not recorded");
   }
   for (const Object& driver : search.drivers) {
-    const auto* const init = reinterpret_cast<const void*>(real().cuInit);
+    const auto* const init = reinterpret_cast<const void*>(real().cuInit.pointer());
     if (driver.contains(reinterpret_cast<std::uintptr_t>(init))) continue;
     if (symbol_of_mapped(driver.path.c_str(), "cuInit") == init) continue;  // it stands before ours
     lines.push_back(driver.path + " is a second driver: calls into it are not recorded");

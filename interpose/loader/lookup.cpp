@@ -108,7 +108,7 @@ Answer answer(void* handle, const char* name, int found_row, const void* caller)
   }
   load_real_if_mapped(in_front ? real_home.dli_fname : kDriver);
   Dl_info ours{};  // of two drivers only the first one seen is ours
-  if (dladdr(reinterpret_cast<void*>(real().cuInit), &ours) != 0 &&
+  if (dladdr(reinterpret_cast<void*>(real().cuInit.pointer()), &ours) != 0 &&
       ours.dli_fbase != real_home.dli_fbase && !is_behind_driver(name, address)) {
     return {address, 1};
   }

@@ -58,15 +58,19 @@ std::string missing_functions(int driver_version) {
 
 namespace {
 
+template <class Pointer>
+void find(DriverFunction<Pointer>& function, void* driver, const char* symbol) noexcept {
+  function = DriverFunction<Pointer>(reinterpret_cast<Pointer>(real_dlsym(driver, symbol)));
+}
+
 // Fills the pointers, the first time.
 void load_real(void* handle) noexcept {
   if (known_driver.load(std::memory_order_acquire) != nullptr) return;
+  leaving::prepare();
   Real fresh;  // looked up before anything is held: the loader has locks of its own
-#define DRIVER_FUNCTION(symbol, ...) \
-  fresh.symbol = reinterpret_cast<decltype(fresh.symbol)>(real_dlsym(handle, #symbol));
+#define DRIVER_FUNCTION(symbol, ...) find(fresh.symbol, handle, #symbol);
 #include "interpose/table/functions.def"
-#define X(symbol) \
-  fresh.symbol = reinterpret_cast<decltype(fresh.symbol)>(real_dlsym(handle, #symbol));
+#define X(symbol) find(fresh.symbol, handle, #symbol);
   VRAMSCOPE_USED_FUNCTIONS(X)
   VRAMSCOPE_USED_IF_THERE(X)
 #undef X

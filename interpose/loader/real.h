@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 
+#include "interpose/loader/driver_function.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {
@@ -25,9 +26,9 @@ namespace vramscope {
 // clang-format on
 
 struct Real {
-#define DRIVER_FUNCTION(symbol, ...) decltype(&::symbol) symbol = nullptr;
+#define DRIVER_FUNCTION(symbol, ...) DriverFunction<decltype(&::symbol)> symbol;
 #include "interpose/table/functions.def"
-#define X(symbol) decltype(&::symbol) symbol = nullptr;
+#define X(symbol) DriverFunction<decltype(&::symbol)> symbol;
   VRAMSCOPE_USED_FUNCTIONS(X)
   VRAMSCOPE_USED_IF_THERE(X)
 #undef X
@@ -35,11 +36,11 @@ struct Real {
   bool (*vramscope_simulated_shared)() = nullptr;
 };
 
-// Every pointer is null until the driver was seen; single ones stay null when it lacks them.
+// Every function is null until the driver was seen; single ones stay null when it lacks them.
 // Threads: any; written once.
 extern constinit std::atomic<const Real*> known_driver;
 extern constinit const Real no_driver;
-[[nodiscard]] inline const Real& real() noexcept {
+[[nodiscard, gnu::always_inline]] inline const Real& real() noexcept {
   const Real* const known = known_driver.load(std::memory_order_acquire);
   return known != nullptr ? *known : no_driver;
 }
@@ -59,7 +60,9 @@ extern constinit const Real no_driver;
 // Finds the real functions in a driver that is mapped already under the name `file`; the program
 // opened or linked it, we never do. False when there is none.
 bool find_mapped_driver(const char* file) noexcept;
-inline bool load_real_if_mapped(const char* file = "libcuda.so.1") noexcept {
+// Inline: a prologue must bear to be moved (test/tables/prologues_test.py), and one that names the
+// file does not.
+[[gnu::always_inline]] inline bool load_real_if_mapped(const char* file = "libcuda.so.1") noexcept {
   return known_driver.load(std::memory_order_acquire) != nullptr || find_mapped_driver(file);
 }
 

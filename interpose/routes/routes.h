@@ -42,14 +42,16 @@ CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes&
 #define VRAMSCOPE_UNWRAP(...) __VA_ARGS__
 #define VRAMSCOPE_AND(...) __VA_OPT__(, ) __VA_ARGS__
 
-#define VRAMSCOPE_BODY_OF_direct(symbol, parameters)
-#define VRAMSCOPE_BODY_OF_bounded(symbol, parameters)
-#define VRAMSCOPE_BODY_OF_routed(symbol, parameters) \
-  CUresult symbol(Call& call, const DirectCall& direct VRAMSCOPE_AND parameters) noexcept;
+// Those without an effect run where there is no profiler yet, and a thread may leave through them.
+#define VRAMSCOPE_BODY_OF_direct(symbol, parameters, effect)
+#define VRAMSCOPE_BODY_OF_bounded(symbol, parameters, effect)
+#define VRAMSCOPE_BODY_OF_routed(symbol, parameters, effect)                               \
+  CUresult symbol(Call& call, const DirectCall& direct VRAMSCOPE_AND parameters) noexcept( \
+      Effect::effect != Effect::none);
 
 namespace routes {
-#define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, ...) \
-  VRAMSCOPE_BODY_OF_##path(symbol, parameters)
+#define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, effect, ...) \
+  VRAMSCOPE_BODY_OF_##path(symbol, parameters, effect)
 #include "interpose/table/functions.def"
 }  // namespace routes
 

@@ -82,7 +82,7 @@ void warn_of_newer() {
 
 }  // namespace
 
-CUresult cuInit(Call&, const DirectCall& direct, unsigned int) noexcept {
+CUresult cuInit(Call&, const DirectCall& direct, unsigned int) {
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
   start_profiler();
@@ -92,7 +92,7 @@ CUresult cuInit(Call&, const DirectCall& direct, unsigned int) noexcept {
 
 // The driver answers first, with its own code and status; only what it found is replaced.
 CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, void** pfn,
-                          int version, cuuint64_t flags) noexcept {
+                          int version, cuuint64_t flags) {
   const CUresult code = direct();
   const bool found = code == CUDA_SUCCESS && pfn != nullptr && *pfn != nullptr;
   if (!found || switched_off()) return code;
@@ -109,8 +109,7 @@ CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, v
 }
 
 CUresult cuGetProcAddress_v2(Call& call, const DirectCall& direct, const char* symbol, void** pfn,
-                             int version, cuuint64_t flags,
-                             CUdriverProcAddressQueryResult*) noexcept {
+                             int version, cuuint64_t flags, CUdriverProcAddressQueryResult*) {
   return cuGetProcAddress(call, direct, symbol, pfn, version, flags);
 }
 

@@ -51,7 +51,7 @@ void note_stream([[maybe_unused]] vramscope::Call& call, [[maybe_unused]] bool p
         const auto deferred = Call::defer_free(Function::symbol, to_address(address));         \
         if (deferred) return *deferred;                                                        \
       }                                                                                        \
-      return real_call();                                                                      \
+      return real().symbol.pointer() arguments;                                                \
     }                                                                                          \
     auto memory = [&] {                                                                        \
       return std::pair<Address, std::size_t>(to_address(address),                              \

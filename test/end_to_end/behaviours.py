@@ -84,6 +84,7 @@ BEHAVIOURS = [
         reason="nothing answers for them here; reports list what is reserved",
     ),
     Behaviour("A free does not wait for other contexts of the device", ("second_context",)),
+    Behaviour("A thread may end amid a call, cancelled or by `pthread_exit`", ("cancelled",)),
 ]
 
 NO_EXPORT = "A block that is a part of a segment cannot be exported"

@@ -79,8 +79,9 @@ class Expandable(harness.Case):
             outcome = self.run_program(command, mode, **settings)
             self.assertEqual(f"RDMA {expected}, decompression {expected}\n", outcome.stdout, (mode, settings))
 
-    def test_no_call_is_a_cancellation_point(self):
-        self.run_expandable("cancelled")
+    def test_threads_are_cancelled_amid_calls(self):
+        for simulator in ("", "cancels_late=1"):
+            self.run_expandable("cancelled", simulator)
 
     def test_pages_of_a_context_go_with_it(self):
         for name in ("context_reset", "context_life"):

@@ -113,6 +113,7 @@ bool apply(Configuration& c, std::string_view key, std::string_view value) {
   if (key == "slow_capture_us") return set(c.slow_capture_us, number(value), 0, kMostMicroseconds);
   if (key == "shared") return set_shared(c, value);
   if (key == "lacks") return set_lacks(c, value);
+  if (key == "cancels_late") return set(c.cancels_late, number(value), 0, 1);
   if (key == "small_fit") return choose(c.footprint.small_fit, value, kFits);
   if (key == "empty_chunks") return choose(c.footprint.empty_chunks, value, kEmptyChunks);
   if (key == "chunks_of") return choose(c.footprint.chunks_of, value, kChunksOf);

@@ -19,6 +19,7 @@ struct Configuration {
   std::int32_t sticky_code = 0;    // ... every call answers this code; 0: never
   std::uint64_t context_bytes = 536'128 << 10;  // that the driver keeps for each context (H200)
   std::uint64_t module_bytes = 0;               // and for each module or library that is loaded
+  bool cancels_late = false;                    // a cancelled thread ends as calls end, not begin
   std::uint64_t slow_free_us = 0;               // each free takes at least this long
   std::uint64_t delay_us = 0;                   // each asynchronous operation starts this late
   std::uint64_t slow_capture_us = 0;            // a capture's begin returns so long after it began

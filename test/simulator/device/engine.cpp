@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/device/engine.h"
 
+#include <pthread.h>
 #include <signal.h>
 
 #include <chrono>
@@ -26,6 +27,15 @@ void Point::wait() const {
   if (!engine) return;
   std::unique_lock lock(engine->mutex_);
   engine->changed_.wait(lock, [this] { return engine->done_ >= number; });
+}
+
+// std::condition_variable::wait is noexcept.
+void Point::wait_cancellably() const {
+  if (!engine) return;
+  const std::lock_guard lock(engine->mutex_);
+  while (engine->done_ < number) {
+    pthread_cond_wait(engine->changed_.native_handle(), engine->mutex_.native_handle());
+  }
 }
 
 Point Engine::submit(Work work, std::vector<Point> after) {

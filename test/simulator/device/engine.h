@@ -21,6 +21,7 @@ struct Point {
 
   [[nodiscard]] bool reached() const;
   void wait() const;
+  void wait_cancellably() const;  // a cancellation point while it waits
 };
 
 // Does pieces of work in order. The thread starts with the first piece, has all signals blocked,

@@ -316,7 +316,7 @@ CUresult cuCtxSynchronize_v2(CUcontext context) {
   if (context == nullptr) context = current_context();
   if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
   if (const CUresult no = refuse_context_wait(context); no != CUDA_SUCCESS) return no;
-  for (const Point& tail : context->streams.all_tails()) tail.wait();
+  for (const Point& tail : context->streams.all_tails()) wait_for(tail);
   trim_pools();
   return check_device_of(context);
 }

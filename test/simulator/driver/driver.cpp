@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -73,6 +74,9 @@ CUresult start() {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   the_driver = made.release();
+  // The unwinder that is linked into this library must have run before it can clean up in a thread
+  // that is cancelled in it (allocator/ground/leaving.h).
+  _Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
   pthread_atfork(nullptr, nullptr, in_child);
   std::atexit(on_exit);
   life = Life::running;
@@ -150,6 +154,25 @@ void Driver::wait_for_users(const Allocation& memory) {
     if (context->device == memory.device) return false;
     return memory.kind != Kind::device || has_peer_on(context, memory.device);
   });
+}
+
+int& cancel_state_of_program() {
+  static thread_local int state = PTHREAD_CANCEL_DISABLE;
+  return state;
+}
+
+// Not asynchronously: it holds a lock.
+void wait_for(const Point& point) {
+  int before = 0;
+  int type = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &type);
+  const bool is_guarded = before == PTHREAD_CANCEL_DISABLE;
+  pthread_setcancelstate(is_guarded ? cancel_state_of_program() : before, &before);
+  point.wait_cancellably();
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  pthread_setcanceltype(type, &type);
+  if (!is_guarded) pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before);
 }
 
 Grant grant_in(CUcontext context, std::uint64_t bytes) {

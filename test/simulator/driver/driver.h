@@ -56,6 +56,9 @@ struct Device {
   CUmemoryPool current_pool;
 };
 
+// Waits as an entry point does: the thread can be cancelled meanwhile.
+void wait_for(const Point& point);
+
 // Threads: any. Made by the first cuInit, never destroyed.
 struct Driver {
   explicit Driver(const Configuration& configuration);
@@ -91,7 +94,7 @@ struct Driver {
         for (Point& tail : context->streams.all_tails()) tails.push_back(std::move(tail));
       }
     }
-    for (const Point& tail : tails) tail.wait();
+    for (const Point& tail : tails) wait_for(tail);
   }
 
   const Configuration configuration;
@@ -126,6 +129,8 @@ const SharedUse* shared_use();
 [[nodiscard]] CUresult admit(Needs needs);
 // What the default stream means to the entry point that this thread is in.
 Flavour& default_stream_flavour();
+// Whether the program lets the thread be cancelled that is in a guarded entry point.
+int& cancel_state_of_program();
 
 [[nodiscard]] CUcontext current_context();
 // What stops a call that needs no context: one that has ended is current.

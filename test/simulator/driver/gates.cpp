@@ -3,11 +3,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/driver/gates.h"
 
+#include <pthread.h>
+
 #include <new>
 #include <type_traits>
-#include <variant>
 
-#include "allocator/ground/uncancelled.h"
 #include "test/simulator/device/entry.h"
 
 namespace vramscope::simulator {
@@ -28,17 +28,43 @@ class FlavourScope {
   const Flavour before_;
 };
 
-template <Flavour kFlavour, Needs kNeeds, auto kBody, class... Parameters>
-CUresult enter(Parameters... arguments) {
-  if (const CUresult refusal = admit(kNeeds); refusal != CUDA_SUCCESS) return refusal;
-  // What needs no context waits for nothing and costs a few ns: a guard would double that.
-  using Guard = std::conditional_t<kNeeds == Needs::context, Uncancelled, std::monostate>;
-  [[maybe_unused]] const Guard no_cancellation_point{};
+template <Flavour kFlavour, auto kBody, class... Parameters>
+[[gnu::noinline]] CUresult run(Parameters... arguments) {
   const FlavourScope scope(kFlavour);
   try {
     return kBody(arguments...);
   } catch (const std::bad_alloc&) {  // no exception crosses a C function
     return CUDA_ERROR_OUT_OF_MEMORY;
+  }
+}
+
+template <auto kBody>
+constexpr bool kCancels = false;
+#define CANCELS(symbol) \
+  template <>           \
+  constexpr bool kCancels<&body::symbol> = true;
+#include "test/simulator/driver/cancellation_points.def"
+
+// No frame here has anything to clean up: a thread that is cancelled asynchronously may be at any
+// instruction. What needs no context and is no cancellation point waits for nothing and costs a few
+// ns: a guard would double that.
+template <Flavour kFlavour, Needs kNeeds, auto kBody, class... Parameters>
+CUresult enter(Parameters... arguments) {
+  if (const CUresult refusal = admit(kNeeds); refusal != CUDA_SUCCESS) return refusal;
+  if constexpr (kNeeds != Needs::context && !kCancels<kBody>) {
+    return run<kFlavour, kBody>(arguments...);
+  } else {
+    if constexpr (kCancels<kBody>) {
+      if (!configuration().cancels_late) pthread_testcancel();
+    }
+    int before = 0;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    cancel_state_of_program() = before;
+    const CUresult code = run<kFlavour, kBody>(arguments...);
+    cancel_state_of_program() = PTHREAD_CANCEL_DISABLE;
+    pthread_setcancelstate(before, &before);
+    if constexpr (kCancels<kBody>) pthread_testcancel();
+    return code;
   }
 }
 

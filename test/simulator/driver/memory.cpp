@@ -7,7 +7,6 @@
 #include <limits>
 #include <thread>
 
-#include "allocator/ground/uncancelled.h"
 #include "test/simulator/device/imports.h"
 #include "test/simulator/device/managed_ranges.h"
 #include "test/simulator/device/transfer.h"
@@ -142,7 +141,6 @@ CUresult cuMemAllocManaged(CUdeviceptr* pointer, std::size_t bytes, unsigned fla
 // no such wait (row 7). A broken device shows with memory of its own, whatever context is current.
 // Works under any context and under none (an H200 with driver 580).
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
-  const Uncancelled no_cancellation_point{};  // the gate sees to those that need a context
   if (const CUresult refusal = refuse_in_ended_context(); refusal != CUDA_SUCCESS) return refusal;
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   if (pointer == 0) return CUDA_SUCCESS;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "allocator/ground/uncancelled.h"
 #include "test/simulator/driver/driver.h"
 
 namespace vramscope::simulator {
@@ -90,7 +89,6 @@ CUresult cuMemAllocHost_v2(void** pointer, std::size_t bytes) {
 
 // Needs no context, as cuMemFree.
 CUresult cuMemFreeHost(void* pointer) {
-  const Uncancelled no_cancellation_point{};  // the gate sees to those that need a context
   if (const CUresult refusal = refuse_in_ended_context(); refusal != CUDA_SUCCESS) return refusal;
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   if (pointer == nullptr) return CUDA_SUCCESS;
@@ -139,7 +137,6 @@ CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
 // Interior pointers and memory of cuMemHostAlloc are invalid (row 26); memory that is not known at
 // all was not registered. Works from any context and from none (openucx/ucx#10643).
 CUresult cuMemHostUnregister(void* pointer) {
-  const Uncancelled no_cancellation_point{};  // the gate sees to those that need a context
   if (const CUresult refusal = refuse_in_capture(); refusal != CUDA_SUCCESS) return refusal;
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto found = driver().memory.find(address_of(pointer));

@@ -41,7 +41,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
   if (const CUresult no = refuse_while_capturing(*stream); no != CUDA_SUCCESS) return no;
   if (const CUresult no = refuse_implicit(*stream); no != CUDA_SUCCESS) return no;
   if (const CUresult no = refuse_in_capture(); no != CUDA_SUCCESS) return no;
-  for (const Point& point : stream->context->streams.tails(*stream)) point.wait();
+  for (const Point& point : stream->context->streams.tails(*stream)) wait_for(point);
   trim_pools();
   return check_device_of(stream->context);
 }

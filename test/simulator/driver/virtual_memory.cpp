@@ -8,7 +8,6 @@
 #include <bit>
 #include <cstdint>
 
-#include "allocator/ground/uncancelled.h"
 #include "test/simulator/device/virtual_memory.h"
 #include "test/simulator/driver/driver.h"
 
@@ -115,9 +114,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, std::size_t bytes,
   return CUDA_SUCCESS;
 }
 
-// These wait for work, or end a file's pages, without a context: their gates do not see to that.
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
-  const Uncancelled no_cancellation_point{};
   return virtual_memory().release(handle);
 }
 
@@ -135,7 +132,6 @@ CUresult cuMemMap(CUdeviceptr pointer, std::size_t bytes, std::size_t offset,
 }
 
 CUresult cuMemUnmap(CUdeviceptr pointer, std::size_t bytes) {
-  const Uncancelled no_cancellation_point{};
   if (!virtual_memory().is_whole(pointer, bytes)) return CUDA_ERROR_INVALID_VALUE;
   driver().wait_for_all_work();
   return virtual_memory().unmap(pointer, bytes);
@@ -143,7 +139,6 @@ CUresult cuMemUnmap(CUdeviceptr pointer, std::size_t bytes) {
 
 CUresult cuMemSetAccess(CUdeviceptr pointer, std::size_t bytes, const CUmemAccessDesc* access,
                         std::size_t count) {
-  const Uncancelled no_cancellation_point{};
   if (access == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
   if (!virtual_memory().is_whole(pointer, bytes)) return CUDA_ERROR_INVALID_VALUE;
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "allocator/ground/leaving.h"
+
+#include <cxxabi.h>
+#include <unwind.h>
+
+namespace vramscope {
+
+constinit thread_local volatile std::uintptr_t guard_mark = 0;
+constinit thread_local std::atomic<std::size_t> guard_due{0};
+
+namespace leaving {
+namespace {
+
+constinit thread_local void* stopped = nullptr;
+
+// What this thread has caught, as the C++ runtime knows it, which is linked into this library and
+// serves it alone: the first member of __cxa_eh_globals (Itanium C++ ABI, exception
+// handling, 2.2.2). Without it a handler that ends has nothing to destroy, where glibc would abort
+// the process
+// ("exception not rethrown"); with it again, a rethrow goes on.
+void*& caught() noexcept { return *reinterpret_cast<void**>(abi::__cxa_get_globals()); }
+
+}  // namespace
+
+void prepare() noexcept {
+  _Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
+}
+
+void stop() {
+  if (guard_mark == 0) throw;
+  stopped = caught();
+  caught() = nullptr;
+  guard_due.fetch_or(kThreadLeaves, std::memory_order_relaxed);
+}
+
+void go_on() {
+  guard_due.fetch_and(~kThreadLeaves, std::memory_order_relaxed);
+  caught() = stopped;
+  throw;
+}
+
+}  // namespace leaving
+}  // namespace vramscope
