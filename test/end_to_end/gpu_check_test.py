@@ -1,6 +1,7 @@
 """The acceptance run for GPU machines, here on the simulated device."""
 # SPDX-License-Identifier: Apache-2.0
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -34,6 +35,35 @@ class GpuCheck(harness.Case):
             self.assertEqual("same", rows["double_free", mode])
         self.assertEqual("by design", rows["capture_free free", "cache"])
         self.assertTrue(result["complete"])
+
+    def test_an_archive_has_all_that_it_needs_and_runs_elsewhere(self):
+        elsewhere = pathlib.Path(self.folder) / "else where"
+        elsewhere.mkdir()
+        archive = elsewhere / "check.tar.xz"
+        done, _ = self.check("--build", harness.BUILD, "--pack", archive)
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertLess(archive.stat().st_size, 32 << 20)
+        subprocess.run(["tar", "xf", archive.name], cwd=elsewhere, check=True)
+        script = elsewhere / "vramscope-gpu-check/scripts/gpu-check"
+        for only, what in (("vramscope", "vramscope run, report, leaks"), ("double_free", "double_free")):
+            result = elsewhere / f"{only}.json"
+            done = subprocess.run(
+                [str(script), "--sim", "--json", str(result), "--parts", "programs", "--only", only],
+                cwd=elsewhere, capture_output=True, text=True, timeout=600, env={"PATH": os.environ["PATH"]},
+            )  # fmt: skip
+            rows = [row for row in json.loads(result.read_text())["programs"] if row["mode"] == "cache"]
+            self.assertEqual([(what, "same")], [(row["what"], row["verdict"]) for row in rows], done.stdout)
+        told = subprocess.run(
+            ["ldd", str(elsewhere / "vramscope-gpu-check/build/reporter/view/vramscope")],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        libraries = [line for line in told.stdout.splitlines() if "libdw" in line]
+        self.assertIn("vramscope-gpu-check/build/reporter/view/libraries", libraries[0] if libraries else told.stdout)
+
+    def test_an_archive_that_cannot_be_written_is_named(self):
+        done, _ = self.check("--build", harness.BUILD, "--pack", "/dev/null/check.tar.xz")
+        self.assertEqual(2, done.returncode)
+        self.assertIn("/dev/null/check.tar.xz", done.stderr)
 
     def test_each_mode_is_measured(self):
         result = self.on_simulator("--parts", "measurements")
