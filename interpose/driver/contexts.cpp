@@ -18,6 +18,16 @@ struct Remembered {
 };
 constinit thread_local Remembered remembered;
 
+// The device of the current context, if that lives. cuCtxGetDevice answers in one that has ended,
+// too; the version of its interface is told of living ones alone (an H200 with driver 580.159.04).
+CUresult device_of_living(CUcontext current, CUdevice& device) noexcept {
+  unsigned version = 0;
+  const CUresult life = real().cuCtxGetApiVersion(current, &version);
+  const bool has_ended =
+      life == CUDA_ERROR_INVALID_CONTEXT || life == CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  return has_ended ? CUDA_ERROR_CONTEXT_IS_DESTROYED : real().cuCtxGetDevice(&device);
+}
+
 }  // namespace
 
 Contexts::Current Contexts::current() noexcept {
@@ -32,7 +42,7 @@ Contexts::Current Contexts::current() noexcept {
     return {.code = CUDA_SUCCESS, .place = remembered.place};
   }
   CUdevice device = 0;
-  if (const CUresult code = real().cuCtxGetDevice(&device); code != CUDA_SUCCESS) {
+  if (const CUresult code = device_of_living(context, device); code != CUDA_SUCCESS) {
     return {.code = code, .place = {}};
   }
   if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) {
@@ -151,7 +161,7 @@ CUresult Contexts::check_current() noexcept {
     if (is_ended(context) || is_ended(owner_of(context))) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   }
   CUdevice device = 0;
-  return real().cuCtxGetDevice(&device);
+  return device_of_living(context, device);
 }
 
 Contexts::Generation Contexts::find_generation(CUcontext context) const noexcept {

@@ -14,7 +14,8 @@ namespace vramscope {
 // Functions that we call ourselves and do not intercept.
 // clang-format off
 #define VRAMSCOPE_USED_FUNCTIONS(X)                                                              \
-  X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2) X(cuCtxPopCurrent_v2)              \
+  X(cuCtxGetApiVersion) X(cuCtxGetCurrent) X(cuCtxGetDevice) X(cuCtxPushCurrent_v2)              \
+  X(cuCtxPopCurrent_v2)                                                                          \
   X(cuDeviceGetCount) X(cuDevicePrimaryCtxGetState) X(cuDeviceGetName) X(cuDeviceGetUuid)        \
   X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDriverGetVersion) X(cuStreamGetCtx)         \
   X(cuStreamGetCaptureInfo_v2) X(cuStreamGetCaptureInfo_v2_ptsz) X(cuStreamQuery)        \

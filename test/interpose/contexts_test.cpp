@@ -51,6 +51,13 @@ CUresult get_device(CUdevice* device) {
   return stack.empty() ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
+CUcontext ended_unseen = nullptr;
+
+CUresult get_version(CUcontext context, unsigned* version) {
+  *version = 3020;
+  return context == ended_unseen ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
+}
+
 CUresult push(CUcontext context) {
   stack.push_back(context);
   ++pushes;
@@ -67,7 +74,8 @@ CUresult pop(CUcontext* context) {
 
 // All of a driver that is asked here.
 constinit std::atomic<const Real*> known_driver{nullptr};
-constinit const Real no_driver{.cuCtxGetCurrent = get_current,
+constinit const Real no_driver{.cuCtxGetApiVersion = get_version,
+                               .cuCtxGetCurrent = get_current,
                                .cuCtxGetDevice = get_device,
                                .cuCtxPushCurrent_v2 = push,
                                .cuCtxPopCurrent_v2 = pop,
@@ -199,6 +207,16 @@ TEST_F(CurrentContextTest, OneThatEndedBeforeItWasSeenIsNotSeen) {
   end_current();
 
   EXPECT_EQ(contexts_->current().code, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
+TEST_F(CurrentContextTest, OneThatEndedBehindOurBackIsAskedAbout) {
+  ended_unseen = context_;
+
+  EXPECT_EQ(contexts_->current().code, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(contexts_->check_current(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+
+  ended_unseen = nullptr;
+  EXPECT_EQ(contexts_->current().code, CUDA_SUCCESS);
 }
 
 TEST_F(CurrentContextTest, OneWhoseEndRunsIsNotSeenUnlessThatFails) {

@@ -23,6 +23,12 @@ class Stack {
     at(depth_++) = context;
   }
   void pop_back() { --depth_; }
+  [[nodiscard]] bool contains(CUcontext context) {
+    for (std::size_t i = 0; i < depth_; ++i) {
+      if (at(i) == context) return true;
+    }
+    return false;
+  }
 
  private:
   static constexpr std::size_t kMost = 1024;
@@ -88,14 +94,19 @@ void end(CUcontext context) {
 }
 
 // A primary context's handle stays good after its reset; that of another one is memory of the
-// driver's that is gone: a thread that pushes or pops it may crash (seen on a driver 580, and
-// openucx/ucx#10852, #10143). Here it always does.
+// driver's that is gone. An H200 with driver 580.159.04 crashes where a thread pops a destroyed
+// context which it had pushed when that was destroyed already; one that it had before, it pops, and
+// comes back to. To enter a context while another thread destroys it is undefined (openucx/ucx
+// #10852, #10143): here it crashes, too.
 [[noreturn]] void crash(const char* what) {
   (void)std::fprintf(stderr, "libcuda.so.1: a context is %s\n", what);
   std::abort();
 }
 
 bool is_destroyed(CUcontext context) { return !context->primary && !context->alive; }
+
+// The last context that this thread pushed when it was destroyed already.
+constinit thread_local CUcontext pushed_late = nullptr;
 
 void refuse_to_enter(CUcontext context) {
   if (context->primary) return;
@@ -186,13 +197,10 @@ CUresult cuCtxDestroy(CUcontext context) { return body::cuCtxDestroy_v2(context)
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult refusal = check_context(context);
-  if (refusal == CUDA_ERROR_CONTEXT_IS_DESTROYED && is_destroyed(context)) {
-    crash("pushed that was destroyed");
-  }
-  if (refusal != CUDA_SUCCESS) return refusal;
+  if (!known(context)) return CUDA_ERROR_INVALID_CONTEXT;
   refuse_to_enter(context);
   if (stack().full()) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (is_destroyed(context) && !stack().contains(context)) pushed_late = context;
   stack().push_back(context);
   return CUDA_SUCCESS;
 }
@@ -201,21 +209,17 @@ CUresult cuCtxPushCurrent(CUcontext context) { return body::cuCtxPushCurrent_v2(
 
 CUresult cuCtxPopCurrent_v2(CUcontext* context) {
   if (stack().empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  if (is_destroyed(stack().back())) crash("popped that was destroyed");
+  if (stack().back() == pushed_late) crash("popped that was pushed after its end");
   if (context != nullptr) *context = stack().back();
   stack().pop_back();
-  if (!stack().empty() && is_destroyed(stack().back())) crash("made current that was destroyed");
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxPopCurrent(CUcontext* context) { return body::cuCtxPopCurrent_v2(context); }
 
 CUresult cuCtxSetCurrent(CUcontext context) {
-  if (context != nullptr) {
-    // A primary context may be made current after its reset (lupine#846): its use is refused.
-    const CUresult refusal = check_context(context);
-    const bool is_old_primary = refusal == CUDA_ERROR_CONTEXT_IS_DESTROYED && context->primary;
-    if (refusal != CUDA_SUCCESS && !is_old_primary) return refusal;
+  if (context != nullptr) {  // one that has ended may be made current: its use is refused
+    if (!known(context)) return CUDA_ERROR_INVALID_CONTEXT;
     refuse_to_enter(context);
   }
   if (!stack().empty()) stack().pop_back();

@@ -30,9 +30,15 @@ constexpr unsigned kFirstDriverApi = 3020;  // what cuCtxGetApiVersion has answe
 
 namespace body {
 
+// This and the next tell a context that has ended, which cuCtxGetDevice and cuCtxGetFlags do not
+// (an H200 with driver 580.159.04).
 CUresult cuCtxGetApiVersion(CUcontext context, unsigned* version) {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (context == nullptr && current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  const CUcontext asked = context == nullptr ? current_context() : context;
+  if (asked == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (const CUresult refusal = check_context(asked); refusal != CUDA_SUCCESS) {
+    return context == nullptr ? refusal : CUDA_ERROR_INVALID_CONTEXT;
+  }
   *version = kFirstDriverApi;
   return CUDA_SUCCESS;
 }
@@ -41,12 +47,14 @@ CUresult cuCtxGetId(CUcontext context, unsigned long long* id) {
   if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (context == nullptr) context = current_context();
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
   *id = context->id;
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetFlags(unsigned* flags) {
   if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (current_context() == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   *flags = current_context()->flags;
   return CUDA_SUCCESS;
 }

@@ -121,20 +121,58 @@ TEST_F(DriverContexts, TellTheDeviceWhereADestroyedOneIsCurrent) {
   EXPECT_EQ(CALL(cuCtxSetCurrent)(context_), CUDA_SUCCESS);
 }
 
-// The first two: the same. What comes to light by a pop is not known: the stricter answer.
-TEST_F(DriverContexts, PushedPoppedOrFoundAgainOnceDestroyedAreACrash) {
+// The same: what tells that a context has ended, and what does not.
+TEST_F(DriverContexts, AreToldToHaveEndedByTheirNumber) {
+  CUcontext other = nullptr;
+  unsigned version = 0, flags = 0;
+  unsigned long long number = 0;
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&other, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuCtxGetApiVersion)(other, &version), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuCtxGetId)(other, &number), CUDA_SUCCESS);
+  std::thread([=] { CALL(cuCtxDestroy_v2)(other); }).join();
+
+  EXPECT_EQ(CALL(cuCtxGetApiVersion)(other, &version), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(CALL(cuCtxGetApiVersion)(nullptr, &version), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(CALL(cuCtxGetId)(other, &number), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(CALL(cuCtxGetId)(nullptr, &number), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(CALL(cuCtxGetFlags)(&flags), CUDA_SUCCESS);
+
+  EXPECT_EQ(CALL(cuCtxSetCurrent)(context_), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuCtxGetApiVersion)(other, &version), CUDA_ERROR_INVALID_CONTEXT);
+  EXPECT_EQ(CALL(cuCtxGetId)(other, &number), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+}
+
+// The same: a thread comes back to a destroyed context that it had, and pops it.
+TEST_F(DriverContexts, ThatWereDestroyedAreLeftAndFoundAgain) {
+  CUcontext other = nullptr, current = nullptr;
+  ASSERT_EQ(CALL(cuCtxCreate_v2)(&other, 0, 0), CUDA_SUCCESS);
+  std::thread([=] { CALL(cuCtxDestroy_v2)(other); }).join();
+
+  EXPECT_EQ(CALL(cuCtxPushCurrent_v2)(context_), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuCtxPopCurrent_v2)(&current), CUDA_SUCCESS);
+  EXPECT_EQ(current, context_);
+  EXPECT_EQ(CALL(cuCtxPushCurrent_v2)(other), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuCtxPopCurrent_v2)(&current), CUDA_SUCCESS);
+  EXPECT_EQ(current, other);
+  EXPECT_EQ(CALL(cuCtxPopCurrent_v2)(&current), CUDA_SUCCESS);
+  EXPECT_EQ(current, other);
+  EXPECT_EQ(CALL(cuCtxSetCurrent)(other), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuCtxSynchronize)(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(CALL(cuCtxSetCurrent)(context_), CUDA_SUCCESS);
+}
+
+// The same: SIGSEGV or SIGABRT, as it happened.
+TEST_F(DriverContexts, PushedAfterTheirEndAndPoppedAreACrash) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const auto destroyed = [] {
+  const auto destroyed = [this] {
     CUcontext other = nullptr;
     CALL(cuCtxCreate_v2)(&other, 0, 0);
     std::thread([=] { CALL(cuCtxDestroy_v2)(other); }).join();
+    CALL(cuCtxSetCurrent)(context_);
     return other;
   };
-  EXPECT_DEATH(CALL(cuCtxPushCurrent_v2)(destroyed()), "pushed that was destroyed");
-  EXPECT_DEATH((destroyed(), CALL(cuCtxPopCurrent_v2)(nullptr)), "popped that was destroyed");
-  EXPECT_DEATH(
-      (destroyed(), CALL(cuCtxPushCurrent_v2)(context_), CALL(cuCtxPopCurrent_v2)(nullptr)),
-      "made current that was destroyed");
+  EXPECT_DEATH((CALL(cuCtxPushCurrent_v2)(destroyed()), CALL(cuCtxPopCurrent_v2)(nullptr)),
+               "popped that was pushed after its end");
 }
 
 TEST_F(DriverContexts, FreesFromAnotherContext) {
