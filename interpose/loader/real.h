@@ -27,9 +27,9 @@ namespace vramscope {
 // clang-format on
 
 struct Real {
-#define DRIVER_FUNCTION(symbol, ...) DriverFunction<decltype(&::symbol)> symbol;
+#define DRIVER_FUNCTION(symbol, ...) DriverFunction<decltype(&::symbol)> symbol{};
 #include "interpose/table/functions.def"
-#define X(symbol) DriverFunction<decltype(&::symbol)> symbol;
+#define X(symbol) DriverFunction<decltype(&::symbol)> symbol{};
   VRAMSCOPE_USED_FUNCTIONS(X)
   VRAMSCOPE_USED_IF_THERE(X)
 #undef X

@@ -139,7 +139,9 @@ TEST_F(DriverPeers, FreesWaitForThoseThatHaveAccess) {
   for (const bool has_access : {false, true}) {
     const CUdeviceptr pointer = allocate(4 * kMiB);
     use(second_);
-    if (has_access) EXPECT_EQ(CALL(cuCtxEnablePeerAccess)(context_, 0), CUDA_SUCCESS);
+    if (has_access) {
+      EXPECT_EQ(CALL(cuCtxEnablePeerAccess)(context_, 0), CUDA_SUCCESS);
+    }
     const CUstream there = stream();
     use(context_);
     Gate gate;
