@@ -47,6 +47,8 @@ def write(path, build):
     if not tool.exists():
         raise NotPacked(f"{tool} is missing; build first")
     beside = path.with_name(path.name + ".part")
+    if not path.parent.is_dir():
+        raise NotPacked(f"{path}: {path.parent} is not a folder")
     try:
         with tarfile.open(beside, "w:xz", preset=2) as archive:
             for pattern in SCRIPTS:

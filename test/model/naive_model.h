@@ -196,8 +196,8 @@ class NaiveModel {
   std::uint64_t pinned_misses_ = 0;                // requests that had to ask for a segment
   std::uint64_t most_pinned_ = 0;                  // bytes of blocks that were not free, at once
   std::uint64_t frees_ = 0;                        // numbers of frees
-  std::map<std::pair<std::uint16_t, std::uint32_t>, std::uint64_t> finished_;  // free, by context
-  std::uint64_t finished_pinned_ = 0;
+  // The newest free, by whether it is pinned, device, context.
+  std::map<std::tuple<bool, std::uint16_t, std::uint32_t>, std::uint64_t> finished_;
   std::uint64_t hits_ = 0;                  // since the device was asked for anything
   std::vector<Address> pending_;            // frees that a capture put off, oldest first
   std::vector<std::optional<Place>> open_;  // places that were asked for; an ended one's is reused

@@ -6,10 +6,9 @@
 
 namespace vramscope {
 
-// The number of the newest free that is known to be finished: one account for all pinned memory.
+// The number of the newest free that is known to be finished: an account for each place.
 std::uint64_t& NaiveModel::finished(Place where) {
-  if (where.kind == Kind::pinned) return finished_pinned_;
-  return finished_[{where.device, where.context}];
+  return finished_[{where.kind == Kind::pinned, where.device, where.context}];
 }
 
 // The block at `address` is live already. Unless a wait finished that began after its last free, it

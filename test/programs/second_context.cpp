@@ -19,6 +19,7 @@ int main() {
   CUdeviceptr source = allocate(kBytes);
   CUstream theirs, ours;
   MUST(cuMemsetD8(source, 0x11, kBytes));
+  MUST(cuCtxSynchronize());
   MUST(cuStreamCreate(&theirs, CU_STREAM_NON_BLOCKING));
   MUST(cuCtxSetCurrent(first));
   MUST(cuStreamCreate(&ours, CU_STREAM_NON_BLOCKING));

@@ -61,6 +61,7 @@ TEST_F(DriverContexts, ThePrimaryOneEndsWithItsLastRelease) {
 }
 
 TEST_F(DriverContexts, KeepsAStackPerThread) {
+  unsigned long long id = 0;
   CUcontext made = nullptr, current = nullptr, elsewhere = context_;
 
   ASSERT_EQ(CALL(cuCtxCreate_v2)(&made, 0, 0), CUDA_SUCCESS);
@@ -74,7 +75,7 @@ TEST_F(DriverContexts, KeepsAStackPerThread) {
 
   EXPECT_EQ(current, context_);
   EXPECT_EQ(CALL(cuCtxDestroy_v2)(made), CUDA_SUCCESS);
-  EXPECT_EQ(CALL(cuCtxSetCurrent)(made), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(CALL(cuCtxGetId)(made, &id), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
 TEST_F(DriverContexts, RefusesCallsWithoutAContext) {

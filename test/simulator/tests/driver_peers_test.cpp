@@ -252,6 +252,7 @@ TEST_F(DriverPeers, EachThreadHasItsOwnDefaultStreamOnEachDevice) {
 
 TEST_F(DriverPeers, ContextsAreDestroyedWithTheLastDetach) {
   CUcontext made = nullptr, attached = nullptr;
+  unsigned long long id = 0;
   CALL(cuCtxCreate_v2)(&made, 0, 1);
 
   EXPECT_EQ(CALL(cuCtxAttach)(&attached, 1), CUDA_ERROR_INVALID_VALUE);
@@ -259,10 +260,10 @@ TEST_F(DriverPeers, ContextsAreDestroyedWithTheLastDetach) {
   EXPECT_EQ(attached, made);
   EXPECT_EQ(CALL(cuCtxDetach)(context_), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(CALL(cuCtxDetach)(made), CUDA_SUCCESS);
-  EXPECT_EQ(CALL(cuCtxSetCurrent)(made), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuCtxGetId)(made, &id), CUDA_SUCCESS);
   EXPECT_EQ(CALL(cuCtxDetach)(made), CUDA_SUCCESS);
 
-  EXPECT_EQ(CALL(cuCtxSetCurrent)(made), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+  EXPECT_EQ(CALL(cuCtxGetId)(made, &id), CUDA_ERROR_CONTEXT_IS_DESTROYED);
 }
 
 }  // namespace
