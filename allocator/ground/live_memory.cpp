@@ -38,6 +38,8 @@ static_assert(kLiveParts * kLivePartBytes < kBaseStep);
 #define MADV_POPULATE_WRITE 23  // Linux 5.14
 #endif
 
+// Pages that are in no file.
+constexpr int kOfSystem = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 constexpr std::uint64_t kFileBytes = kLiveParts * kLivePartBytes;
 
 // SIGXFSZ would end the program: what is beyond the limit is not asked for, later ones included.
@@ -189,6 +191,12 @@ bool LiveMemory::revive() noexcept {
   return true;
 }
 
+// A signal handler forked while the part grew, and this is the child: its copy may lack what came.
+void LiveMemory::map_in_child(LivePart part, std::size_t bytes, std::size_t wanted) noexcept {
+  const std::size_t there = std::max(bytes, kWholePage);
+  if (wanted > there) map_at(address_of(part) + there, wanted - there, kOfSystem, -1, 0);
+}
+
 void* LiveMemory::grow(LivePart part, std::size_t bytes, std::size_t wanted) noexcept {
   const KeptErrno kept;
   void* const first = reinterpret_cast<void*>(address_of(part));
@@ -199,12 +207,13 @@ void* LiveMemory::grow(LivePart part, std::size_t bytes, std::size_t wanted) noe
     if (problem == 0) {
       header_->bytes[index].store(wanted, std::memory_order_release);
       header_->extent[index].store(wanted, std::memory_order_release);
+      if (header_->problem.load(std::memory_order_relaxed) == ECHILD)
+        map_in_child(part, bytes, wanted);
       return first;
     }
     header_->problem.store(static_cast<std::uint32_t>(problem), std::memory_order_relaxed);
   }
   if (bytes == 0) munmap(first, kWholePage);  // begin() mapped it
-  constexpr int kOfSystem = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   if (map_at(address_of(part) + bytes, wanted - bytes, kOfSystem, -1, 0) == nullptr) return nullptr;
   header_->extent[index].store(wanted, std::memory_order_release);
   return first;

@@ -118,6 +118,7 @@ class LiveMemory {
   [[nodiscard]] int map_parts(int file) noexcept;
   void keep_path(const char* path) noexcept;
   [[nodiscard]] int extend(LivePart part, std::size_t bytes, std::size_t wanted) noexcept;
+  void map_in_child(LivePart part, std::size_t bytes, std::size_t wanted) noexcept;
   [[nodiscard]] int reserve_by_path(std::uint64_t offset, std::size_t bytes) const noexcept;
   [[nodiscard]] std::uint64_t address_of(LivePart part) const noexcept {
     return base_ + static_cast<std::uint64_t>(part) * kLivePartBytes;
