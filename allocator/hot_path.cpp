@@ -9,6 +9,7 @@
 #include "allocator/ground/fault.h"
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/machine.h"
+#include "allocator/ground/nap.h"
 #include "allocator/idle.h"
 #include "allocator/pinned.h"
 #include "allocator/size_policy.h"
@@ -296,7 +297,7 @@ bool CachingAllocator::State::UsualSection::is_made(State& state,
   }
   if (!call.is_answered() && state.posted.withdraw(call)) return false;
   const KeptErrno kept;
-  while (!call.is_answered()) nanosleep(&kSleep, nullptr);
+  while (!call.is_answered()) nap(kSleep);
   return call.stage.load(std::memory_order_relaxed) == PostedCalls::Stage::made;
 }
 

@@ -13,6 +13,7 @@
 #include <ctime>
 
 #include "allocator/ground/kept_errno.h"
+#include "allocator/ground/nap.h"
 #include "allocator/ground/uncancelled.h"
 
 namespace vramscope {
@@ -34,7 +35,7 @@ void await_lock(int note) noexcept {
   constexpr int kLooks = 2000;
   constexpr timespec kBetweenLooks{.tv_sec = 0, .tv_nsec = 500'000};
   for (int i = 0; i < kLooks && flock(note, LOCK_SH | LOCK_NB) != 0; ++i) {
-    nanosleep(&kBetweenLooks, nullptr);
+    nap(kBetweenLooks);
   }
 }
 

@@ -1,5 +1,6 @@
 # The library and the tool are linked so that their own tables cannot be written to, and the tool,
-# which reads files of others, notices most writes past its memory. Read back from the ELF files.
+# which reads files of others, notices most writes past its memory; the library never waits where a
+# thread of the program can be cancelled. Read back from the ELF files.
 # SPDX-License-Identifier: Apache-2.0
 """hardening_test.py LIBRARY TOOL OUR_ARCHIVES_IN_THE_TOOL... [--fortified]"""
 import re
@@ -31,6 +32,17 @@ def check_linked(path):
         yield "has a segment that can be written and executed"
 
 
+# Points where a thread can be cancelled, and no work that could be undone: a cancelled thread would
+# be unwound from there through functions of ours that let nothing pass (allocator/ground/nap.h).
+WAITS = {"nanosleep", "clock_nanosleep", "usleep", "sleep", "pause", "pthread_cond_wait", "sem_wait"}
+
+
+def check_library(path):
+    names = set(re.findall(r"\bUND (\w+)", readelf("--dyn-syms", path)))
+    for name in sorted(WAITS & names):
+        yield f"calls {name}, at which a thread of the program can be cancelled"
+
+
 def check_tool(path):
     if not re.search(r"FLAGS_1\).*\bPIE\b", readelf("--dynamic", path)):
         yield "is at the same address in each run (-pie)"
@@ -53,6 +65,7 @@ def main():
         sys.exit("usage: " + __doc__)
     library, tool, *archives = paths
     problems = [(path, problem) for path in (library, tool) for problem in check_linked(path)]
+    problems += [(library, problem) for problem in check_library(library)]
     problems += [(tool, problem) for problem in check_tool(tool)]
     problems += check_compiled(archives, "--fortified" in sys.argv)
     for path, problem in problems:

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "allocator/ground/lost_locks.h"
+#include "allocator/ground/nap.h"
 
 namespace vramscope {
 
@@ -77,7 +78,7 @@ void Trace::write_events() noexcept {
        lane = lane->next) {
     while (!lane->empty(TraceLane::Which::all, *sink_, written) && tries-- > 0) {
       const timespec pause{.tv_sec = 0, .tv_nsec = kPauseNs};
-      nanosleep(&pause, nullptr);
+      nap(pause);
     }
   }
   count(written);

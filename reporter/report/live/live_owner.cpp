@@ -12,6 +12,7 @@
 
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/live_memory.h"
+#include "allocator/ground/nap.h"
 
 namespace vramscope {
 namespace {
@@ -37,7 +38,7 @@ bool lock_alone(int file, long pause_ns) noexcept {
   for (int i = 0; i < kAttempts; ++i) {
     if (flock(file, LOCK_EX | LOCK_NB) == 0) return true;
     if (errno != EWOULDBLOCK) return false;
-    nanosleep(&pause, nullptr);
+    nap(pause);
   }
   return false;
 }
