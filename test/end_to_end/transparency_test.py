@@ -18,6 +18,7 @@ VICTIMS = [
     (["cancelled", "exits"], ""),
     (["cancelled", "itself"], ""),
     (["cancelled", "itself"], "cancels_late=1"),
+    (["cancelled", "once"], ""),
     (["cancelled", "together"], ""),
     (["cancelled", "waiting"], ""),
     (["capture_contexts"], ""),

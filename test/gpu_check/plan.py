@@ -63,9 +63,10 @@ ALONE = ("meminfo", "oom", "memory_limit", "device_limit", "ipc_processes", "cap
 ON_A_GPU = {("oom",): ("oom", "4096"), ("oom", "96"): ("oom", "4096")}
 # Others use the device, so that what is free says nothing.
 ON_A_GPU |= {(name,): (name, "shared") for name in ("graph_pending", "pool_keeps", "small_device")}
-# They are told from outside what to do, or end only where the driver has no threads: the end-to-end
-# tests alone can run them.
-ELSEWHERE = (("sticky_error",), ("exit_variants", "last_thread"))
+# They are told from outside what to do, or end only where the driver has no threads, or keeps no
+# lock of its own when a thread ends inside it: the end-to-end tests alone can run them.
+ELSEWHERE = (("sticky_error",), ("exit_variants", "last_thread"),
+             *(("cancelled", way) for way in ("itself", "together", "waiting", "exits")))  # fmt: skip
 
 
 def victims(build, simulated):

@@ -1,10 +1,13 @@
 // The driver makes system calls at which a thread can be cancelled: it ends amid the driver's
 // function.
 // SPDX-License-Identifier: Apache-2.0
-// Argument: itself (the thread was cancelled before it called), together (so were eight threads,
-// each of which allocates and frees), waiting (it is cancelled, deferred or asynchronously, while
-// the driver waits for the device) or exits (a signal handler that interrupts the driver there
-// calls pthread_exit). What other threads can do then is the point, and that cleanup handlers run.
+// Argument: once (the thread was cancelled before it called, and ends at the first call that is
+// such a point), itself (the same with each of many calls), together (so were eight threads, each
+// of which allocates and frees), waiting (it is cancelled, deferred or asynchronously, while the
+// driver waits for the device) or exits (a signal handler that interrupts the driver there calls
+// pthread_exit). What other threads can do then is the point, and that cleanup handlers run. A real
+// driver (H200, 580.159.04) keeps its own locks when a thread ends inside most of its calls, and
+// other threads wait for ever, with and without us: it can be asked `once` only.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -185,6 +188,22 @@ static void each_step() {
   }
 }
 
+static void* cancel_itself_once(void*) {
+  MUST(cuCtxSetCurrent(context));
+  pthread_cancel(pthread_self());
+  CUdeviceptr too_large = 0;
+  show("too large", cuMemAlloc(&too_large, std::size_t{1} << 50));
+  use_each_kind();
+  pthread_testcancel();
+  return nullptr;
+}
+
+static void once() {
+  pthread_t thread;
+  pthread_create(&thread, nullptr, cancel_itself_once, nullptr);
+  tell("once", join(thread));
+}
+
 static void* cancel_itself_and_go_on(void*) {
   MUST(cuCtxSetCurrent(context));
   pthread_cancel(pthread_self());
@@ -241,7 +260,9 @@ int main(int count, char** arguments) {
   context = start();
   MUST(cuDeviceGet(&device, 0));
   signal(SIGUSR2, leave);
-  if (std::strcmp(way, "itself") == 0) {
+  if (std::strcmp(way, "once") == 0) {
+    once();
+  } else if (std::strcmp(way, "itself") == 0) {
     each_step();
   } else if (std::strcmp(way, "together") == 0) {
     together();
