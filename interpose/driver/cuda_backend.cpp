@@ -185,7 +185,8 @@ CUresult CudaBackend::wait_in_own(Contexts::Generation own) noexcept {
   CUcontext current = nullptr;
   const CUresult code = real().cuCtxGetCurrent.first(&current);
   const bool is_current = code == CUDA_SUCCESS && current != nullptr && contexts_.is(own, current);
-  return is_current ? wait_here() : wait_in(own);
+  if (!is_current) return wait_in(own);
+  return own_waits_(own, [this] { return wait_here(); });
 }
 
 // What ran in another context is over once that answers, whatever it answers: one with a sticky

@@ -10,6 +10,7 @@
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
 #include "interpose/driver/page_memory.h"
+#include "interpose/driver/shared_wait.h"
 
 namespace vramscope {
 
@@ -105,6 +106,7 @@ class CudaBackend final : public Backend {
   };
   Contexts& contexts_;
   Captures& captures_;
+  SharedWait own_waits_;  // in the context that is current
   PageMemory pages_;
   FreeMemoryCallback callback_;
   SegmentCallback segments_;
