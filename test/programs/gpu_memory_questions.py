@@ -119,7 +119,7 @@ def first_generation(gpu):
 
 
 @question("The cuMemGetInfo of CUDA 2; its cuCtxCreate, then its cuMemAlloc and cuMemAllocHost in there",
-          "0; 0, 201, 201", "Contexts of the first `cuCtxCreate`")  # fmt: skip
+          "201; 2, 201, 201", "Contexts of the first `cuCtxCreate`")  # fmt: skip
 def first_generation_contexts(gpu):
     word, context = ctypes.c_uint(0), ctypes.c_void_p()
     asked = gpu.raw("cuMemGetInfo", ctypes.byref(word), ctypes.byref(word))

@@ -170,7 +170,7 @@ def capture_beside_wait(gpu):
 
 
 @question("After a fault: cuMemFree, a reset, cuDevicePrimaryCtxRetain, an allocation",
-          "700, 700, 700, 700")  # fmt: skip
+          "700, 0, 700, 709")  # fmt: skip
 def after_fault(gpu):
     block = gpu.alloc(4 * MIB)
     if spin(gpu) is None:

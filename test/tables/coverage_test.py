@@ -7,10 +7,12 @@ with the reason why not.
 """
 import argparse
 import os
+import pathlib
 import re
-import shutil
 import subprocess
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # What can create, end, export, describe or move the life of memory. Copies and fills (cuMemcpy*,
 # cuMemset*) and the nodes of graphs that perform them only touch memory that exists already.
@@ -67,12 +69,10 @@ def types_of(parameters):
 
 
 def default_include():
-    nvcc = shutil.which("nvcc")
-    roots = [os.environ.get("CUDA_PATH"), nvcc and os.path.dirname(os.path.dirname(nvcc)),
-             "/usr/local/cuda"]
-    for root in filter(None, roots):
-        if os.path.exists(os.path.join(root, "include", "cuda.h")):
-            return os.path.join(root, "include")
+    """Of the toolkit that all scripts choose."""
+    chosen = subprocess.run([ROOT / "scripts/cuda"], capture_output=True, text=True).stdout.strip()
+    if chosen and os.path.exists(os.path.join(chosen, "include", "cuda.h")):
+        return os.path.join(chosen, "include")
     sys.exit("coverage: no cuda.h found; name its folder with --cuda")
 
 

@@ -215,10 +215,10 @@ CUresult admit(Needs needs) {
   }
   if (needs == Needs::life) return CUDA_SUCCESS;
   CUcontext context = current_context();
+  const bool asks_context = needs != Needs::driver;
+  if (asks_context && context != nullptr && !context->alive) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   if (const CUresult sick = health(context); sick != CUDA_SUCCESS) return sick;
-  if (needs == Needs::driver) return CUDA_SUCCESS;
-  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  return context->alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  return asks_context && context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }
 
 Flavour& default_stream_flavour() {

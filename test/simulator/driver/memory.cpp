@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 #include <thread>
 
 #include "test/simulator/device/imports.h"
@@ -67,10 +66,6 @@ void give_back_on_device(const Allocation& allocation) {
   device.left.add(left, [&shadow = device.shadow, id = allocation.buffer_id] {
     return shadow.is_open_elsewhere(id);
   });
-}
-
-unsigned narrow(std::size_t bytes) {
-  return static_cast<unsigned>(std::min<std::size_t>(bytes, std::numeric_limits<unsigned>::max()));
 }
 
 }  // namespace
@@ -163,15 +158,6 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   const SimulatedDevice& accounts = device.accounts;
   if (free != nullptr) *free = accounts.free_bytes();
   if (total != nullptr) *total = accounts.capacity();
-  return CUDA_SUCCESS;
-}
-
-CUresult cuMemGetInfo(unsigned* free, unsigned* total) {
-  Device& device = driver().device_of(current_context());
-  device.take_what_was_let_go();
-  const SimulatedDevice& accounts = device.accounts;
-  if (free != nullptr) *free = narrow(accounts.free_bytes());
-  if (total != nullptr) *total = narrow(accounts.capacity());
   return CUDA_SUCCESS;
 }
 
