@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "allocator/ground/capability.h"
+#include "allocator/ground/machine.h"
 #include "allocator/ground/own_file.h"
 
 namespace vramscope {
@@ -36,8 +37,11 @@ enum class LivePart : std::uint32_t {
 };
 inline constexpr std::size_t kLiveParts = static_cast<std::size_t>(LivePart::count);
 
-// Bytes from the beginning of one part to that of the next, in the file and in memory.
-inline constexpr std::uint64_t kLivePartBytes = std::uint64_t{1} << 32;
+// Bytes from the beginning of one part to that of the next, in the file and in memory. No power of
+// two: the first level cache of some processors (AMD family 25, model 1) guesses by the low bits of
+// an address where its line lies, and the beginnings of all parts, which most calls touch, would
+// look alike to it.
+inline constexpr std::uint64_t kLivePartBytes = (std::uint64_t{1} << 32) + 37 * kWholePage;
 
 // Whether the file holds what nothing else has. Zero in files of versions that did not say.
 enum class LiveState : std::uint32_t {
@@ -50,7 +54,7 @@ enum class LiveState : std::uint32_t {
 // process that wrote it, all into parts.
 struct LiveHeader {
   static constexpr std::uint64_t kMagic = 0x6576696c2d6d7276;  // "vrm-live"
-  static constexpr std::uint32_t kFormat = 2;
+  static constexpr std::uint32_t kFormat = 3;
 
   std::uint64_t magic = 0;  // set last: the file can be read
   std::uint32_t format = 0;

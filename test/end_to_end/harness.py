@@ -34,6 +34,9 @@ with open("/bin/true", "rb") as own_program:
     OWN_MACHINE = own_program.read(19)[18:]
 OTHER_MACHINE = next(machine for machine in MACHINES if machine != OWN_MACHINE)
 MACHINE, LOADER, MUSL_LOADER = MACHINES[OWN_MACHINE]
+# From one part of a live file to the next (allocator/ground/live_memory.h, whose pages are larger on
+# AArch64).
+LIVE_PART_BYTES = (1 << 32) + 37 * (65536 if MACHINE == "AArch64" else 4096)
 TIME_LIMITS = int(os.environ.get("TIME_LIMITS", "1"))  # times what they are on a machine: an emulated one is slower
 DEADLINE_S = 120 * TIME_LIMITS  # of one program; two busy cores and unlucky neighbours included
 # Cases split command lines and compare paths as they are shown, where others would be in quotes.

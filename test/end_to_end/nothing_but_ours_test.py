@@ -22,7 +22,7 @@ import harness
 
 NOBODY = 65534
 MAGIC = b"vrm-live"
-LIVE_BYTES = 14 << 32  # of a live file as it is made
+LIVE_BYTES = 14 * harness.LIVE_PART_BYTES  # of a live file as it is made
 OLD = 1_000_000_000  # long ago
 OWNER_BOOT = 280 + 8 + 256 + 32  # where a live file says the boot id (LiveHeader::owner, Maker::boot_id)
 NEVER = 4194303  # the number of no process: those of machines with fewer end before it

@@ -486,7 +486,7 @@ class LeftOver(Case):
 class Misled(Case):
     """Who took over a program that gave up its rights still has its live file, and can say any name there."""
 
-    OBJECTS = 1 << 32  # where the part begins that has the name (live_memory.h)
+    OBJECTS = harness.LIVE_PART_BYTES  # where the part begins that has the name
 
     def mislead(self, path, old, new):
         self.assertEqual(len(old), len(new))
