@@ -1,5 +1,5 @@
-// Our own allocator under each policy, and with its books in live memory, all statistics and tag
-// totals on, over a backend that costs nothing.
+// Our own allocator under each policy, as by default with its books in live memory, and without,
+// all statistics and tag totals on, over a backend that costs nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/mman.h>
 #include <unistd.h>
@@ -74,7 +74,7 @@ struct Subject {
   vramscope::CachingAllocator allocator;
 };
 
-template <vramscope::Policy policy, bool is_live = false>
+template <vramscope::Policy policy, bool is_live>
 void* create(std::uint64_t capacity) {
   return new Subject(capacity, policy, is_live);
 }
@@ -109,10 +109,11 @@ std::uint64_t peak(void* self) {
 VRAMSCOPE_BENCH_PLUGINS vramscope_bench_plugins(int* count) {
   using vramscope::Policy;
   static const Plugin plugins[] = {
-      {LOCK " native-safe", 1, 512, create<Policy::native_safe>, allocate, release, destroy, peak},
-      {LOCK " pytorch", 1, 512, create<Policy::pytorch>, allocate, release, destroy, peak},
-      {LOCK " live file", 1, 512, create<Policy::native_safe, true>, allocate, release, destroy,
-       peak}};
+      {LOCK " native-safe", 1, 512, create<Policy::native_safe, true>, allocate, release, destroy,
+       peak},
+      {LOCK " pytorch", 1, 512, create<Policy::pytorch, true>, allocate, release, destroy, peak},
+      {LOCK " without a live file", 1, 512, create<Policy::native_safe, false>, allocate, release,
+       destroy, peak}};
   *count = 3;
   return plugins;
 }
