@@ -66,8 +66,11 @@ class Backend {
   // forbidden as for wait().
   virtual Reply probe(Place where) noexcept = 0;
 
-  // False while a stream capture forbids waits, probes and releases.
+  // False while a stream capture forbids waits and probes.
   [[nodiscard]] virtual bool may_wait(Place where) noexcept = 0;
+  // May memory of `where` be given back now, whose users have finished or whose release waits for
+  // them?
+  [[nodiscard]] virtual bool may_release(Place where) noexcept { return may_wait(where); }
 
   // Memory in pages, for segments that grow. A backend that has none answers Result::failed, and
   // what it fails here the allocator asks of reserve(): only out_of_memory of map() means what it

@@ -19,7 +19,7 @@ std::uint64_t CachingAllocator::Reclaim::part_of(std::uint64_t bytes, double sha
 
 bool CachingAllocator::Reclaim::may_release(State& state, Place where) {
   state.mutex.unlock();
-  const bool may = state.backend.may_wait(where);
+  const bool may = state.backend.may_release(where);
   state.mutex.lock();
   return may;
 }
@@ -72,11 +72,11 @@ CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::give_back(State& 
   Departure departure{.where = where, .thread = this_holder(), .next = state.departures};
   state.departures = &departure;
   state.mutex.unlock();
-  const bool may = state.backend.may_wait(where);
+  const bool may = state.backend.may_release(where);
   Reply reply;
   if (may) reply = state.backend.release(where, address);
   const bool asked = may && reply.status.result != Result::forbidden;
-  const bool refused = asked && !reply.status.ok() && state.backend.may_wait(where);
+  const bool refused = asked && !reply.status.ok() && state.backend.may_release(where);
   state.mutex.lock();
   Departure** link = &state.departures;
   while (*link != &departure) link = &(*link)->next;

@@ -37,18 +37,21 @@ CUgraph Captures::graph_of(CUstream stream, bool per_thread) noexcept {
   return is_open ? graph : nullptr;
 }
 
-Captures::Number Captures::begins(const Key& key) noexcept {
+Captures::Number Captures::begins(const Key& key, CUstreamCaptureMode mode) noexcept {
   if (fault(Fault::capture_ignored)) return none;
   const SystemLock lock(mutex_);
   Number number = newest_ + 1;
+  bool is_strict = mode != CU_STREAM_CAPTURE_MODE_RELAXED;
   try {
-    open_.push_back({.key = key, .number = number});
+    open_.push_back({.key = key, .number = number, .is_strict = is_strict});
     newest_ = number;
   } catch (const std::bad_alloc&) {
     // Counted all the same: waiting too little is safe, waiting in a capture is not. Once begun,
     // the count stays above zero and frees stay pending.
     number = kUnlisted;
+    is_strict = true;
   }
+  if (is_strict) strict_.fetch_add(1, std::memory_order_seq_cst);
   count_.fetch_add(1, std::memory_order_seq_cst);
   return number;
 }
@@ -84,12 +87,16 @@ CUgraph Captures::graph_of(Number capture) noexcept {
 void Captures::ended(Number capture) noexcept {
   const SystemLock lock(mutex_);
   std::size_t gone = capture == kUnlisted ? 1 : 0;
+  std::size_t strict_gone = gone;
   const auto same = [&](const Open& one) { return one.number == capture; };
   Key shared;
   if (const auto it = std::ranges::find_if(open_, same); it != open_.end()) shared = it->key;
   gone += std::erase_if(open_, [&](const Open& one) {
-    return same(one) || (fault(Fault::shared_capture_key) && one.key == shared);
+    const bool is_gone = same(one) || (fault(Fault::shared_capture_key) && one.key == shared);
+    strict_gone += is_gone && one.is_strict ? 1 : 0;
+    return is_gone;
   });
+  strict_.fetch_sub(strict_gone, std::memory_order_release);
   count_.fetch_sub(gone, std::memory_order_release);
 }
 

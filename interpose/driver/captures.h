@@ -35,7 +35,7 @@ class Captures {
 
   // A capture is open from before the driver's call that begins it: no wait of ours starts
   // meanwhile. Withdrawn by ended() when the driver refuses.
-  [[nodiscard]] Number begins(const Key& key) noexcept;
+  [[nodiscard]] Number begins(const Key& key, CUstreamCaptureMode mode) noexcept;
   // The driver began it. `graph`: that ends with the capture when it fails; null when the program
   // owns it.
   void began(Number capture, CUgraph graph) noexcept;
@@ -51,11 +51,17 @@ class Captures {
     const std::size_t gone = std::erase_if(open_, [&](const Open& one) {
       const bool is_of_it = one.key.context == context;
       if (is_of_it && one.graph != nullptr) end(one.graph);
+      if (is_of_it && one.is_strict) strict_.fetch_sub(1, std::memory_order_release);
       return is_of_it;
     });
     count_.fetch_sub(gone, std::memory_order_release);
   }
   [[nodiscard]] bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
+  // Is there one during which the driver refuses a free, and breaks the capture? It allows frees
+  // where all are relaxed (measured on an H200, driver 580).
+  [[nodiscard]] bool forbid_frees() const noexcept {
+    return strict_.load(std::memory_order_acquire) != 0;
+  }
 
  private:
   static constexpr Number kUnlisted = ~Number{0};  // counted alone, for want of memory
@@ -64,11 +70,13 @@ class Captures {
     Number number;
     CUgraph graph = nullptr;
     bool has_begun = false;
+    bool is_strict = true;  // of another mode than relaxed
   };
   SystemMutex mutex_;
   Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = none;
   std::vector<Open> open_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::atomic<std::size_t> count_{0};
+  std::atomic<std::size_t> strict_{0};
 };
 
 }  // namespace vramscope

@@ -116,7 +116,9 @@ Reply CudaBackend::release_in_context(Place where, Address segment) noexcept {
     return {{Result::invalid, CUDA_ERROR_CONTEXT_IS_DESTROYED}};
   }
   CUresult code = scope.code();
-  if (code == CUDA_SUCCESS && captures_.any()) code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  if (code == CUDA_SUCCESS && captures_.forbid_frees()) {
+    code = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  }
   if (code == CUDA_SUCCESS) code = give_back(where, segment);
   if (is_of_capture(code)) return {{Result::forbidden, 0}, elapsed_ns(start)};
   Status status = to_status(code);
@@ -233,6 +235,10 @@ Reply CudaBackend::probe(Place where) noexcept {
 }
 
 bool CudaBackend::may_wait(Place) noexcept { return !captures_.any() && !leaving::is_on(); }
+
+bool CudaBackend::may_release(Place) noexcept {
+  return !captures_.forbid_frees() && !leaving::is_on();
+}
 
 // The first sample may be on its way, on the thread that used the device first.
 std::uint64_t CudaBackend::total_bytes(Place where) noexcept {

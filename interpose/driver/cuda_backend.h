@@ -58,6 +58,7 @@ class CudaBackend final : public Backend {
   Reply wait_first(Place where) noexcept override;
   Reply probe(Place where) noexcept override;
   [[nodiscard]] bool may_wait(Place where) noexcept override;
+  [[nodiscard]] bool may_release(Place where) noexcept override;
   [[nodiscard]] std::uint64_t total_bytes(Place where) noexcept override;
 
   [[nodiscard]] PageMemory& pages() noexcept { return pages_; }

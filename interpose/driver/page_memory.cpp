@@ -228,7 +228,7 @@ PageTimes PageMemory::times(std::uint16_t device) const {
 // Page by page: the driver takes whole mappings only. When it refuses one after others have gone,
 // that one is lost: nobody uses it again, and map() is refused there.
 Reply PageMemory::unmap(Address address, std::uint64_t bytes) noexcept {
-  if (captures_.any()) return {.status = {Result::forbidden, 0}};
+  if (captures_.forbid_frees()) return {.status = {Result::forbidden, 0}};
   const Uncancelled whole;
   const std::uint64_t start = now_ns();
   CUresult refusal = CUDA_SUCCESS;

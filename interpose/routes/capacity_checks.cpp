@@ -30,7 +30,7 @@ bool promise_room(Call& call, Promise promise) {
 
 CUresult ask_twice(Call& call, const DirectCall& direct, std::uint16_t device) noexcept {
   const CUresult code = direct();
-  if (code != CUDA_ERROR_OUT_OF_MEMORY || call.profiler().captures().any()) return code;
+  if (code != CUDA_ERROR_OUT_OF_MEMORY || call.profiler().captures().forbid_frees()) return code;
   CachingAllocator& allocator = call.profiler().allocator();
   bool trimmed = allocator.trim_device(device);
   for (std::uint16_t other = 0; other < kMaxDevices && !trimmed; ++other) {

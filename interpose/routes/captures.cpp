@@ -10,13 +10,13 @@ namespace {
 enum class Into : bool { new_graph, given_graph };
 
 CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bool per_thread,
-                       Into into = Into::new_graph) {
+                       CUstreamCaptureMode mode, Into into = Into::new_graph) {
   Captures& captures = call.profiler().captures();
   const Captures::Key key = Captures::key(stream, per_thread);
   const bool is_late = fault(Fault::capture_noted_late);
-  Captures::Number capture = is_late ? Captures::none : captures.begins(key);
+  Captures::Number capture = is_late ? Captures::none : captures.begins(key, mode);
   const CUresult code = direct();
-  if (is_late) capture = captures.begins(key);
+  if (is_late) capture = captures.begins(key, mode);
   if (code != CUDA_SUCCESS) return captures.ended(capture), code;
   CUgraph own = nullptr;
   if (into == Into::new_graph) own = Captures::graph_of(stream, per_thread);
@@ -89,29 +89,29 @@ CUresult cuStreamDestroy_v2(Call& call, const DirectCall& direct, CUstream strea
 }
 
 CUresult cuStreamBeginCapture(Call& call, const DirectCall& direct, CUstream stream) noexcept {
-  return begin_capture(call, direct, stream, false);
+  return begin_capture(call, direct, stream, false, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 CUresult cuStreamBeginCapture_ptsz(Call& call, const DirectCall& direct, CUstream stream) noexcept {
-  return begin_capture(call, direct, stream, true);
+  return begin_capture(call, direct, stream, true, CU_STREAM_CAPTURE_MODE_GLOBAL);
 }
 CUresult cuStreamBeginCapture_v2(Call& call, const DirectCall& direct, CUstream stream,
-                                 CUstreamCaptureMode) noexcept {
-  return begin_capture(call, direct, stream, false);
+                                 CUstreamCaptureMode mode) noexcept {
+  return begin_capture(call, direct, stream, false, mode);
 }
 CUresult cuStreamBeginCapture_v2_ptsz(Call& call, const DirectCall& direct, CUstream stream,
-                                      CUstreamCaptureMode) noexcept {
-  return begin_capture(call, direct, stream, true);
+                                      CUstreamCaptureMode mode) noexcept {
+  return begin_capture(call, direct, stream, true, mode);
 }
 #if CUDA_VERSION >= 12030
 CUresult cuStreamBeginCaptureToGraph(Call& call, const DirectCall& direct, CUstream stream, CUgraph,
                                      const CUgraphNode*, const CUgraphEdgeData*, std::size_t,
-                                     CUstreamCaptureMode) noexcept {
-  return begin_capture(call, direct, stream, false, Into::given_graph);
+                                     CUstreamCaptureMode mode) noexcept {
+  return begin_capture(call, direct, stream, false, mode, Into::given_graph);
 }
 CUresult cuStreamBeginCaptureToGraph_ptsz(Call& call, const DirectCall& direct, CUstream stream,
                                           CUgraph, const CUgraphNode*, const CUgraphEdgeData*,
-                                          std::size_t, CUstreamCaptureMode) noexcept {
-  return begin_capture(call, direct, stream, true, Into::given_graph);
+                                          std::size_t, CUstreamCaptureMode mode) noexcept {
+  return begin_capture(call, direct, stream, true, mode, Into::given_graph);
 }
 #endif
 CUresult cuStreamEndCapture(Call& call, const DirectCall& direct, CUstream stream,

@@ -22,10 +22,12 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
     return code;
   }
   if (dptr == nullptr || bytesize == 0) return direct();
-  // The driver knows what a capture allows.
-  if (profiler.captures().any()) return call.plan(bytesize), direct();
   Place place;
   if (!call.find_place(place)) return direct();  // which says that there is no context
+  // The driver knows what a capture allows.
+  if (profiler.captures().any()) {
+    return call.plan(bytesize), ask_twice(call, direct, place.device);
+  }
   const Outcome outcome = profiler.allocator().allocate(call.request(place, bytesize));
   if (served_nothing(outcome.status)) return call.plan(bytesize), direct();
   call.note(outcome);

@@ -58,7 +58,7 @@ namespace {
 CUresult register_memory(Call& call, const DirectCall& direct) {
   const CUresult code = direct();
   Profiler& profiler = call.profiler();
-  if (code != CUDA_ERROR_OUT_OF_MEMORY || profiler.captures().any()) return code;
+  if (code != CUDA_ERROR_OUT_OF_MEMORY || profiler.captures().forbid_frees()) return code;
   return profiler.allocator().trim_pinned() ? direct() : code;
 }
 

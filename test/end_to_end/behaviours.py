@@ -56,7 +56,7 @@ BEHAVIOURS = [
     ),
     Behaviour(
         "Calls during a stream capture fail, or not, by its mode",
-        ("capture_contexts", "capture_ends", "capture_free"),
+        ("capture_contexts", "capture_ends", "capture_free", "capture_room"),
     ),
     Behaviour(
         "Memory that a graph uses keeps its address",

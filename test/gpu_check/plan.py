@@ -57,7 +57,7 @@ RUNTIMES = [
 ]
 
 # They fill the device or count what is free, so that others beside them would show.
-ALONE = ("meminfo", "oom", "memory_limit", "device_limit", "ipc_processes", "capture_ends", "free_async",
+ALONE = ("meminfo", "oom", "memory_limit", "device_limit", "ipc_processes", "capture_ends", "capture_room", "free_async",
          "graph_blocks", "malloc_hook", "nested_free")  # fmt: skip
 # Enough to fill a device of any size; on the simulated one its own capacity does.
 ON_A_GPU = {("oom",): ("oom", "4096"), ("oom", "96"): ("oom", "4096")}
