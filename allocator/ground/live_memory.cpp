@@ -17,7 +17,11 @@
 #include "allocator/ground/uncancelled.h"
 
 // Of a sanitizer's runtime, where one is loaded.
-extern "C" [[gnu::weak]] void __lsan_register_root_region(const void* begin, std::size_t bytes);
+extern "C" {
+[[gnu::weak]] void __lsan_register_root_region(const void* begin, std::size_t bytes);
+[[gnu::weak]] void __tsan_init();
+[[gnu::weak]] void __msan_init();
+}
 
 namespace vramscope {
 namespace {
@@ -26,11 +30,10 @@ constexpr std::size_t kObjectsStep = std::size_t{64} << 10;
 
 // Where nobody has mapped anything: programs, libraries and heaps lie above, what sanitizers and
 // drivers reserve below. Several are tried.
-#ifdef __SANITIZE_THREAD__
-constexpr std::uint64_t kFirstBase = 0x5600'0000'0000;  // it ends a program that maps elsewhere
-#else
 constexpr std::uint64_t kFirstBase = 0x3a00'0000'0000;
-#endif
+// Where a program may map anything that the thread or the memory sanitizer watches: they end it
+// elsewhere, or as soon as one of their functions is given memory from there.
+constexpr std::uint64_t kFirstBaseWatched = 0x5600'0000'0000;
 constexpr std::uint64_t kBaseStep = 0x0020'0000'0000;
 constexpr int kBases = 16;
 static_assert(kLiveParts * kLivePartBytes < kBaseStep);
@@ -119,9 +122,11 @@ int LiveMemory::begin(int file, const char* path) noexcept {
   if (ftruncate(file, static_cast<off_t>(kFileBytes)) != 0) return errno;
   if (const int problem = allocate_in(file, 0, kWholePage); problem != 0) return problem;
   keep_path(path);
+  const bool is_watched = &__tsan_init != nullptr || &__msan_init != nullptr;
+  const std::uint64_t lowest = is_watched ? kFirstBaseWatched : kFirstBase;
   int problem = ENOMEM;
   for (int i = 0; i < kBases && problem == ENOMEM; ++i) {
-    base_ = kFirstBase + static_cast<std::uint64_t>(i) * kBaseStep;
+    base_ = lowest + static_cast<std::uint64_t>(i) * kBaseStep;
     problem = map_parts(file);
   }
   if (problem != 0) return problem;

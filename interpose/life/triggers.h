@@ -101,7 +101,7 @@ class Triggers {
   std::atomic<pid_t> writer_{0};  // who writes without the helper: a handler of his may end it all
   std::atomic<std::uint32_t> signals_{0};
   std::atomic<const char*> waiting_for_{nullptr};
-  std::timed_mutex one_waiter_;
+  std::mutex one_waiter_;
 };
 
 }  // namespace vramscope

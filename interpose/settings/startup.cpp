@@ -21,6 +21,9 @@
 #include "interpose/settings/private_variables.h"
 #include "reporter/report/files/file_name.h"
 
+// Of the memory sanitizer's runtime, where the program is compiled with it.
+extern "C" [[gnu::weak]] void __msan_init();
+
 namespace vramscope {
 namespace {
 
@@ -130,6 +133,10 @@ Startup switched_off_at_start() noexcept {
   return now;
 }
 
+// Its runtime does not see what the library writes, takes it for bytes that nobody wrote, and ends
+// the program when one of its own functions, such as memcmp, is given them.
+bool is_watched_by_memory_sanitizer() noexcept { return &__msan_init != nullptr; }
+
 void take_once() noexcept {
   Taken before = Taken::no;
   if (!taken.compare_exchange_strong(before, Taken::being)) {
@@ -138,7 +145,8 @@ void take_once() noexcept {
     return;
   }
   try {
-    new (&storage.value) Startup(is_in_secure_execution() ? switched_off_at_start() : take());
+    const bool is_off = is_in_secure_execution() || is_watched_by_memory_sanitizer();
+    new (&storage.value) Startup(is_off ? switched_off_at_start() : take());
   } catch (const std::exception&) {
     new (&storage.value) Startup(switched_off_at_start());
   }

@@ -105,6 +105,26 @@ class Preload(harness.Case):
                               ASAN_OPTIONS="exitcode=42")  # fmt: skip
         self.assertEqual("verify_asan_link_order=0:exitcode=42\n", shown.stdout)
 
+    def test_a_program_under_the_thread_sanitizer_runs_as_natively(self):
+        program = harness.program("threads_sanitized")
+        native = self.run_program([program])
+        for mode in harness.MODES:
+            profiled = self.run_program([program], mode)
+            self.assertEqual(native.behaviour(), profiled.behaviour(), profiled.stderr)
+            self.assertEqual("", profiled.stderr)  # it reports no race, and no lock of ours
+            self.assertEqual(mode != "off", "exit" in [report["trigger"] for report in profiled.reports])
+            for report in profiled.reports:  # it sends SIGUSR1 to itself
+                recount.check(self, report)
+
+    def test_a_program_under_the_memory_sanitizer_is_left_alone(self):
+        program = harness.program("memory_sanitized")
+        native = self.run_program([program])
+        profiled = self.run_program([program], "cache")
+        self.assertEqual((native.behaviour(), "", []), (profiled.behaviour(), profiled.stderr, profiled.reports))
+        refused = self.run_tool("run", "--sim", "--", program)
+        self.assertEqual((125, ""), (refused.returncode, refused.stdout))
+        self.assertRegex(refused.stderr, r"^vramscope: cannot record '.*': it is compiled with -fsanitize=memory.*\n$")
+
     def test_a_checker_of_memory_reports_nothing_of_ours(self):
         checker = [harness.installed("valgrind"), "--leak-check=no", "--error-exitcode=9"]
         command = [*checker, harness.program("linked")]

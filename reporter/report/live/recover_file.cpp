@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/live/recover_file.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -144,14 +146,41 @@ std::string place_of(const RecoveredProcess& known, const RecoveryWish& wish) {
   return output + (output.ends_with('/') ? "" : "/") + usual;
 }
 
-// The path of the report, and the name of the program; in the child process.
-std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how) {
+// A text of at most PATH_MAX bytes that a child process leaves, even if a damaged file ends it.
+class LeftText {
+ public:
+  LeftText() {
+    void* const page =
+        mmap(nullptr, PATH_MAX, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page != MAP_FAILED) text_ = static_cast<char*>(page);
+  }
+  ~LeftText() {
+    if (text_ != nullptr) munmap(text_, PATH_MAX);
+  }
+  LeftText(const LeftText&) = delete;
+  LeftText& operator=(const LeftText&) = delete;
+
+  void set(const std::string& text) const {
+    if (text_ != nullptr && text.size() < PATH_MAX) text.copy(text_, text.size());
+  }
+  [[nodiscard]] std::string get() const {
+    return text_ == nullptr ? std::string() : std::string(text_, strnlen(text_, PATH_MAX - 1));
+  }
+
+ private:
+  char* text_ = nullptr;
+};
+
+// The path of the report, and the name of the program; in the child process, which may end while
+// it writes beside `left`.
+std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how, const LeftText& left) {
   const LiveHeader& header = map_live_image(file, how);
   const RecoveredProcess known = recover_process(header);
   const std::string place = place_of(known, wish);
   Report report = assemble(parts_of(header, known, wish, how));
   set_end(report.timeline, wish.ended_ns);
   if (how == ImageOf::ended) remove_unfinished(place, known.owner);
+  left.set(place);
   const auto written = write_readable_report(report, place);
   if (const auto* error = std::get_if<FileError>(&written)) {
     const bool is_unwritten = error->message.empty() || error->message.starts_with("cannot write");
@@ -182,7 +211,11 @@ std::string find_written(int file) {
 }
 
 ApartAnswer write_apart(int file, const RecoveryWish& wish, ImageOf how) {
-  return run_apart(limits_for(file), [&] { return write_recovered(file, wish, how); });
+  const LeftText left;
+  ApartAnswer answer =
+      run_apart(limits_for(file), [&] { return write_recovered(file, wish, how, left); });
+  if (answer.text.empty() && !left.get().empty()) remove_unfinished(left.get(), {});
+  return answer;
 }
 
 // A copy of what changes meanwhile may lead nowhere: then another is made.

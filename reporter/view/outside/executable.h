@@ -21,6 +21,10 @@ struct Executable {
 // it: "is set-user-id"; "" when it does not.
 [[nodiscard]] std::string more_rights(const std::string& path);
 
+// Why the library does nothing in a program that it is loaded into, and what helps; "" when it
+// works.
+[[nodiscard]] std::string why_inactive(const std::string& name);
+
 // One line on why the program never ran as one that the library is loaded into; "" when it may
 // have. Starts nothing. status: the program's exit status; the loader ends a program that it
 // refuses with 127.

@@ -255,6 +255,10 @@ int run(const Arguments& arguments) {
     say("run: PROGRAM is missing; see vramscope run --help");
     return kOwnFailure;
   }
+  if (const std::string reason = why_inactive(arguments.program[0]); !reason.empty()) {
+    say("cannot record '" + arguments.program[0] + "': " + reason);
+    return kOwnFailure;
+  }
   set_options(arguments);
   const PresetResult preset = apply_preset(arguments.preset);
   if (!preset.conflict.empty()) {
