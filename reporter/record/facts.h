@@ -18,6 +18,11 @@
 
 namespace vramscope {
 
+// Programs ask for up to 2^64 - 1 bytes, again and again: sums of what was refused end there.
+[[nodiscard]] constexpr std::uint64_t capped_sum(std::uint64_t a, std::uint64_t b) {
+  return a + std::min(b, ~std::uint64_t{0} - a);
+}
+
 // Log-scale histogram: bucket i counts durations in [2^i, 2^(i+1)) ns; bucket 0 also holds 0 ns,
 // the last bucket everything longer (2^39 ns = 9 minutes).
 inline constexpr std::size_t kHistogramBuckets = 40;
@@ -130,7 +135,7 @@ struct TagFact {
   std::uint64_t temporary = 0;  // freed before the thread allocated again
   Sampling sampling = Sampling::every;
   std::uint64_t refused_count = 0;  // allocations that failed because memory ran out
-  std::uint64_t refused_bytes = 0;  // that they asked for
+  std::uint64_t refused_bytes = 0;  // that they asked for: a capped_sum()
 };
 
 // Everything the recorder knows, copied for a report.

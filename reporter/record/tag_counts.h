@@ -9,6 +9,7 @@
 #include "allocator/ground/capability.h"
 #include "allocator/ground/live_memory.h"
 #include "allocator/ground/place.h"
+#include "reporter/record/facts.h"
 #include "reporter/record/reach.h"
 
 namespace vramscope {
@@ -37,7 +38,10 @@ class TagCounts {
   void count_refused(Tag tag, std::uint64_t bytes) noexcept {
     Row* const row = find(tag);
     if (row == nullptr) return;
-    row->refused_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    std::uint64_t sum = row->refused_bytes.load(std::memory_order_relaxed);
+    while (!row->refused_bytes.compare_exchange_weak(sum, capped_sum(sum, bytes),
+                                                     std::memory_order_relaxed)) {
+    }
     row->refused_count.fetch_add(1, std::memory_order_relaxed);
   }
 

@@ -237,7 +237,7 @@ void AssembledSites::add_tag(std::size_t tag, Site& site) const {
   const TagTotals totals = memory_of(tag);
   const SiteTotals sum = totals_of(totals, fact.total_ns);
   site.refused_count += fact.refused_count;
-  site.refused_bytes += fact.refused_bytes;
+  site.refused_bytes = capped_sum(site.refused_bytes, fact.refused_bytes);
   if (!has_totals(sum)) return;
   site.totals += sum;
   add_history(site, totals, fact);

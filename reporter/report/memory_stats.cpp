@@ -29,6 +29,7 @@ FlatStats memory_stats(const DeviceReport& device) {
   if (!device.used) return flat;
   each_counter(device.statistics, [&](const std::string& key, std::int64_t value) {
     constexpr std::string_view kRealName = "allocation.";
+    if (value == kNotKnown && key != "max_split_size") return;
     flat.emplace_back(key, value);
     if (key.starts_with(kRealName)) {
       flat.emplace_back("allocated." + key.substr(kRealName.size()), value);

@@ -16,10 +16,14 @@ namespace vramscope {
 struct DeviceReport;
 struct HostReport;
 
+// Of a counter of which the file of another tool does not tell. No other one is negative, but
+// max_split_size.
+inline constexpr std::int64_t kNotKnown = -1;
+
 using FlatStats = std::vector<std::pair<std::string, std::int64_t>>;  // sorted by key
 
-// Every key of one device, with `allocated.*`, PyTorch's documented alias of `allocation.*`; empty
-// before first use.
+// Every key of one device that is known, with `allocated.*`, PyTorch's documented alias of
+// `allocation.*`; empty before first use.
 [[nodiscard]] FlatStats memory_stats(const DeviceReport& device);
 
 // Every key of the host, with `host_alloc_time.*` and `host_free_time.*` in microseconds (whole

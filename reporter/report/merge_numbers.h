@@ -48,7 +48,11 @@ void add_counters(Statistics& sum, const Statistics& more) {
                [&](const std::string&, const std::int64_t& value) { numbers.push_back(value); });
   auto next = numbers.begin();
   each_counter(sum, [&](const std::string& key, std::int64_t& value) {
-    value = key == "max_split_size" ? std::max(value, *next) : value + *next;
+    if (key == "max_split_size") {
+      value = std::max(value, *next);
+    } else {
+      value = value == kNotKnown || *next == kNotKnown ? kNotKnown : value + *next;
+    }
     ++next;
   });
 }
@@ -78,7 +82,7 @@ inline void add_numbers(Site& sum, const Site& more) {
     same == sum.parts.end() ? sum.parts.push_back(part) : add_numbers(*same, part);
   }
   sum.refused_count += more.refused_count;
-  sum.refused_bytes += more.refused_bytes;
+  sum.refused_bytes = capped_sum(sum.refused_bytes, more.refused_bytes);
   sum.temporary_count += more.temporary_count;
   add_numbers(sum.lifetimes, more.lifetimes);
   add_numbers(sum.sizes, more.sizes);

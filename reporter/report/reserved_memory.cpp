@@ -90,11 +90,20 @@ std::optional<std::uint64_t> needed_by_all(const Report& report, std::uint16_t d
 
 }  // namespace
 
+// A file in which the counter is not there gives 0.
+std::optional<std::uint64_t> allocated_peak(const DeviceReport& device) {
+  const Stat& allocated = device.statistics.allocated_bytes.all;
+  const bool is_absent = allocated.peak == 0 && device.statistics.requested_bytes.all.peak > 0;
+  if (allocated.peak < 0 || is_absent || allocated.peak < allocated.current) return {};
+  return positive(allocated.peak);
+}
+
 ReservedMemory reserved_memory(const Report& report, const DeviceReport& device) {
   const DeviceStatistics& stats = device.statistics;
   ReservedMemory found{.peak = positive(stats.reserved_bytes.all.peak),
                        .now = positive(stats.reserved_bytes.all.current),
-                       .needed_least = positive(stats.active_bytes.all.peak),
+                       .needed_least = positive(
+                           std::max(stats.active_bytes.all.peak, stats.requested_bytes.all.peak)),
                        .needed_most = 0,
                        .idle_now = idle_in(report, device)};
   found.needed_least = std::min(found.needed_least, found.peak);

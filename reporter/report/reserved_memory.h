@@ -29,6 +29,10 @@ struct ReservedMemory {
   [[nodiscard]] std::uint64_t idle_at_peak() const { return peak - needed_most; }
 };
 
+// What blocks in use had at most, with their rounding; nothing: nobody counted it, as in files of
+// other tools.
+[[nodiscard]] std::optional<std::uint64_t> allocated_peak(const DeviceReport& device);
+
 // Of plain memory.
 [[nodiscard]] ReservedMemory reserved_memory(const Report& report, const DeviceReport& device);
 

@@ -4,6 +4,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <functional>
+#include <optional>
 
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/export/formats.h"
@@ -80,12 +81,15 @@ void add_kinds(const Exported& exported, Metrics& metrics) {
 }
 
 void add_devices(const Exported& exported, Metrics& metrics) {
-  const auto add = [&](const std::function<std::uint64_t(const DeviceReport&)>& value) {
-    for (const DeviceReport& device : exported.report().devices) {
-      const std::string index = std::to_string(device.facts.index);
-      metrics.sample({{"device", index}, {"name", device.facts.name}}, value(device));
-    }
-  };
+  const auto add =
+      [&](const std::function<std::optional<std::uint64_t>(const DeviceReport&)>& value) {
+        for (const DeviceReport& device : exported.report().devices) {
+          const std::optional<std::uint64_t> known = value(device);
+          if (!known) continue;  // a file of another tool does not tell
+          const std::string index = std::to_string(device.facts.index);
+          metrics.sample({{"device", index}, {"name", device.facts.name}}, *known);
+        }
+      };
   using Stat = std::uint64_t;
   metrics.family("device_memory_bytes", "gauge", "bytes", "What the device has.");
   add([](const DeviceReport& device) { return device.facts.total_bytes; });
@@ -101,7 +105,11 @@ void add_devices(const Exported& exported, Metrics& metrics) {
                  "The most that was needed of it at once, at most: the rest was idle.");
   add([&](const DeviceReport& d) { return reserved_memory(exported.report(), d).needed_most; });
   metrics.family("allocated_bytes", "gauge", "bytes", "What blocks in use hold.");
-  add([](const DeviceReport& d) { return Stat(d.statistics.allocated_bytes.all.current); });
+  add([](const DeviceReport& d) -> std::optional<std::uint64_t> {
+    const std::int64_t bytes = d.statistics.allocated_bytes.all.current;
+    if (bytes < 0) return {};
+    return Stat(bytes);
+  });
 }
 
 void add_ledger(const Exported& exported, Metrics& metrics) {

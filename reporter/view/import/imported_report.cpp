@@ -1,11 +1,13 @@
 // Counts an imported run as the allocator and the recorder count one of their own.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_map>
 #include <utility>
 
 #include "reporter/report/assemble.h"
+#include "reporter/report/memory_stats.h"
 #include "reporter/report/parts.h"
 #include "reporter/report/report.h"
 #include "reporter/view/import/imports.h"
@@ -172,7 +174,8 @@ class Counts {
   void add_refusal(const ImportedEvent& event) {
     TagFact& fact = run_.names.tags.own()[event.tag];
     ++fact.refused_count;
-    fact.refused_bytes += event.bytes;
+    fact.refused_bytes = capped_sum(fact.refused_bytes, event.bytes);
+    ++refusals_[{event.place.kind, event.place.device}];
     constexpr std::size_t kKept = 16;  // the first ones, and the last
     if (oom_.events.size() > kKept) oom_.events.pop_back();
     oom_.events.push_back({.number = ++oom_.count,
@@ -185,13 +188,27 @@ class Counts {
                            .free_bytes = event.free_bytes});
   }
 
+  static DeviceStatistics nothing_known() {
+    DeviceStatistics all;
+    each_counter(all, [](const std::string&, std::int64_t& value) { value = kNotKnown; });
+    return all;
+  }
+  static std::array<PooledStat*, 4> of_segments(DeviceStatistics& all) {
+    return {&all.segment, &all.reserved_bytes, &all.allocated_bytes, &all.active_bytes};
+  }
+
   // Segments are of the instant at which the file was made; their history is counted back from it.
   [[nodiscard]] DeviceStatistics statistics(KindPlace where, const KindCount& kind) const {
-    DeviceStatistics all;
+    DeviceStatistics all = nothing_known();
     const auto add = [](PooledStat& stat, bool is_small, std::uint64_t amount) {
-      stat.all.increase(static_cast<std::int64_t>(amount));
-      (is_small ? stat.small_pool : stat.large_pool).increase(static_cast<std::int64_t>(amount));
+      stat.all.current += static_cast<std::int64_t>(amount);
+      (is_small ? stat.small_pool : stat.large_pool).current += static_cast<std::int64_t>(amount);
     };
+    if (run_.has_segments) {
+      for (PooledStat* stat : of_segments(all)) {
+        stat->all.current = stat->small_pool.current = stat->large_pool.current = 0;
+      }
+    }
     for (const SegmentSnapshot& segment : run_.segments) {
       if (segment.place.kind != where.first || segment.place.device != where.second) continue;
       add(all.segment, segment.is_small, 1);
@@ -199,10 +216,15 @@ class Counts {
       add(all.allocated_bytes, segment.is_small, segment.allocated_size);
       add(all.active_bytes, segment.is_small, segment.active_size);
     }
-    for (PooledStat* stat :
-         {&all.segment, &all.reserved_bytes, &all.allocated_bytes, &all.active_bytes}) {
-      stat->all.allocated = stat->small_pool.allocated = stat->large_pool.allocated = 0;
+    // Without a history all that was ever there is what is there.
+    if (run_.has_segments && !run_.has_history) {
+      for (PooledStat* stat : of_segments(all)) {
+        for (Stat* one : {&stat->all, &stat->small_pool, &stat->large_pool}) {
+          one->peak = one->current;
+        }
+      }
     }
+    all.reserved_bytes.all.peak = all.reserved_bytes.all.current;
     add_reservations(where.second, all);
     const auto set = [](Stat& stat, std::uint64_t current, std::uint64_t peak) {
       stat.current = static_cast<std::int64_t>(current);
@@ -213,17 +235,20 @@ class Counts {
     set(all.allocation.all, kind.live_count, kind.most_live);
     all.allocation.all.allocated = static_cast<std::int64_t>(totals.allocations);
     all.allocation.all.freed = static_cast<std::int64_t>(totals.frees);
-    // The history has what was asked for: with its rounding it was that much at least.
-    for (Stat* stat : {&all.allocated_bytes.all, &all.active_bytes.all, &all.reserved_bytes.all}) {
-      if (!run_.has_segments) stat->current = all.requested_bytes.all.current;
-      stat->peak = std::max(stat->peak, all.requested_bytes.all.peak);
-    }
-    for (const OomEvent& event : oom_.events) all.num_ooms += event.device == where.second ? 1 : 0;
+    // The history has what was asked for: how it was rounded is in no file, and what was reserved
+    // was that much at least.
+    Stat& reserved = all.reserved_bytes.all;
+    if (!run_.has_segments) reserved.current = all.requested_bytes.all.current;
+    reserved.peak = std::max(reserved.peak, all.requested_bytes.all.peak);
+    const auto refusals = refusals_.find(where);
+    all.num_ooms = refusals == refusals_.end() ? 0 : refusals->second;
     return all;
   }
 
   void add_reservations(std::uint16_t device, DeviceStatistics& all) const {
+    if (run_.reservations.empty()) return;
     Stat& reserved = all.reserved_bytes.all;
+    reserved.allocated = reserved.freed = all.num_device_alloc = all.num_device_free = 0;
     std::int64_t bytes = reserved.current;
     for (const ImportedReservation& one : run_.reservations) {
       if (one.device == device) bytes -= one.bytes;
@@ -246,6 +271,7 @@ class Counts {
   std::vector<GroupCount> groups_;
   std::unordered_map<Address, std::uint64_t> born_;
   OomReport oom_;
+  std::map<KindPlace, std::int64_t> refusals_;
 };
 
 }  // namespace

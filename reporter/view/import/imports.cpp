@@ -2,21 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/import/imports.h"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 
 #include "reporter/record/trace/trace.h"
 #include "reporter/report/files/input_file.h"
+#include "reporter/view/import/gzip.h"
 
 namespace vramscope {
 namespace {
 
 constexpr std::size_t kMostOfImport = std::size_t{4} << 30;
 
-// Protocol 2 begins with the dictionary, later ones with a frame.
+// A snapshot of text and numbers becomes a twentieth of its size: what becomes smaller still, and
+// large when it is unpacked, is no snapshot.
+constexpr std::size_t kMostUnpackedAtLeast = std::size_t{64} << 20;
+constexpr std::size_t kMostTimes = 256;
+constexpr std::size_t kHead = 256;         // of a file: RMM's titles
+constexpr std::size_t kPackedHead = 4096;  // what they take at most when packed
+
+// Protocol 2 begins with the dictionary, or the list of segments; later ones with a frame, or with
+// these where they are short.
 bool is_pickle(std::string_view head) {
   return head.size() > 2 && head[0] == '\x80' && head[1] >= 2 && head[1] <= 5 &&
-         (head[2] == '}' || head[2] == '\x95');
+         (head[2] == '}' || head[2] == ']' || head[2] == '\x95');
 }
 
 bool is_rmm_log(std::string_view head) {
@@ -25,7 +35,26 @@ bool is_rmm_log(std::string_view head) {
 }
 
 std::string wrong_beginning(std::string_view head) {
+  if (is_gzip(head)) return "";
   return is_pickle(head) || is_rmm_log(head) ? "" : "byte 0: expected a pickle or RMM's log";
+}
+
+// What the file begins with, unpacked.
+std::string head_of(const std::string& path) {
+  const std::string head = beginning_of(path, kPackedHead);
+  return is_gzip(head) ? beginning_of_gzip(head, kHead) : head.substr(0, kHead);
+}
+
+// What is wrong with it, or "".
+std::string unpack(std::string& text) {
+  const std::size_t most =
+      std::min(kMostOfImport, std::max(kMostUnpackedAtLeast, text.size() * kMostTimes));
+  const std::string_view packed = text;
+  const std::string problem = wrong_beginning(beginning_of_gzip(packed, kHead));
+  if (!problem.empty()) return problem + ", unpacked";
+  Unpacked unpacked = unpack_gzip(packed, most);
+  text = std::move(unpacked.text);
+  return unpacked.problem;
 }
 
 class TextSink final : public ChunkSink {
@@ -76,20 +105,21 @@ TraceEvent trace_event(const ImportedEvent& from, std::uint64_t serial) {
 }  // namespace
 
 bool is_import(const std::string& path) {
-  const std::string head = beginning_of(path, 256);
+  const std::string head = head_of(path);
   return is_pickle(head) || is_rmm_log(head);
 }
 
-bool is_memory_snapshot(const std::string& path) { return is_pickle(beginning_of(path, 16)); }
+bool is_memory_snapshot(const std::string& path) { return is_pickle(head_of(path)); }
 
 std::variant<ImportedRun, FileError> read_import(const std::string& path) noexcept {
   try {
-    const InputFile file = read_file(path, {.noun = "a memory snapshot or a log",
-                                            .most_bytes = kMostOfImport,
-                                            .wrong_beginning = wrong_beginning});
+    InputFile file = read_file(path, {.noun = "a memory snapshot or a log",
+                                      .most_bytes = kMostOfImport,
+                                      .wrong_beginning = wrong_beginning});
     ImportedRun run;
     run.path = path;
     std::string problem = file.problem;
+    if (problem.empty() && is_gzip(file.text)) problem = unpack(file.text);
     if (problem.empty()) {
       problem =
           is_pickle(file.text) ? read_torch_snapshot(file.text, run) : read_rmm_log(file.text, run);

@@ -6,6 +6,7 @@
 
 #include "reporter/view/import/imports.h"
 #include "reporter/view/import/pickle.h"
+#include "reporter/view/import/torch_history.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
@@ -28,23 +29,33 @@ bool is_of_recording(std::string_view function) {
 class TorchSnapshot {
  public:
   TorchSnapshot(std::string_view bytes, ImportedRun& run)
-      : pickle_(bytes), budget_(bytes.size()), run_(run), names_(run.names, "PyTorch") {}
+      : pickle_(bytes),
+        budget_(bytes.size()),
+        run_(run),
+        names_(run.names, "PyTorch"),
+        history_(run) {}
 
   std::string read() {
     if (!pickle_.problem().empty()) return pickle_.problem();
-    const Value segments = pickle_.at(pickle_.root(), "segments");
-    const Value traces = pickle_.at(pickle_.root(), "device_traces");
-    if (segments.type != Pickle::Type::list) return "expected a dictionary with a list 'segments'";
+    // What torch.cuda.memory_snapshot() gives is the list of segments alone.
+    const bool is_list = pickle_.root().type == Pickle::Type::list;
+    const Value segments = is_list ? pickle_.root() : of_root("segments");
+    if (segments.type != Pickle::Type::list) {
+      return "expected a dictionary with a list 'segments', or that list";
+    }
     run_.has_segments = true;
     run_.source = "a memory snapshot of PyTorch";
-    gather(traces, Kind::device);
-    gather(pickle_.at(pickle_.root(), "host_traces"), Kind::pinned);
+    gather(of_root("device_traces"), Kind::device);
+    gather(of_root("host_traces"), Kind::pinned);
     order_entries();
     note_annotations();
+    note_end(segments, Kind::device);
+    note_end(of_root("host_segments"), Kind::pinned);
     for (const Entry& entry : entries_) add(entry);
+    if (run_.has_history) history_.finish(entries_.back().time_us * 1000);
     add_segments(segments, Kind::device);
-    add_segments(pickle_.at(pickle_.root(), "host_segments"), Kind::pinned);
-    put_earlier_first();
+    add_segments(of_root("host_segments"), Kind::pinned);
+    history_.put_events();
     say_what_is_not_known();
     return problem_;
   }
@@ -54,10 +65,6 @@ class TorchSnapshot {
     std::uint64_t time_us = 0;
     Place place;
     Value value;
-  };
-  struct Live {
-    Tag tag = 0;
-    std::uint64_t bytes = 0;
   };
 
   void fail(const std::string& problem) {
@@ -70,9 +77,14 @@ class TorchSnapshot {
     return budget_ != 0 && budget_-- != 0;
   }
 
+  // Nothing, where the root is a list.
+  [[nodiscard]] Value of_root(std::string_view key) const {
+    return pickle_.at(pickle_.root(), key);
+  }
   [[nodiscard]] std::uint64_t number(Value of, std::string_view key) const {
     return pickle_.number(pickle_.at(of, key));
   }
+  // Of memory that there is: what was refused may be of any size.
   std::uint64_t bytes_of(Value of, std::string_view key) {
     const std::uint64_t bytes = number(of, key);
     if (bytes > kMostOfBlock) fail("expected sizes below 1 PiB");
@@ -100,11 +112,13 @@ class TorchSnapshot {
     run_.has_history = !entries_.empty();
     std::stable_sort(entries_.begin(), entries_.end(),
                      [](const Entry& a, const Entry& b) { return a.time_us < b.time_us; });
-    first_us_ = entries_.empty() ? 0 : entries_.front().time_us;
+    for (const Entry& entry : entries_) {
+      history_.note_action(entry.place.kind, pickle_.text(pickle_.at(entry.value, "action")));
+    }
   }
 
   void note_annotations() {
-    for (const Value& value : pickle_.items(pickle_.at(pickle_.root(), "external_annotations"))) {
+    for (const Value& value : pickle_.items(of_root("external_annotations"))) {
       if (!spend()) return;
       const Place place{.kind = Kind::device, .device = device_of(number(value, "device"))};
       marks_.push_back({number(value, "time_us"), place, value});
@@ -161,62 +175,60 @@ class TorchSnapshot {
 
   void add(const Entry& entry) {
     const std::string_view action = pickle_.text(pickle_.at(entry.value, "action"));
-    const std::uint64_t bytes = bytes_of(entry.value, "size");
-    const bool grows = action == "segment_alloc" || action == "segment_map";
-    if (grows || action == "segment_free" || action == "segment_unmap") {
-      const auto change = static_cast<std::int64_t>(bytes);
-      if (!has_device(entry.place.kind)) return;  // of pinned memory each block is one
-      run_.reservations.push_back(
-          {entry.time_us * 1000, entry.place.device, grows ? change : -change});
-      return;
+    TorchHistory::Action it{.time_ns = entry.time_us * 1000,
+                            .place = entry.place,
+                            .address = number(entry.value, "addr"),
+                            .bytes = number(entry.value, "size")};
+    const auto tag = [&] {
+      return tag_of(site_of(entry.value), it.place, it.bytes, number(entry.value, "stream"),
+                    range_at(entry));
+    };
+    if (action == "oom") return history_.refused(it, tag(), number(entry.value, "device_free"));
+    it.bytes = bytes_of(entry.value, "size");
+    if (action == "alloc") return history_.allocated(it, tag());
+    const auto unknown = [&] { return tag_of(kUnknownSite, it.place, it.bytes, 0, 0); };
+    if (action == "free_requested") return history_.free_requested(it, unknown);
+    if (action == "free_completed") return history_.free_completed(it, unknown);
+    if (!has_device(it.place.kind)) return;  // of pinned memory each block is one
+    if (action == "segment_alloc" || action == "segment_map") return history_.segment_came(it);
+    if (action == "segment_free" || action == "segment_unmap") return history_.segment_went(it);
+    // "snapshot", and what later versions may have
+  }
+
+  // Versions until 2.0 have a list of what was in the block, the last first.
+  [[nodiscard]] Value history_of(Value block) const {
+    const auto& list = pickle_.items(pickle_.at(block, "history"));
+    return list.empty() ? block : list.front();
+  }
+  [[nodiscard]] bool is_active(Value block) const {
+    return pickle_.text(pickle_.at(block, "state")) != "inactive";
+  }
+  std::uint64_t requested_of(Value block) {
+    if (pickle_.at(block, "requested_size").type != Pickle::Type::none) {
+      return bytes_of(block, "requested_size");
     }
-    ImportedEvent event{.time_ns = entry.time_us * 1000,
-                        .place = entry.place,
-                        .address = number(entry.value, "addr"),
-                        .bytes = bytes};
-    if (action == "alloc") return come(entry, event);
-    if (action == "free_completed") return go(event);
-    if (action != "oom") return;  // "free_requested", "snapshot", and what later versions may have
-    event.what = ImportedEvent::What::refused;
-    event.address = 0;
-    event.free_bytes = number(entry.value, "device_free");
-    event.tag = tag_of(site_of(entry.value), entry.place, bytes, number(entry.value, "stream"),
-                       range_at(entry));
-    run_.events.push_back(event);
+    const Value history = history_of(block);
+    const bool is_told = pickle_.at(history, "real_size").type != Pickle::Type::none;
+    if (is_told) return bytes_of(history, "real_size");
+    return is_active(block) ? bytes_of(block, "size") : 0;
   }
 
-  void come(const Entry& entry, ImportedEvent& event) {
-    if (live_.contains(event.address)) return fail("expected no two live blocks at one address");
-    event.tag = tag_of(site_of(entry.value), entry.place, event.bytes,
-                       number(entry.value, "stream"), range_at(entry));
-    live_[event.address] = {event.tag, event.bytes};
-    run_.events.push_back(event);
-  }
-
-  // Until a free is completed its block is live, as it is in our own reports.
-  void go(ImportedEvent& event) {
-    const auto found = live_.find(event.address);
-    if (found == live_.end()) {
-      const Tag tag = tag_of(kUnknownSite, event.place, event.bytes, 0, 0);
-      event.tag = tag;
-      come_earlier(event.address, event.bytes, event.place, tag);
-    } else {
-      event.tag = found->second.tag;
-      event.bytes = found->second.bytes;
-      live_.erase(found);
+  // What the history ends with.
+  void note_end(Value list, Kind kind) {
+    for (const Value& segment : pickle_.items(list)) {
+      if (!spend()) return;
+      const Place place{
+          .kind = kind,
+          .device = has_device(kind) ? device_of(number(segment, "device")) : std::uint16_t{0}};
+      Address at = number(segment, "address");
+      history_.note_segment(place, at, bytes_of(segment, "total_size"));
+      for (const Value& block : pickle_.items(pickle_.at(segment, "blocks"))) {
+        if (!spend()) return;
+        const std::uint64_t bytes = bytes_of(block, "size");
+        if (is_active(block)) history_.note_block(at, bytes, requested_of(block));
+        at += bytes;
+      }
     }
-    event.what = ImportedEvent::What::went;
-    run_.events.push_back(event);
-  }
-
-  // Of a block that was there before the history begins.
-  void come_earlier(Address address, std::uint64_t bytes, Place place, Tag tag) {
-    earlier_.push_back({.time_ns = first_us_ * 1000,
-                        .place = place,
-                        .tag = tag,
-                        .address = address,
-                        .bytes = bytes});
-    earlier_bytes_ += bytes;
   }
 
   void add_segments(Value list, Kind kind) {
@@ -253,9 +265,8 @@ class TorchSnapshot {
     Address at = facts.address;
     for (const Value& block : pickle_.items(pickle_.at(segment, "blocks"))) {
       if (!spend()) return;
-      BlockSnapshot one{.address = at,
-                        .size = bytes_of(block, "size"),
-                        .requested_size = bytes_of(block, "requested_size")};
+      BlockSnapshot one{
+          .address = at, .size = bytes_of(block, "size"), .requested_size = requested_of(block)};
       const std::string_view state = pickle_.text(pickle_.at(block, "state"));
       if (state == "active_allocated") {
         one.state = BlockState::active_allocated;
@@ -275,19 +286,14 @@ class TorchSnapshot {
   void count(Value segment, Value block, BlockSnapshot& one, SegmentSnapshot& facts) {
     facts.active_size += one.size;
     facts.requested_size += one.requested_size;
-    const auto found = live_.find(one.address);
-    one.tag = found != live_.end() ? found->second.tag
-                                   : tag_of(site_of(block), facts.place, one.requested_size,
-                                            number(segment, "stream"), 0);
+    const Value from =
+        pickle_.at(block, "frames").type == Pickle::Type::list ? block : history_of(block);
+    one.tag = history_.live_block(
+        {.place = facts.place, .address = one.address, .bytes = one.requested_size}, [&] {
+          return tag_of(site_of(from), facts.place, one.requested_size, number(segment, "stream"),
+                        0);
+        });
     if (one.state == BlockState::active_allocated) facts.allocated_size += one.size;
-    if (found == live_.end()) {
-      come_earlier(one.address, one.requested_size, facts.place, one.tag);
-      live_[one.address] = {one.tag, one.requested_size};
-    }
-  }
-
-  void put_earlier_first() {
-    run_.events.insert(run_.events.begin(), earlier_.begin(), earlier_.end());
   }
 
   void say_what_is_not_known() {
@@ -297,11 +303,17 @@ class TorchSnapshot {
         "device, or what else was on it; CUDA calls and their times are not known");
     if (!run_.has_history) {
       notes.emplace_back(
-          "the snapshot has no history (torch.cuda.memory._record_memory_history()): peaks and "
-          "totals are of what was live when it was taken");
-    } else if (!earlier_.empty()) {
-      notes.push_back("the history begins with " + counted(earlier_.size(), "allocation") + " of " +
-                      bytes_text(earlier_bytes_) + " that were made before it");
+          "the snapshot has no history (torch.cuda.memory._record_memory_history(), "
+          "include_traces): peaks and totals are of what was live when it was taken");
+      return;
+    }
+    if (const std::string left_out = history_.left_out(); !left_out.empty()) {
+      notes.push_back("the history leaves out " + left_out +
+                      " (skip_actions): what was held meanwhile is not known exactly");
+    }
+    if (history_.earlier_count() != 0) {
+      notes.push_back("the history begins with " + counted(history_.earlier_count(), "allocation") +
+                      " of " + bytes_text(history_.earlier_bytes()) + " that were made before it");
     }
   }
 
@@ -315,10 +327,7 @@ class TorchSnapshot {
   std::size_t mark_ = 0;
   std::unordered_map<std::uint16_t, std::vector<std::uint32_t>> open_;
   std::unordered_map<std::uint64_t, std::uint32_t> sites_;  // by the list of frames
-  std::unordered_map<Address, Live> live_;
-  std::vector<ImportedEvent> earlier_;
-  std::uint64_t earlier_bytes_ = 0;
-  std::uint64_t first_us_ = 0;
+  TorchHistory history_;
 };
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/idle_text.h"
+#include "reporter/view/text/refusals_text.h"
 
 namespace vramscope {
 namespace {
@@ -107,18 +108,18 @@ std::uint64_t capacity(const UsedDevice& device) {
 
 // "reserved   peak 1.25 GiB  [####....]   0.9 % of 139 GiB, now 0 B".
 std::string level_text(const UsedDevice& device, std::string name, std::size_t name_cells,
-                       std::uint64_t peak, std::int64_t now, const Page& page) {
-  const std::uint64_t whole = capacity(device);
+                       std::optional<std::uint64_t> peak, std::int64_t now, const Page& page) {
+  const std::uint64_t whole = peak ? capacity(device) : 0;
   name.resize(name_cells, ' ');
-  std::string bytes = bytes_text(static_cast<std::int64_t>(peak));
+  std::string bytes = peak ? amount_text(*peak) : "not known";
   bytes.insert(0, bytes.size() < 9 ? 9 - bytes.size() : 0, ' ');
   std::string result = name + (device.adds_peaks ? "  sum of peaks " : "  peak ") + bytes;
   if (whole != 0) {
     const std::size_t cells =
         std::min(kBarCells, page.width - std::min(page.width, kBesideBar + name_cells));
-    if (cells != 0) result += "  [" + bar(peak, whole, cells, page) + "]";
+    if (cells != 0) result += "  [" + bar(*peak, whole, cells, page) + "]";
     result +=
-        "  " + percent_text(peak, whole) + " of " + bytes_text(static_cast<std::int64_t>(whole));
+        "  " + percent_text(*peak, whole) + " of " + bytes_text(static_cast<std::int64_t>(whole));
   }
   return result + ", now " + bytes_text(now);
 }
@@ -165,18 +166,6 @@ std::string other_kinds(const UsedDevice& device, const Page& page) {
   return result;
 }
 
-// "out of memory 2 times; cache emptied to retry 3 times".
-std::string trouble_text(const DeviceStatistics& stats) {
-  const auto times = [](std::int64_t count) {
-    return counted(static_cast<std::uint64_t>(count), "time");
-  };
-  std::string text;
-  if (stats.num_ooms != 0) text = "out of memory " + times(stats.num_ooms);
-  if (stats.num_alloc_retries == 0) return text;
-  return text + (text.empty() ? "" : "; ") + "cache emptied to retry " +
-         times(stats.num_alloc_retries);
-}
-
 // "reserved peak 448 MiB, now 348 MiB, 96.0 MiB of it idle; allocated ..; requested ..; of 512
 // MiB".
 std::string levels_without_bars(const UsedDevice& used, const ReservedMemory& memory,
@@ -186,9 +175,10 @@ std::string levels_without_bars(const UsedDevice& used, const ReservedMemory& me
   const auto level = [&](const char* name, const Stat& stat) {
     return name + word + bytes_text(stat.peak) + ", now " + bytes_text(stat.current);
   };
-  std::string text = level("reserved", stats.reserved_bytes.all) + idle_now_text(memory) + "; " +
-                     level("allocated", stats.allocated_bytes.all) + "; " +
-                     level("requested", stats.requested_bytes.all);
+  std::string text =
+      level("reserved", stats.reserved_bytes.all) + idle_now_text(memory) + "; " +
+      (allocated_peak(*used.report) ? level("allocated", stats.allocated_bytes.all) + "; " : "") +
+      level("requested", stats.requested_bytes.all);
   if (const std::uint64_t whole = capacity(used); whole != 0) text += "; of " + amount_text(whole);
   return paragraph(text, page);
 }
@@ -203,10 +193,16 @@ std::string plain_memory(const Report& report, const UsedDevice& used, bool has_
     const std::string text = level_text(used, name, cells, positive(stat.peak), stat.current, page);
     return paragraph(text + idle, page);
   };
+  // Of a file of another tool the peak is not known, or nothing is.
+  const std::int64_t allocated = stats.allocated_bytes.all.current;
+  const std::string allocated_level =
+      allocated < 0
+          ? ""
+          : paragraph(level_text(used, "allocated", cells, allocated_peak(device), allocated, page),
+                      page);
   std::string result = has_bars(page)
                            ? level("reserved", stats.reserved_bytes.all, idle_now_text(memory)) +
-                                 level("allocated", stats.allocated_bytes.all) +
-                                 level("requested", stats.requested_bytes.all)
+                                 allocated_level + level("requested", stats.requested_bytes.all)
                            : levels_without_bars(used, memory, page);
   result += needed_paragraph(report, memory, page);
   if (!page.is_brief) {
@@ -334,7 +330,7 @@ std::string plain_line(const Report& report, const DeviceReport& device) {
   const DeviceStatistics& stats = device.statistics;
   const std::string line = counted(positive(stats.allocation.all.allocated), "allocation") +
                            ", peak " + bytes_text(stats.requested_bytes.all.peak) + " requested (" +
-                           bytes_text(stats.allocated_bytes.all.peak) + " allocated, " +
+                           allocated_words(device) +
                            reserved_words(reserved_memory(report, device)) + ")";
   const std::uint64_t refused = positive(stats.num_ooms);
   return refused == 0 ? line : line + ", out of memory " + counted(refused, "time");
@@ -385,15 +381,6 @@ std::string pinned_text(const Report& report) {
       "; the driver took " + duration_text(driver.total_ns) + " for " + count_text(driver.count);
   if (saved.saved_ns == 0) return result;
   return result + ", about " + duration_text(saved.saved_ns) + " saved (estimated)";
-}
-
-std::string other_refusals(const Report& report) {
-  std::uint64_t told = 0;
-  for (const DeviceReport& device : report.devices) told += positive(device.statistics.num_ooms);
-  if (report.oom.count <= told) return "";
-  const std::uint64_t others = report.oom.count - told;
-  return told == 0 ? "out of memory " + counted(others, "time")
-                   : counted(others, "more refusal") + " of other memory";
 }
 
 }  // namespace vramscope

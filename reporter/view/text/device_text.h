@@ -22,8 +22,4 @@ struct Report;
 // "pinned: 90 of 100 allocations from the cache, …", empty when none was.
 [[nodiscard]] std::string pinned_text(const Report& report);
 
-// "out of memory 2 times" or "1 more refusal of other memory": those that no device counts, since
-// they were of other memory than plain device memory, or the report is of before that; "": none.
-[[nodiscard]] std::string other_refusals(const Report& report);
-
 }  // namespace vramscope

@@ -16,6 +16,11 @@ std::string idle_now_text(const ReservedMemory& memory) {
   return idle == 0 ? "" : ", " + amount_text(idle) + " of it idle";
 }
 
+std::string allocated_words(const DeviceReport& device) {
+  const std::optional<std::uint64_t> peak = allocated_peak(device);
+  return peak ? amount_text(*peak) + " allocated, " : "";
+}
+
 std::string reserved_words(const ReservedMemory& memory) {
   const std::string idle = idle_at_peak_text(memory);
   return amount_text(memory.peak) + " reserved" + idle +

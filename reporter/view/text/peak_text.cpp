@@ -102,8 +102,7 @@ std::string rounded(const Report& report, const KindFacts& kind) {
   const auto* const statistics = statistics_of(report, kind);
   if (statistics == nullptr) return "";
   const DeviceReport* const device = find_device(report, kind.device);
-  return " (" + bytes_text(statistics->allocated_bytes.all.peak) + " allocated, " +
-         reserved_words(reserved_memory(report, *device)) + ")";
+  return " (" + allocated_words(*device) + reserved_words(reserved_memory(report, *device)) + ")";
 }
 
 // Whose peaks are added, and on how many devices.

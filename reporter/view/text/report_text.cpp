@@ -15,6 +15,7 @@
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/leaks.h"
+#include "reporter/view/text/refusals_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/totals_text.h"

@@ -57,6 +57,10 @@ std::string summary(const FlatStats& stats, const std::string& others, const Pag
         std::find_if(stats.begin(), stats.end(), [&](const auto& one) { return one.first == key; });
     return row == stats.end() ? 0 : static_cast<std::uint64_t>(row->second);
   };
+  const auto has = [&](const std::string& key) {
+    return std::any_of(stats.begin(), stats.end(),
+                       [&](const auto& one) { return one.first == key; });
+  };
   const auto text_of = [](const std::string& key, std::uint64_t value) {
     const bool is_bytes = key.ends_with("_bytes");
     return is_bytes ? amount_text(value) : count_text(static_cast<std::int64_t>(value));
@@ -73,12 +77,14 @@ std::string summary(const FlatStats& stats, const std::string& others, const Pag
            {"segments", "segment"}}) {
     std::vector<std::string> cells{name};
     for (const char* const of : {".all.current", ".all.peak", ".all.allocated", ".all.freed"}) {
-      cells.push_back(text_of(key, value_of(key + of)));
+      cells.push_back(has(key + of) ? text_of(key, value_of(key + of)) : "not known");
     }
     table.add(std::move(cells));
   }
-  const std::string retries =
-      counted(value_of("num_alloc_retries"), "time") + " asked again after idle memory went back";
+  const std::string retries = !has("num_alloc_retries")
+                                  ? "how often was asked again is not known"
+                                  : counted(value_of("num_alloc_retries"), "time") +
+                                        " asked again after idle memory went back";
   return table.text(page) +
          paragraph(counted(value_of("num_ooms"), "time") + " out of memory, " + retries, page) +
          others + "\n";

@@ -18,6 +18,7 @@
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/refusals_text.h"
 #include "reporter/view/text/stack_view.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/left_behind.h"
