@@ -490,8 +490,60 @@ class RmmLogs(Import):
         for line, expected in (("1,2,allocate", "time"), ("x,00:00:00:0,allocate,0x1,5,0", "numbers"),
                                ("1,00:00:00:0,steal,0x1,5,0", "allocate, free"),
                                (f"1,00:00:00:0,allocate,0x1,{1 << 51},0", "PiB")):  # fmt: skip
-            path = self.file((RMM + line + "\n").encode(), "rmm.csv")
+            path = self.file((RMM + line + "\n" + "1,00:00:00:1,free,0x1,5,0\n").encode(), "rmm.csv")
             self.assertRefused(path, "line 7", expected)
+
+    def read(self, content, name="rmm.csv"):
+        """Bytes that are live, what was allocated at all, and the warning that says what was not read."""
+        path = self.file(content if isinstance(content, bytes) else content.encode(), name)
+        report = self.json("report", path)
+        said = [line for line in report["warnings"] if "read up to" in line]
+        self.assertLessEqual(len(said), 1)
+        for words in (("timeline",), ("map",), ("oom",), ("export", "--format", "rmm")):
+            self.tool(*words, path)
+        total = sum(row["total_bytes"] for row in self.json("sites", path))
+        return sum(row["bytes"] for row in report["live"]), total, said[0] if said else ""
+
+    def test_a_last_line_that_is_cut_is_no_line(self):
+        """A killed program's log: "allocate,0x30,70000" cut to "allocate,0x30,70" is a whole line to look at."""
+        whole = RMM + "11,00:00:00:000004,allocate,0x30,70000,0x0"
+        self.assertEqual((500, 1500), self.read(RMM)[:2])
+        for cut in range(len(RMM) + 1, len(whole) + 1):
+            with self.subTest(whole[cut - 10 : cut]):
+                live, total, said = self.read(whole[:cut])
+                self.assertEqual((500, 1500), (live, total))
+                self.assertIn("line 7", said)
+        self.assertEqual((70500, 71500), self.read(whole + "\n")[:2])
+        self.assertEqual("", self.read(whole + "\n")[2])
+        self.assertEqual((70500, 71500), self.read((whole + "\n").replace("\n", "\r\n"))[:2])
+        self.assertIn("line 7", self.read(RMM.replace("\n", "\r\n") + "11,00:00:00:000004,allocate,0x30,70000,0x0\r")[2])
+
+    def test_zero_bytes_after_a_crash_are_the_end(self):
+        """What a file system leaves of writes that did not reach the disk."""
+        for cut in ("", "11,00:00:00:000004,allocate,0x30,70000,0x0", "11,00:00:00:000004,allocate,0x30,7"):
+            for zeros in (1, 4096, 100_000):
+                live, total, said = self.read((RMM + cut).encode() + zeros * b"\0")
+                self.assertEqual((500, 1500), (live, total))
+                self.assertIn("line 7", said)
+                self.assertIn("zero byte", said)
+    def test_a_log_is_read_up_to_where_another_run_begins(self):
+        """Appended to: the second run's addresses are its own, and its times may be of another day."""
+        titles = RMM.partition("\n")[0] + "\n"
+        other = "Time,Action,Pointer,Size,Stream,Thread\n00:00:00:000009,allocate,0x99,64,0x0,5\n"  # of another version
+        for more in (RMM, titles, other, other.replace("\n", "\r\n"), "11,00:00:00:0000" + RMM, "11,00:00:00:000004,allo\0\0\0\0" + RMM):
+            with self.subTest(more[:60]):
+                live, total, said = self.read(RMM + more)
+                self.assertEqual((500, 1500), (live, total))
+                self.assertIn("line 7", said)
+        self.assertEqual((500, 1500), self.read(titles + RMM)[:2])  # nothing was in the first
+
+    def test_failures_of_any_size_are_told(self):
+        for asked in (2 << 50, (1 << 63) + 1, (1 << 64) - 1):
+            path = self.file((RMM + f"11,00:00:00:000005,allocate failure,(nil),{asked},0x0\n" * 2).encode(), "rmm.csv")
+            moments = self.json("oom", path)["events"]
+            self.assertEqual(asked, max(one["bytes"] for one in moments))
+            self.tool("report", path)
+            self.tool("diff", path, self.of_snapshot())
 
     def assertRefused(self, path, *words):  # noqa: N802
         refused(self, path, *words)

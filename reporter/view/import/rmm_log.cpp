@@ -10,7 +10,10 @@
 namespace vramscope {
 namespace {
 
+constexpr std::string_view kRefused = "allocate failure";
 constexpr std::uint64_t kMostOfAllocation = std::uint64_t{1} << 50;  // of an allocation: a PiB
+constexpr std::string_view kTitlesOfAll =
+    "Action,Pointer,Size";  // in the first line of each version's
 constexpr std::uint64_t kDayNs = 86'400ULL * 1'000'000'000;
 
 // Of "0x7f12", "4711"; "(nil)" is nothing, too.
@@ -61,7 +64,17 @@ class Log {
     std::string_view line;
     if (!next(line) || !read_titles(line)) return "line 1: expected Action, Pointer and Size";
     while (next(line)) {
-      if (line.empty()) continue;
+      if (line.empty() && is_whole_) continue;
+      const std::string_view end = end_before(line);
+      if (!end.empty()) {
+        const bool is_alone =
+            !line.empty() && line.front() >= 'A';  // not behind a line that was cut
+        if (run_.events.empty() && is_whole_ && is_alone && read_titles(line))
+          continue;  // of a run of nothing
+        run_.names.warnings.push_back("line " + std::to_string(number_) + " " + std::string(end) +
+                                      ": the log is read up to there");
+        break;
+      }
       const std::string expected = add(line);
       if (!expected.empty()) return "line " + std::to_string(number_) + ": expected " + expected;
     }
@@ -69,8 +82,8 @@ class Log {
     run_.has_dates = false;
     run_.source = "a log of RMM";
     run_.names.warnings.emplace_back(
-        "RMM's log has neither call stacks nor devices nor dates: all is of GPU 0, and at least "
-        "what was requested is shown as allocated and reserved");
+        "RMM's log has neither call stacks nor devices nor dates, nor what was reserved: all is of "
+        "GPU 0, and what was requested is shown as reserved, which is that much at least");
     return "";
   }
 
@@ -81,10 +94,18 @@ class Log {
     if (rest_.empty()) return false;
     const std::size_t end = std::min(rest_.find('\n'), rest_.size());
     line = rest_.substr(0, end);
+    is_whole_ = end != rest_.size();
     if (line.ends_with('\r')) line.remove_suffix(1);
     rest_.remove_prefix(std::min(end + 1, rest_.size()));
     ++number_;
     return true;
+  }
+
+  // Why the run's log ends before this line; "": it goes on. A line that is cut may look like one.
+  [[nodiscard]] std::string_view end_before(std::string_view line) const {
+    if (line.find('\0') != line.npos) return "has zero bytes, as a crash leaves them";
+    if (line.find(kTitlesOfAll) != line.npos) return "begins another run";
+    return is_whole_ ? "" : "is cut off";
   }
 
   template <class Take>
@@ -98,6 +119,7 @@ class Log {
   }
 
   bool read_titles(std::string_view line) {
+    cells_.fill(kNone);
     constexpr std::array<std::string_view, kColumns> kTitles{"Thread",  "Time", "Action",
                                                              "Pointer", "Size", "Stream"};
     each_cell(line, [&](std::size_t cell, std::string_view title) {
@@ -122,7 +144,8 @@ class Log {
     const auto when = cells_[time] == kNone ? 0 : time_of(row[time]);
     if (!address || !bytes || !who || !where) return "numbers for pointer, size, thread and stream";
     if (!when) return "a time such as 13:45:59:123456";
-    if (*bytes > kMostOfAllocation) return "sizes below 1 PiB";
+    const bool is_refused = row[action] == kRefused;  // what was refused may be of any size
+    if (*bytes > kMostOfAllocation && !is_refused) return "sizes below 1 PiB";
     ImportedEvent event{.time_ns = monotonic(*when), .address = *address, .bytes = *bytes};
     event.thread = *who == 0 ? 0 : names_.thread(static_cast<std::int64_t>(*who));
     return take(row[action], event, names_.stream(*where));
@@ -141,7 +164,7 @@ class Log {
       event.tag = found->second.tag;
       event.bytes = found->second.bytes;  // whatever the line of its free says
       live_.erase(found);
-    } else if (what == "allocate failure") {
+    } else if (what == kRefused) {
       event.what = refused;
     } else {
       return "allocate, free or allocate failure";
@@ -163,6 +186,7 @@ class Log {
   ImportedNames names_;
   std::array<std::size_t, kColumns> cells_{kNone, kNone, kNone, kNone, kNone, kNone};
   std::uint64_t number_ = 0;
+  bool is_whole_ = true;  // the line just taken: it has its end
   std::uint64_t days_ = 0;
   std::uint64_t last_ = 0;
   struct Live {
