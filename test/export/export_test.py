@@ -69,11 +69,25 @@ class Export(harness.Case):
                               capture_output=True, env=harness.environment(), timeout=harness.DEADLINE_S)  # fmt: skip
         if b"this build is without" in done.stderr:
             self.skipTest(done.stderr.decode().strip())
-        said = re.fullmatch(rb"vramscope: \w+ in [^ ]+ \([\d.]+ [KMG]?i?B\); to open it: .*\n", done.stderr)
+        said = re.fullmatch(rb"(vramscope: \w+ in [^ ]+ \([\d.]+ [KMG]?i?B\); to open it: .*\n)?(vramscope: \w+ leaves out .*\n)?", done.stderr)
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertEqual("-o" in more, said is not None, done.stderr)
-        self.assertTrue(said or done.stderr == b"", done.stderr)
+        self.assertIsNotNone(said, done.stderr)
+        self.assertEqual("-o" in more, said[1] is not None, done.stderr)
         return done.stdout if binary else done.stdout.decode("utf-8")
+
+    def lost(self, form, path, *more, status=0):
+        """What is said besides how the file is opened."""
+        to = os.path.join(self.folder, "lost")
+        done = subprocess.run([harness.TOOL, "export", "--format", form, "-o", to, *more, path], capture_output=True, text=True,
+                              env=harness.environment(), timeout=harness.DEADLINE_S)  # fmt: skip
+        if "this build is without" in done.stderr:
+            self.skipTest(done.stderr.strip())
+        self.assertEqual(status, done.returncode, done.stderr)
+        self.assertEqual(status == 0, os.path.exists(to), done.stderr)
+        if status == 0:
+            self.assertGreater(os.path.getsize(to), 0)
+            os.unlink(to)
+        return [line for line in done.stderr.splitlines() if status != 0 or " leaves out " in line]
 
     def of_both(self, form, *more, binary=False):
         for path in (self.path, self.trace):
@@ -82,6 +96,45 @@ class Export(harness.Case):
 
     def sum_of_sites(self, cost):
         return sum(site[COSTS[cost]] for site in self.report["sites"])
+
+
+
+class Losses(Export):
+    """Each export says what is not in it, and one with nothing in it leaves no file."""
+
+    def test_memory_that_a_format_cannot_show_is_named(self):
+        for path in (self.path, self.trace):
+            self.assertEqual(["vramscope: massif leaves out pinned and registered; call stacks of other moments than the peak"],
+                             [line.replace(" memory", "") for line in self.lost("massif", path)])  # fmt: skip
+            (line,) = self.lost("memory_viz", path)
+            self.assertIn("pinned", line)
+            self.assertEqual(path == self.path, "what came and went" in line)
+            (line,) = self.lost("massif", path, "--kind", "pinned")
+            self.assertNotIn("GPU", line)
+        (line,) = self.lost("rmm", self.trace)
+        self.assertIn("pinned", line)
+        self.assertIn("call stacks", line)
+
+    def test_formats_with_everything_in_them_say_nothing(self):
+        for form in ("folded", "speedscope", "pprof", "sqlite", "dhat"):
+            for path in (self.path, self.trace):
+                self.assertEqual([], self.lost(form, path), form)
+
+    def test_pools_that_massif_leaves_out_are_named(self):
+        made = os.path.join(self.folder, "pools.json")
+        subprocess.run([harness.TOOL, "run", "--sim", "--output", made, harness.program("pool_keeps")], capture_output=True,
+                       env=harness.environment(), timeout=harness.DEADLINE_S)  # fmt: skip
+        (line,) = self.lost("massif", made)
+        self.assertIn("stream_ordered", line)
+
+    def test_a_format_without_an_allocation_is_no_file(self):
+        for form, path in (("folded", self.path), ("folded", self.trace), ("speedscope", self.path), ("dhat", self.trace),
+                           ("pprof", self.path), ("heaptrack", self.trace), ("rmm", self.trace), ("massif", self.path)):  # fmt: skip
+            (line,) = self.lost(form, path, "--site", "nobody_has_this_name", status=2)
+            self.assertIn(form, line)
+            self.assertIn("there is none", line)
+        (line,) = self.lost("folded", self.path, "--cost", "leaked", "--site", "load_batch", status=2)
+        self.assertIn("leaked", line)
 
 
 class Stacks(Export):

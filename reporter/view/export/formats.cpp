@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/view/export/build_parts.h"
 
 namespace vramscope {
@@ -28,33 +30,105 @@ namespace {
 
 using enum ExportFormat::Needs;
 
+constexpr std::string_view kStacks = "call stacks";
+constexpr std::string_view kOtherMoments = "call stacks of other moments than the peak";
+constexpr std::string_view kHistory = "what came and went (a trace has it: run --trace)";
+constexpr std::string_view kSingle =
+    "single allocations with their stacks (a trace has them: run --trace)";
+
 constexpr auto kFormats = std::to_array<ExportFormat>({
-    {"folded", ".folded", "flamegraph.pl, speedscope, Perfetto", "flamegraph.pl FILE >FILE.svg",
-     either, write_folded},
-    {"speedscope", ".speedscope.json", "speedscope",
-     "speedscope FILE, or drop it on https://www.speedscope.app", either, write_speedscope},
-    {"memory_viz", ".pickle", "PyTorch's memory_viz page",
-     "drop it on https://pytorch.org/memory_viz", either, write_memory_viz, nullptr, no_segments},
-    {"memory_viz_json", ".snapshot.json", "programs that want it",
-     "as torch.cuda.memory._snapshot() gives it", either, write_memory_viz_json,
-     most_bytes_of_memory_viz_json, no_segments},
-    {"chrome", ".chrome.json", "chrome://tracing, Perfetto",
-     "load it in chrome://tracing or https://ui.perfetto.dev", either, write_chrome},
-    {"massif", ".massif", "ms_print, massif-visualizer", "ms_print FILE", either, write_massif},
-    {"dhat", ".dhat.json", "valgrind's dh_view", "load it in valgrind's dh_view.html", either,
-     write_dhat},
-    {"heaptrack", ".heaptrack", "heaptrack_gui, heaptrack_print", "heaptrack_gui FILE", trace,
-     write_heaptrack},
-    {"rmm", ".rmm.csv", "RMM's replay benchmark", "RMM's REPLAY_BENCH -f FILE", trace, write_rmm},
-    {"pprof", ".pb", "pprof, Perfetto", "go tool pprof -http=: FILE", either, write_pprof, nullptr,
-     nullptr, why_no_protobuf},
-    {"perfetto", ".perfetto-trace", "Perfetto", "open it in https://ui.perfetto.dev", either,
-     write_perfetto, nullptr, nullptr, why_no_protobuf},
-    {"sqlite", ".sqlite", "SQLite", "sqlite3 FILE .schema", either, write_sqlite, nullptr, nullptr,
-     why_no_sqlite},
-    {"openmetrics", ".prom", "Prometheus and its text file collector",
-     "into the folder of node_exporter's --collector.textfile.directory", either,
-     write_openmetrics},
+    {.name = "folded",
+     .suffix = ".folded",
+     .opens_in = "flamegraph.pl, speedscope, Perfetto",
+     .how = "flamegraph.pl FILE >FILE.svg",
+     .write = write_folded,
+     .is_of_stacks = true},
+    {.name = "speedscope",
+     .suffix = ".speedscope.json",
+     .opens_in = "speedscope",
+     .how = "speedscope FILE, or drop it on https://www.speedscope.app",
+     .write = write_speedscope,
+     .is_of_stacks = true},
+    {.name = "memory_viz",
+     .suffix = ".pickle",
+     .opens_in = "PyTorch's memory_viz page",
+     .how = "drop it on https://pytorch.org/memory_viz",
+     .write = write_memory_viz,
+     .why_not = no_segments,
+     .shows = is_in_memory_viz,
+     .lost_of_report = kHistory},
+    {.name = "memory_viz_json",
+     .suffix = ".snapshot.json",
+     .opens_in = "programs that want it",
+     .how = "as torch.cuda.memory._snapshot() gives it",
+     .write = write_memory_viz_json,
+     .most_bytes = most_bytes_of_memory_viz_json,
+     .why_not = no_segments,
+     .shows = is_in_memory_viz,
+     .lost_of_report = kHistory},
+    {.name = "chrome",
+     .suffix = ".chrome.json",
+     .opens_in = "chrome://tracing, Perfetto",
+     .how = "load it in chrome://tracing or https://ui.perfetto.dev",
+     .write = write_chrome,
+     .lost_of_report = kSingle},
+    {.name = "massif",
+     .suffix = ".massif",
+     .opens_in = "ms_print, massif-visualizer",
+     .how = "ms_print FILE",
+     .write = write_massif,
+     .shows = is_in_massif,
+     .lost_of_report = kOtherMoments,
+     .lost_of_trace = kOtherMoments},
+    {.name = "dhat",
+     .suffix = ".dhat.json",
+     .opens_in = "valgrind's dh_view",
+     .how = "load it in valgrind's dh_view.html",
+     .write = write_dhat,
+     .is_of_stacks = true},
+    {.name = "heaptrack",
+     .suffix = ".heaptrack",
+     .opens_in = "heaptrack_gui, heaptrack_print",
+     .how = "heaptrack_gui FILE",
+     .needs = trace,
+     .write = write_heaptrack,
+     .is_of_stacks = true},
+    {.name = "rmm",
+     .suffix = ".rmm.csv",
+     .opens_in = "RMM's replay benchmark",
+     .how = "RMM's REPLAY_BENCH -f FILE",
+     .needs = trace,
+     .write = write_rmm,
+     .shows = is_in_rmm,
+     .lost_of_trace = "call stacks, streams",
+     .is_of_stacks = true},
+    {.name = "pprof",
+     .suffix = ".pb",
+     .opens_in = "pprof, Perfetto",
+     .how = "go tool pprof -http=: FILE",
+     .write = write_pprof,
+     .why_left_out = why_no_protobuf,
+     .is_of_stacks = true},
+    {.name = "perfetto",
+     .suffix = ".perfetto-trace",
+     .opens_in = "Perfetto",
+     .how = "open it in https://ui.perfetto.dev",
+     .write = write_perfetto,
+     .why_left_out = why_no_protobuf,
+     .lost_of_report = kSingle},
+    {.name = "sqlite",
+     .suffix = ".sqlite",
+     .opens_in = "SQLite",
+     .how = "sqlite3 FILE .schema",
+     .write = write_sqlite,
+     .why_left_out = why_no_sqlite},
+    {.name = "openmetrics",
+     .suffix = ".prom",
+     .opens_in = "Prometheus and its text file collector",
+     .how = "into the folder of node_exporter's --collector.textfile.directory",
+     .write = write_openmetrics,
+     .lost_of_report = kStacks,
+     .lost_of_trace = kStacks},
 });
 
 }  // namespace
@@ -65,6 +139,36 @@ const ExportFormat* export_format(std::string_view name) {
   const auto found = std::find_if(kFormats.begin(), kFormats.end(),
                                   [&](const ExportFormat& format) { return format.name == name; });
   return found == kFormats.end() ? nullptr : &*found;
+}
+
+std::string lost_in(const Exported& exported, const ExportFormat& format) {
+  std::vector<std::string> kinds;
+  for (const KindFacts& kind : exported.report().kinds) {
+    if (!holds_memory(kind.kind) || kind.peak_bytes == 0) continue;
+    if (format.shows == nullptr || format.shows(exported, kind)) continue;
+    kinds.push_back(memory_name(kind.kind, kind.device));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == kinds.size() ? " and " : ", ") + kinds[i];
+  }
+  const std::string_view more =
+      exported.names() == nullptr ? format.lost_of_report : format.lost_of_trace;
+  return text + (text.empty() || more.empty() ? "" : "; ") + std::string(more);
+}
+
+std::string nothing_in(const Exported& exported, const ExportFormat& format) {
+  if (!format.is_of_stacks) return "";
+  const std::vector<SiteShare> shares = exported.shares();
+  const bool is_one_cost = format.write == write_folded;
+  const auto counts = [&](const SiteShare& share) {
+    if (is_one_cost) return value_of(share.totals, exported.cost()) != 0;
+    return share.totals.total_count != 0 || share.totals.peak_bytes != 0;
+  };
+  if (std::any_of(shares.begin(), shares.end(), counts)) return "";
+  const std::string cost =
+      is_one_cost && !shares.empty() ? " of --cost " + std::string(name_of(exported.cost())) : "";
+  return std::string(format.name) + " shows allocations" + cost + ", and there is none";
 }
 
 }  // namespace vramscope

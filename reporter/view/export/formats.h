@@ -29,13 +29,27 @@ struct ExportFormat {
   std::string (*why_not)(const Exported& exported) = nullptr;
   // Gives "", or why this build lacks the format; null: no build does.
   std::string_view (*why_left_out)() noexcept = nullptr;
+  // Whether memory of the kind is in the file; null: all is.
+  bool (*shows)(const Exported& exported, const KindFacts& kind) = nullptr;
+  // Besides: what of a report, and of a trace, is not in it; "": nothing that one may miss.
+  std::string_view lost_of_report = {};
+  std::string_view lost_of_trace = {};
+  bool is_of_stacks = false;  // without an allocation there is nothing to look at
 };
+
+// What the file has not: "pinned and registered memory (--kind chooses); history"; "": nothing.
+[[nodiscard]] std::string lost_in(const Exported& exported, const ExportFormat& format);
+// Why there would be nothing to look at; "": there is something.
+[[nodiscard]] std::string nothing_in(const Exported& exported, const ExportFormat& format);
 
 [[nodiscard]] std::span<const ExportFormat> export_formats();
 // Null: there is none of that name.
 [[nodiscard]] const ExportFormat* export_format(std::string_view name);
 
 [[nodiscard]] std::string no_segments(const Exported& exported);
+[[nodiscard]] bool is_in_memory_viz(const Exported& exported, const KindFacts& kind);
+[[nodiscard]] bool is_in_massif(const Exported& exported, const KindFacts& kind);
+[[nodiscard]] bool is_in_rmm(const Exported& exported, const KindFacts& kind);
 [[nodiscard]] std::string write_folded(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_chrome(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_dhat(const Exported& exported, Output& output);

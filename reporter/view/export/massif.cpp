@@ -149,6 +149,11 @@ void write_tree(const Exported& exported, const KindFacts& kind, Output& output)
 
 }  // namespace
 
+bool is_in_massif(const Exported& exported, const KindFacts& kind) {
+  const KindFacts* const shown = exported.highest();
+  return shown != nullptr && kind.kind == shown->kind && kind.device == shown->device;
+}
+
 std::string write_massif(const Exported& exported, Output& output) {
   const KindFacts* kind = exported.highest();
   if (kind == nullptr) return "massif shows a kind of memory, and there is none";

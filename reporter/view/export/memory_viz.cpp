@@ -12,6 +12,11 @@
 namespace vramscope {
 namespace {
 
+// In the viewer an address is one of a device.
+bool shows(Kind kind) {
+  return holds_memory(kind) && has_device(kind) && space_of(kind) == Space::memory;
+}
+
 class MemorySnapshot {
  public:
   MemorySnapshot(const Exported& exported, TreeWriter& tree)
@@ -26,11 +31,6 @@ class MemorySnapshot {
   }
 
  private:
-  // In the viewer an address is one of a device.
-  [[nodiscard]] static bool shows(Kind kind) {
-    return holds_memory(kind) && has_device(kind) && space_of(kind) == Space::memory;
-  }
-
   std::string of_report() {
     const Report& report = exported_.report();
     tree_.key("segments");
@@ -195,6 +195,18 @@ std::string no_segments(const Exported& exported) {
   if (processes < 2) return "";
   return "it is made of segments, which a report merged of " + std::to_string(processes) +
          " processes does not have; export the report of one of them";
+}
+
+// A report's are those segments that there were at its end.
+bool is_in_memory_viz(const Exported& exported, const KindFacts& kind) {
+  if (!shows(kind.kind) || exported.names() != nullptr) return shows(kind.kind);
+  if (kind.current_bytes == 0) return true;
+  for (const DeviceReport& device : exported.report().devices) {
+    for (const SegmentFacts& segment : device.segments) {
+      if (segment.kind == kind.kind && segment.device == kind.device) return true;
+    }
+  }
+  return false;
 }
 
 std::string write_memory_viz(const Exported& exported, Output& output) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "reporter/report/files/input_file.h"
@@ -90,16 +91,21 @@ void say_if_large(const Exported& exported, const ExportFormat& format) {
       ", for it repeats the call stack at each event; memory_viz has each once");
 }
 
+// What is not in the file is added to `lost`.
 int write(const Exported& exported, const ExportFormat& format, const std::string& path,
-          Readers readers) {
+          Readers readers, std::set<std::string>& lost) {
   const std::string why = format.why_not == nullptr ? "" : format.why_not(exported);
   if (!why.empty()) return refuse(why);
   say_if_large(exported, format);
+  const std::string nothing = nothing_in(exported, format);
+  if (!nothing.empty()) return refuse(nothing);
   Output output(path, readers);
   const std::string wrong = format.write(exported, output);
   if (!wrong.empty()) return refuse(wrong);
   const std::string unwritten = output.end();
-  return unwritten.empty() ? kFine : refuse(unwritten);
+  if (!unwritten.empty()) return refuse(unwritten);
+  if (const std::string text = lost_in(exported, format); !text.empty()) lost.insert(text);
+  return kFine;
 }
 
 std::string how_text(const ExportFormat& format, const std::string& file) {
@@ -134,7 +140,7 @@ void say_written(const ExportFormat& format, const std::string& to,
 }
 
 int export_trace(const Arguments& arguments, const ExportFormat& format, const std::string& file,
-                 const std::string& output) {
+                 const std::string& output, std::set<std::string>& lost) {
   int status = kFine;
   std::string missing;
   const auto use = [&](TraceReader& reader) {
@@ -149,7 +155,7 @@ int export_trace(const Arguments& arguments, const ExportFormat& format, const s
     if (!missing.empty()) return std::string();
     const Exported exported(report_of_trace(reader.names(), totals), reader, filter,
                             cost_of(arguments), arguments.stacks, names_from_symbols());
-    status = write(exported, format, output, readers_of(arguments.shared));
+    status = write(exported, format, output, readers_of(arguments.shared), lost);
     return std::string();
   };
   if (!read_trace(file, arguments.reading, use)) return kBadInput;
@@ -157,19 +163,19 @@ int export_trace(const Arguments& arguments, const ExportFormat& format, const s
 }
 
 int export_report(const Arguments& arguments, const ExportFormat& format, std::string file,
-                  const std::string& output) {
+                  const std::string& output, std::set<std::string>& lost) {
   std::optional<Report> report = open_report(file, arguments.reading);
   if (!report) return kBadInput;
   const FilterUse use = use_of(arguments.format);
   const bool may_be_of_trace = format.needs != ExportFormat::Needs::report;
   if (may_be_of_trace && takes_its_trace(arguments.filter, use, *report, file)) {
-    return export_trace(arguments, format, file, output);
+    return export_trace(arguments, format, file, output, lost);
   }
   Filtering filtering(arguments.filter, use);
   if (!filtering.applies(*report, file)) return kBadInput;
   const Exported exported(std::move(*report), cost_of(arguments), arguments.stacks,
                           names_from_symbols());
-  return write(exported, format, output, readers_of(arguments.shared));
+  return write(exported, format, output, readers_of(arguments.shared), lost);
 }
 
 // Of a format that is made of a trace: where that of the report is, or how one is recorded.
@@ -186,16 +192,16 @@ int refuse_report(const Arguments& arguments, const std::string& format, std::st
 }
 
 int export_one(const Arguments& arguments, const ExportFormat& format, const std::string& file,
-               const std::string& output) {
+               const std::string& output, std::set<std::string>& lost) {
   using enum ExportFormat::Needs;
   const std::string name(format.name);
   const bool is_log = is_import(file) && format.needs != report;
   if (is_trace(file) || is_log) {
     if (format.needs == report) return refuse(name + " is made of a report, not of a trace");
-    return export_trace(arguments, format, file, output);
+    return export_trace(arguments, format, file, output, lost);
   }
   if (format.needs == trace) return refuse_report(arguments, name, file);
-  return export_report(arguments, format, file, output);
+  return export_report(arguments, format, file, output, lost);
 }
 
 int export_all(const Arguments& arguments) {
@@ -210,16 +216,19 @@ int export_all(const Arguments& arguments) {
   const Overwriting overwriting = arguments.forced ? Overwriting::forced : Overwriting::asked_for;
   int status = kFine;
   std::vector<std::string> written;
+  std::set<std::string> lost_parts;  // each once
   for (const std::string& file : files) {
     const std::string output = to_folder ? output_in(arguments.output, file, format)
                                : is_dash ? ""
                                          : arguments.output;
     const std::string lost = to_folder ? lost_by(output, files, overwriting) : "";
-    const int one = lost.empty() ? export_one(arguments, format, file, output) : refuse(lost);
+    const int one =
+        lost.empty() ? export_one(arguments, format, file, output, lost_parts) : refuse(lost);
     if (one == kFine) written.push_back(output);
     status = std::max(status, one);
   }
   if (!is_dash) say_written(format, arguments.output, written);
+  for (const std::string& text : lost_parts) say(std::string(format.name) + " leaves out " + text);
   return status;
 }
 
