@@ -44,7 +44,7 @@ class Released(unittest.TestCase):
             left = "".join(path.read_text(errors="replace") for path in pathlib.Path(folder).iterdir())
             if "this build has no page" in done.stderr:
                 return
-            said = "" if words[0] in SAY_WHERE else done.stderr
+            said = "" if words[0] in SAY_WHERE else re.sub(r"vramscope: \w+ leaves out .*\n", "", done.stderr)
             self.assertEqual((0, ""), (done.returncode, said), done.stderr)
             self.assertTrue(done.stdout or left)
 

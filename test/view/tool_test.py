@@ -269,8 +269,72 @@ class Widths(ToolTest):
         for report in ("all.json", "ranks"):
             shown = self.call("report", "--kind", "managed", report).stdout
             self.assertIn("\n3 processes of train", shown)
-            self.assertRegex(shown, r"\n  reserved +0 B +0 B +0 B +- +-\n")
+            peak, reserved = (re.search(rf"\n  {name} +(\S+ \S+) ", shown)[1] for name in ("peak", "reserved"))
+            self.assertEqual(peak, reserved)  # the driver gave it, past the cache
             self.assertIn("8 processes of train", self.call("report", report).stdout)
+
+    def few(self, peaks, kind="device", **more):
+        """Ranks that had so much of one kind of memory at their peaks, and their merged report."""
+        os.mkdir(self.path("ranks"))
+        for rank, peak in enumerate(peaks):
+            self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank, hostname="node")
+            with self.edited(self.path(f"ranks/r{rank}.json")) as report:
+                plain = next(one for one in report["kinds"] if one["kind"] == "device")
+                report["kinds"] = [{**plain, "kind": kind, "peak_bytes": peak, "current_bytes": 0}] if peak else []
+                report["kinds"] += [{**plain, "kind": name, "peak_bytes": bytes[rank], "current_bytes": 0}
+                                    for name, bytes in more.items() if bytes[rank]]  # fmt: skip
+                report.pop("joint_peaks", None)
+        self.call("merge", "-o", "all.json", "ranks")
+        return ("all.json", "ranks")
+
+    def as_one(self, path):
+        data = json.loads(self.call("report", "--json", path).stdout)
+        return data.get("merged", data)
+
+    def test_the_median_of_an_even_number_is_the_mean_of_the_middle_two(self):
+        for report in self.few([100 << 20, 200 << 20, 400 << 20, 800 << 20]):
+            shown = self.call("report", report).stdout
+            self.assertRegex(shown, r"\n  peak +100 MiB +300 MiB +800 MiB ")
+            self.assertIn("500 MiB above the median of 300 MiB", " ".join(shown.split()))
+            [peak] = [one for one in self.as_one(report)["figures"] if one["figure"] == "peak_bytes"]
+            self.assertEqual(300 << 20, peak["median"])
+
+    def test_odd_host_memory_is_told(self):
+        """Four loaders, all 0 B, one of which pinned 36 MiB: nothing was said of it."""
+        for report in self.few([0, 0, 1, 1], pinned=[0, 0, 36 << 20, 0]):
+            shown = self.call("report", report).stdout
+            self.assertRegex(shown, r"\n  host memory +0 B +0 B +36.0 MiB +3 of 4 +rank 2")
+            self.assertIn("rank 2 (4713): host memory 36.0 MiB, 36.0 MiB above the median of 0 B", " ".join(shown.split()))
+            rows = self.as_one(report)["processes"]
+            self.assertEqual({4713: 36 << 20}, {row["pid"]: row["host_peak_bytes"] for row in rows if row["host_peak_bytes"]})
+
+    def test_what_is_reserved_has_all_that_the_peak_has(self):
+        for report in self.few([100 << 20] * 3, stream_ordered=[900 << 20, 900 << 20, 0]):
+            data = self.as_one(report)
+            held = {row["pid"]: row["reserved_peak_bytes"] for row in data["processes"]}
+            self.assertEqual([held[4713] + (900 << 20)] * 2, [held[4711], held[4712]])
+            for row in data["processes"]:
+                self.assertGreaterEqual(row["reserved_peak_bytes"], row["needed_most_bytes"])
+                self.assertGreaterEqual(row["needed_most_bytes"], row["peak_lower_bytes"])
+
+    def test_an_event_has_one_time_in_a_report_and_in_a_merged_one(self):
+        self.few([100 << 20, 300 << 20, 200 << 20])
+        for rank in range(3):
+            with self.edited(self.path(f"ranks/r{rank}.json")) as report:
+                report["timeline"]["start_ns"] = 10**18 + rank * 2_000_000_000
+        os.remove(self.path("all.json"))
+        self.call("merge", "-o", "all.json", "ranks")
+        alone, together = (" ".join(self.call("peak", name).stdout.split()) for name in ("ranks/r1.json", "all.json"))
+        time = re.search(r"reached after (\S+ \S+)", alone)[1]
+        self.assertIn(f"reached after {time} of its process's time (", together)
+        [kind] = json.loads(self.call("peak", "--json", "ranks/r1.json").stdout)
+        [added] = json.loads(self.call("peak", "--json", "all.json").stdout)
+        self.assertEqual(kind["peak_ns"], added["process_peak_ns"])
+        self.assertEqual(kind["peak_ns"], kind["process_peak_ns"])
+        self.assertEqual(kind["peak_ns"] + 2_000_000_000, added["peak_ns"])
+        alone, together = (self.call("oom", name).stdout for name in ("ranks/r1.json", "all.json"))
+        for time in re.findall(r"^  after (\S+ \S+) in", alone, re.M):
+            self.assertIn(f"  after {time} of its process's time (", together)
 
     def test_a_table_of_processes_says_who_was_on_which_device(self):
         os.mkdir(self.path("ranks"))

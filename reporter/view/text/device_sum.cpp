@@ -18,6 +18,15 @@
 namespace vramscope {
 namespace {
 
+// Of kinds that the driver serves, past the cache: reserved for them was what they held at least.
+std::uint64_t past_the_cache(const MergedProcess& process) {
+  std::uint64_t sum = 0;
+  for (const KindFacts& kind : process.kinds) {
+    if (takes_device_memory(kind.kind) && kind.kind != Kind::device) sum += kind.peak_bytes;
+  }
+  return sum;
+}
+
 bool is_on(const KindFacts& kind, std::uint16_t device) {
   return takes_device_memory(kind.kind) && kind.device == device && kind.peak_bytes != 0;
 }
@@ -163,7 +172,7 @@ std::uint64_t allocations_of(const MergedProcess& process) {
 }
 
 std::uint64_t reserved_of(const MergedProcess& process) {
-  std::uint64_t sum = 0;
+  std::uint64_t sum = past_the_cache(process);
   for (const ProcessDevice& device : process.devices) {
     sum += static_cast<std::uint64_t>(std::max<std::int64_t>(device.reserved_peak_bytes, 0));
   }
@@ -177,7 +186,7 @@ std::uint64_t needed_of(const MergedProcess& process) {
     sum +=
         is_known ? device.needed_most_bytes : std::max<std::int64_t>(device.reserved_peak_bytes, 0);
   }
-  return static_cast<std::uint64_t>(sum);
+  return static_cast<std::uint64_t>(sum) + past_the_cache(process);
 }
 
 }  // namespace vramscope

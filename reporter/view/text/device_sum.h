@@ -57,8 +57,8 @@ struct DeviceSum {
 
 [[nodiscard]] std::uint64_t current_of(const MergedProcess& process);
 [[nodiscard]] std::uint64_t allocations_of(const MergedProcess& process);
-// Most in segments, of all devices; and of that what was needed, as far as it is known that the
-// rest was idle.
+// Most in segments and of other kinds, of all devices; and of that what was needed, as far as it is
+// known that the rest was idle.
 [[nodiscard]] std::uint64_t reserved_of(const MergedProcess& process);
 [[nodiscard]] std::uint64_t needed_of(const MergedProcess& process);
 

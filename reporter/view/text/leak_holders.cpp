@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "reporter/view/text/process_figures.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {
@@ -98,7 +99,10 @@ std::string spread_text(std::vector<LeakHolder> processes, const Page& page) {
   const std::uint64_t least = processes.back().bytes;
   std::string text = count_text(static_cast<std::int64_t>(processes.size())) + " processes left ";
   if (most.bytes == least) return paragraph(text + amount_text(least) + " each", page);
-  const std::uint64_t median = processes[processes.size() / 2].bytes;  // the lower one of two
+  // The most first; of an even number it is the mean of the middle two.
+  const std::size_t half = processes.size() / 2;
+  const std::uint64_t median =
+      middle_of(processes[half].bytes, processes[(processes.size() - 1) / 2].bytes);
   return paragraph(text + amount_text(least) + " to " + amount_text(most.bytes) + " each, median " +
                        amount_text(median) + ", most in " + who_text(most),
                    page);

@@ -12,6 +12,7 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/leaks.h"
 #include "reporter/view/text/oom_rows.h"
+#include "reporter/view/text/own_time.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/thread_names.h"
@@ -292,7 +293,7 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
                             (report.chosen ? " of all " : " of ") +
                             std::to_string(report.oom.count);
   std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
-  std::string who = "after " + duration_text(event.time_ns);
+  std::string who = "after " + own_time_text(report, own_time_ns(report, event), event.time_ns);
   if (!event.function.empty()) who += " in " + printable(event.function, page);
   if (event.thread != "unknown" && !event.thread.empty()) {
     who += " by thread " + ThreadNames(report, name).text(event.thread, page);

@@ -18,6 +18,7 @@
 #include "reporter/view/text/idle_text.h"
 #include "reporter/view/text/joint_peaks.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/own_time.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/site_numbers.h"
@@ -155,7 +156,7 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
   const bool is_choice = report.chosen && report.chosen->by_rows;
   std::string result = is_choice ? "the peak of all was reached after " : "reached after ";
   if (adds_peaks(report)) result = "the highest of them was reached after ";
-  result += duration_text(kind.peak_ns);
+  result += own_time_text(report, own_peak_ns(report, kind), kind.peak_ns);
   if (!kind.peak_thread.empty()) {
     result += " by thread " + ThreadNames(report, name).text(kind.peak_thread, page);
   }
@@ -287,6 +288,7 @@ void add_together(JsonText& json, const Report& report, const KindFacts& kind) {
 void add_peak(JsonText& json, const Report& report, const KindFacts& kind) {
   json.field("device", kind.device).field("peak_bytes", kind.peak_bytes);
   json.field("current_bytes", kind.current_bytes).field("peak_ns", kind.peak_ns);
+  json.field("process_peak_ns", own_peak_ns(report, kind));
   add_together(json, report, kind);
   json.field("peak_thread", kind.peak_thread).field("peak_range", kind.peak_range);
   json.key("peak_site");

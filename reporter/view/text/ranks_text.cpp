@@ -14,66 +14,14 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/diff.h"
+#include "reporter/view/text/process_figures.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {
 namespace {
 
-bool is_of_host_memory(const KindFacts& kind) {
-  return holds_memory(kind.kind) && !takes_device_memory(kind.kind);
-}
-
 using enum Table::Align;
 using Reports = std::vector<ReportOfProcess>;
-
-std::uint64_t highest_of(const ReportOfProcess& one) { return peak_bounds(one).upper; }
-std::uint64_t allocations_by(const ReportOfProcess& one) { return allocations_of(one.process); }
-
-std::uint64_t reserved_by(const ReportOfProcess& one) { return reserved_of(one.process); }
-std::uint64_t needed_by(const ReportOfProcess& one) { return needed_of(one.process); }
-
-// A figure of each process, in order, and whose is the highest.
-struct Figure {
-  const char* name;
-  const char* field;  // of a process's row that it is taken from
-  std::uint64_t (*of)(const ReportOfProcess& one);
-  bool is_bytes;
-};
-constexpr Figure kFigures[] = {{"peak", "peak_bytes", highest_of, true},
-                               {"reserved", "reserved_peak_bytes", reserved_by, true},
-                               {"needed", "needed_most_bytes", needed_by, true},
-                               {"at the end", "current_bytes", held_by, true},
-                               {"allocations", "allocations", allocations_by, false}};
-
-struct Spread {
-  std::uint64_t least = 0;
-  std::uint64_t median = 0;  // the lower one of two
-  std::uint64_t most = 0;
-  std::size_t least_in = 0;  // index into the reports
-  std::size_t median_in = 0;
-  std::size_t most_in = 0;
-};
-
-Spread spread_of(const Reports& reports, const Figure& figure) {
-  std::vector<std::pair<std::uint64_t, std::size_t>> all;
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    all.emplace_back(figure.of(reports[i]), i);
-  }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  const auto same_as_last = std::find_if(
-      all.begin(), all.end(), [&](const auto& one) { return one.first == all.back().first; });
-  return {.least = all.front().first,
-          .median = all[(all.size() - 1) / 2].first,
-          .most = all.back().first,
-          .least_in = all.front().second,
-          .median_in = all[(all.size() - 1) / 2].second,
-          .most_in = same_as_last->second};
-}
-
-std::string number_text(const Figure& figure, std::uint64_t number) {
-  return figure.is_bytes ? amount_text(number) : count_text(static_cast<std::int64_t>(number));
-}
 
 // Whose figure is worth a line.
 struct Outlier {
@@ -86,7 +34,7 @@ struct Outlier {
 // the highest first, then all below it, the least first; likewise of what is held at the end; of
 // other figures the highest and the least.
 std::vector<Outlier> outliers(const Reports& reports, const Figure& figure, const Spread& spread) {
-  const std::uint64_t least_difference = figure.is_bytes ? std::uint64_t{1} << 20 : 10;
+  const std::uint64_t least_difference = figure.is_bytes() ? std::uint64_t{1} << 20 : 10;
   const auto differs = [&](std::uint64_t low, std::uint64_t high) {
     return high > low && high - low >= least_difference && high - low > spread.median / 10;
   };
@@ -94,7 +42,7 @@ std::vector<Outlier> outliers(const Reports& reports, const Figure& figure, cons
   const auto beyond = [&](bool is_above) {
     std::vector<Outlier> side;
     for (std::size_t i = 0; i < reports.size(); ++i) {
-      const bool lists_all = figure.of == highest_of || figure.of == held_by;
+      const bool lists_all = figure.is_peak() || figure.is_left() || figure.is_of_host();
       if (!lists_all && i != (is_above ? spread.most_in : spread.least_in)) continue;
       const std::uint64_t number = figure.of(reports[i]);
       const bool is_beyond =
@@ -114,7 +62,7 @@ std::vector<Outlier> outliers(const Reports& reports, const Figure& figure, cons
 
 // "at most" of a peak that is known by bounds.
 std::string bound_word(const Figure& figure, const ReportOfProcess& one) {
-  if (figure.of != highest_of) return "";
+  if (!figure.is_peak()) return "";
   const PeakBounds bounds = peak_bounds(one);
   return bounds.lower == bounds.upper ? "" : "at most ";
 }
@@ -138,7 +86,8 @@ void number_devices_as(const Report& model, Report& report) {
 // What the outlier held more, or less, at its peak than the process of the median at its own, the
 // largest difference first. Nothing where the reports of both cannot be had.
 std::vector<Difference> sites_behind(const Reports& reports, const Spread& spread,
-                                     const Outlier& outlier, const RunsNaming& naming) {
+                                     const Outlier& outlier, bool is_of_host,
+                                     const RunsNaming& naming) {
   const ReportOfProcess& one = reports[outlier.which];
   const ReportOfProcess& median = reports[spread.median_in];
   if (!naming.read_again) return {};
@@ -149,15 +98,20 @@ std::vector<Difference> sites_behind(const Reports& reports, const Spread& sprea
   std::vector<Difference> rows =
       differences(*before, *after, DiffBy::site, DiffAt::peak, naming.name).rows;
   std::erase_if(rows, [&](const Difference& row) {
-    return takes_device_memory(row.kind) == one.is_of_host ||
-           (row.change() > 0) != outlier.is_above;
+    return takes_device_memory(row.kind) == is_of_host || (row.change() > 0) != outlier.is_above;
   });
   constexpr std::size_t kRows = 3;
   if (rows.size() > kRows) rows.resize(kRows);
   return rows;
 }
 
-std::string site_text(const Difference& row, const Page& page) {
+// Whose the figures beside those of an outlier are.
+std::string median_word(const Reports& reports, const Figure& figure, const Spread& spread) {
+  const ReportOfProcess& one = reports[spread.median_in];
+  return figure.of(one) == spread.median ? "the median" : named_process(one.process.process);
+}
+
+std::string site_text(const Difference& row, const std::string& median, const Page& page) {
   constexpr std::size_t kFrames = 3;
   const std::vector<std::string>& frames = row.frames();
   std::string text;
@@ -167,7 +121,7 @@ std::string site_text(const Difference& row, const Page& page) {
   if (text.empty()) text = "unknown";
   const std::string line = std::string(row.change() > 0 ? "+" : "-") +
                            bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " +
-                           text + "  (" + amount_text(row.after.bytes) + ", the median " +
+                           text + "  (" + amount_text(row.after.bytes) + ", " + median + " " +
                            amount_text(row.before.bytes) + ")";
   return paragraph(line, page, 4);
 }
@@ -198,14 +152,16 @@ std::string difference_text(const Reports& reports, const Figure& figure, const 
     const Outlier& one = found[i];
     const auto [known, is_new] = told.emplace(one.which, &figure);
     // What is left is a story of its own, unless the peak has told it.
-    const bool is_left = figure.of == held_by && known->second->of == reserved_by;
-    if (!is_new && !is_left) continue;
+    const bool is_left = figure.is_left() && known->second->is_reserved();
+    if (!is_new && !is_left && !figure.is_of_host()) continue;
     text += outlier_text(reports, figure, spread, one, page);
-    if (figure.of != highest_of) continue;
-    std::vector<Difference> rows = sites_behind(reports, spread, one, naming);
+    if (!figure.is_peak() && !figure.is_of_host()) continue;
+    const bool is_of_host = figure.is_of_host() || reports[one.which].is_of_host;
+    std::vector<Difference> rows = sites_behind(reports, spread, one, is_of_host, naming);
     const std::size_t most = page.is_brief || found.size() > 2 ? 1 : rows.size();
     if (rows.size() > most) rows.resize(most);
-    for (const Difference& row : rows) text += site_text(row, page);
+    for (const Difference& row : rows)
+      text += site_text(row, median_word(reports, figure, spread), page);
   }
   if (shown < found.size()) {
     const std::size_t more = found.size() - shown;
@@ -233,43 +189,6 @@ std::vector<std::uint16_t> devices_used(const std::vector<KindFacts>& kinds) {
   return {devices.begin(), devices.end()};
 }
 
-void choose_memory(Reports& reports) {
-  const auto has = [&](auto is_wanted) {
-    return std::any_of(reports.begin(), reports.end(), [&](const ReportOfProcess& one) {
-      return std::any_of(
-          one.process.kinds.begin(), one.process.kinds.end(),
-          [&](const KindFacts& kind) { return kind.peak_bytes != 0 && is_wanted(kind); });
-    });
-  };
-  const bool is_of_host = has(is_of_host_memory) && !has([](const KindFacts& kind) {
-                            return takes_device_memory(kind.kind);
-                          });
-  for (ReportOfProcess& one : reports) one.is_of_host = is_of_host;
-}
-
-std::uint64_t held_by(const ReportOfProcess& one) {
-  if (!one.is_of_host) return current_of(one.process);
-  std::uint64_t sum = 0;
-  for (const KindFacts& kind : one.process.kinds) {
-    if (is_of_host_memory(kind)) sum += kind.current_bytes;
-  }
-  return sum;
-}
-
-PeakBounds peak_bounds(const ReportOfProcess& one) {
-  if (one.is_of_host) {
-    PeakBounds bounds;
-    for (const KindFacts& kind : one.process.kinds) {
-      if (!is_of_host_memory(kind)) continue;
-      bounds.lower = std::max(bounds.lower, kind.peak_bytes);
-      bounds.upper += kind.peak_bytes;
-    }
-    return bounds;
-  }
-  if (one.traced_peak) return {.lower = *one.traced_peak, .upper = *one.traced_peak};
-  return peak_bounds(one.process);
-}
-
 std::string host_memory_text(const Reports& reports, const Page& page) {
   if (!reports.empty() && reports.front().is_of_host) {
     return paragraph("PEAK and NOW are of host memory: no other passes or was allocated", page);
@@ -277,7 +196,7 @@ std::string host_memory_text(const Reports& reports, const Page& page) {
   std::map<Kind, std::uint64_t> highest;
   for (const ReportOfProcess& one : reports) {
     for (const KindFacts& kind : one.process.kinds) {
-      if (is_of_host_memory(kind) && kind.peak_bytes != 0)
+      if (holds_memory(kind.kind) && !takes_device_memory(kind.kind) && kind.peak_bytes != 0)
         highest[kind.kind] = std::max(highest[kind.kind], kind.peak_bytes);
     }
   }
@@ -322,9 +241,11 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
                {"MAX IN", left}});
   std::string differences;
   std::map<std::size_t, const Figure*> told;
-  for (const Figure& figure : kFigures) {
+  for (const Figure& figure : figures_of_processes()) {
     const Spread spread = spread_of(reports, figure);
-    if (figures == Figures::left_out && figure.of != highest_of) continue;
+    if (figures == Figures::left_out && !figure.is_peak()) continue;
+    // Host memory is the peak where there is nothing else.
+    if (figure.is_of_host() && (spread.most == 0 || reports.front().is_of_host)) continue;
     const bool equal = spread.least == spread.most;
     const auto who = [&](std::size_t which) {
       if (equal) return std::string("-");
@@ -335,12 +256,13 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
       return same == 1 ? process_text(reports[which].process.process)
                        : std::to_string(same) + " of " + std::to_string(reports.size());
     };
-    const auto number = [&](std::size_t which) {
+    const auto number = [&](std::size_t which, std::uint64_t value) {
       const bool is_bound = !bound_word(figure, reports[which]).empty();
-      return (is_bound ? "<= " : "") + number_text(figure, figure.of(reports[which]));
+      return (is_bound ? "<= " : "") + number_text(figure, value);
     };
-    table.add({figure.name, number(spread.least_in), number(spread.median_in),
-               number(spread.most_in), who(spread.least_in), who(spread.most_in)});
+    table.add({figure.name, number(spread.least_in, spread.least),
+               number(spread.median_in, spread.median), number(spread.most_in, spread.most),
+               who(spread.least_in), who(spread.most_in)});
     differences += difference_text(reports, figure, spread, told, naming, page);
   }
   std::string text;
@@ -352,15 +274,8 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
   return text + differences;
 }
 
-void add_figures(Columns<ReportOfProcess>& columns) {
-  for (const Figure& figure : kFigures) {
-    columns.push_back(
-        {figure.field, [figure](const ReportOfProcess& row) { return CellValue(figure.of(row)); }});
-  }
-}
-
 void figures_json(JsonText& json, const Reports& reports) {
-  for (const Figure& figure : kFigures) {
+  for (const Figure& figure : figures_of_processes()) {
     const Spread spread = spread_of(reports, figure);
     json.object().field("figure", figure.field).field("min", spread.least);
     json.field("median", spread.median).field("max", spread.most);
@@ -372,13 +287,14 @@ void figures_json(JsonText& json, const Reports& reports) {
 // Of the peak alone: what made others differ is not known by site.
 void differences_json(JsonText& json, const Reports& reports, const RunsNaming& naming) {
   if (reports.size() < 2 || !one_program(reports)) return;
-  const Spread spread = spread_of(reports, kFigures[0]);
-  for (const Outlier& one : outliers(reports, kFigures[0], spread)) {
-    json.object().field("figure", kFigures[0].field);
+  const Spread spread = spread_of(reports, peak_figure());
+  for (const Outlier& one : outliers(reports, peak_figure(), spread)) {
+    json.object().field("figure", peak_figure().field);
     json.field("pid", reports[one.which].process.process.pid).field("value", one.number);
     json.field("median_pid", reports[spread.median_in].process.process.pid);
     json.field("median", spread.median).key("sites").array();
-    for (const Difference& row : sites_behind(reports, spread, one, naming)) {
+    for (const Difference& row :
+         sites_behind(reports, spread, one, reports[one.which].is_of_host, naming)) {
       json.object()
           .field("kind", kKindNames[static_cast<std::size_t>(row.kind)])
           .field("device", row.device);

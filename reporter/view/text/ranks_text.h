@@ -10,33 +10,12 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/json_text.h"
+#include "reporter/view/text/process_figures.h"
 
 namespace vramscope {
-
-struct ReportOfProcess {
-  std::string file;
-  MergedProcess process;
-  bool is_merged = false;  // the file is of several processes
-  // The most of device memory that it held at one time, where its trace tells.
-  std::optional<std::uint64_t> traced_peak = {};
-  bool is_of_host = false;  // what it held of host memory counts, not of devices
-};
-
-// The numbers of the devices with memory of these kinds, as the process counts them.
-[[nodiscard]] std::vector<std::uint16_t> devices_used(const std::vector<KindFacts>& kinds);
-
-// Where none of them has memory of a device, because of a filter or by itself, host memory counts.
-void choose_memory(std::vector<ReportOfProcess>& reports);
-// What it holds in the end.
-[[nodiscard]] std::uint64_t held_by(const ReportOfProcess& one);
-
-// As of the process alone, but exact where its trace tells.
-[[nodiscard]] PeakBounds peak_bounds(const ReportOfProcess& one);
 
 // By what processes are told apart by site: their reports once more, and names of their frames.
 // Without read_again they are not.
@@ -64,7 +43,6 @@ enum class Figures : std::uint8_t { shown, left_out };
 // "" where the processes are of several programs, or one. All of these may throw bad_alloc.
 [[nodiscard]] std::string ranks_text(const std::vector<ReportOfProcess>& reports,
                                      const RunsNaming& naming, const Page& page, Figures figures);
-void add_figures(Columns<ReportOfProcess>& columns);
 // The elements of lists that are open.
 void figures_json(JsonText& json, const std::vector<ReportOfProcess>& reports);
 void differences_json(JsonText& json, const std::vector<ReportOfProcess>& reports,

@@ -1,0 +1,49 @@
+// Finds the process that an event of a merged report is of.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/own_time.h"
+
+#include <algorithm>
+
+#include "reporter/report/report.h"
+#include "reporter/view/text/format.h"
+
+namespace vramscope {
+namespace {
+
+std::uint64_t began_later(const Report& report, const MergedProcess& process) {
+  const std::uint64_t first = report.timeline.start_ns;
+  return process.timeline.start_ns - std::min(first, process.timeline.start_ns);
+}
+
+}  // namespace
+
+std::uint64_t own_peak_ns(const Report& report, const KindFacts& kind) {
+  for (const MergedProcess& process : report.processes) {
+    const std::uint64_t later = began_later(report, process);
+    for (const KindFacts& its : process.kinds) {
+      const bool is_it = its.kind == kind.kind && its.device == kind.device &&
+                         its.peak_thread == kind.peak_thread && its.peak_ns + later == kind.peak_ns;
+      if (is_it) return its.peak_ns;
+    }
+  }
+  return kind.peak_ns;
+}
+
+std::uint64_t own_time_ns(const Report& report, const OomEvent& event) {
+  for (const MergedProcess& process : report.processes) {
+    const std::uint64_t later = began_later(report, process);
+    for (const OomEvent& its : process.oom.events) {
+      const bool is_it = its.number == event.number && its.thread == event.thread &&
+                         its.bytes == event.bytes && its.time_ns + later == event.time_ns;
+      if (is_it) return its.time_ns;
+    }
+  }
+  return event.time_ns;
+}
+
+std::string own_time_text(const Report& report, std::uint64_t own_ns, std::uint64_t ns) {
+  if (report.processes.size() < 2) return duration_text(ns);
+  return duration_text(own_ns) + " of its process's time (" + duration_text(ns) + " of all)";
+}
+
+}  // namespace vramscope

@@ -1,0 +1,23 @@
+// Times of a merged report count from where the first of its processes began; those of a process's
+// own report from where it began itself. Both are told, so that an event is found in either.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace vramscope {
+
+struct KindFacts;
+struct OomEvent;
+struct Report;
+
+// When the kind's highest peak was, in the time of the process whose it was.
+[[nodiscard]] std::uint64_t own_peak_ns(const Report& report, const KindFacts& kind);
+[[nodiscard]] std::uint64_t own_time_ns(const Report& report, const OomEvent& event);
+
+// "59.2 ms"; of a merged report "59.2 ms of its process's time (1.02 s of all)".
+[[nodiscard]] std::string own_time_text(const Report& report, std::uint64_t own_ns,
+                                        std::uint64_t ns);
+
+}  // namespace vramscope
