@@ -440,6 +440,18 @@ class Ours(Case):
         self.assertIn("report recovered in", alive.communicate(timeout=harness.DEADLINE_S)[1])
         self.assertFalse(note.exists())
 
+    def test_the_note_of_a_run_that_was_killed_goes_with_recover(self):
+        killed, alive = self.start_run(), self.start_run()
+        of_alive = [name for name in self.notes()
+                    if f" 1 {alive.pid}-" in (pathlib.Path(self.folder) / name).read_text()]  # fmt: skip
+        os.killpg(killed.pid, signal.SIGKILL)
+        killed.communicate()
+        self.assertEqual(2, len(self.notes()))
+        self.tool_as(os.geteuid(), ["recover", self.folder], self.folder)
+        self.assertEqual(of_alive, self.notes())
+        alive.send_signal(signal.SIGTERM)
+        alive.communicate(timeout=harness.DEADLINE_S)
+
     def test_a_note_that_somebody_changed_is_nobody_elses_to_remove(self):
         killed = self.start_run()
         (name,) = self.notes()

@@ -66,16 +66,16 @@ void remove_if_of_dead_run(const std::string& path) {
   close(file);
 }
 
-void remove_notes_of_dead_runs(const std::string& folder) {
+}  // namespace
+
+void remove_notes_of_dead_runs() {
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
+  for (std::filesystem::directory_iterator entry(place_of_notes(), error), end;
+       !error && entry != end; entry.increment(error)) {
     const std::string path = entry->path().string();
     if (is_name_of_note(entry->path().filename().native())) remove_if_of_dead_run(path);
   }
 }
-
-}  // namespace
 
 Notes notes_in(const std::string& path) {
   constexpr std::string_view kTrace = kTraceNote;
@@ -106,7 +106,7 @@ Notes notes_in(const std::string& path) {
 
 NoteFile::NoteFile() {
   const std::string folder = place_of_notes();
-  remove_notes_of_dead_runs(folder);
+  remove_notes_of_dead_runs();
   std::string name = folder + "/" + std::string(kName) + std::string(kOwnLetters, 'X');
   const int file = mkostemp(name.data(), O_CLOEXEC);  // mode 0600
   if (file >= 0) {

@@ -21,11 +21,14 @@ struct Notes {
 };
 [[nodiscard]] Notes notes_in(const std::string& path);
 
+// Those go that runs of this user left in the folder for temporary files when they were killed:
+// plain files of mode 0600, with one name of ours, whose maker is proved dead.
+void remove_notes_of_dead_runs();
+
 // A new file in the folder for temporary files, which says who made it; removed with this object.
 class NoteFile {
  public:
-  // Those go that earlier runs of this user left when they were killed: plain files of mode 0600,
-  // with one name of ours, whose maker is proved dead.
+  // After remove_notes_of_dead_runs().
   NoteFile();
   ~NoteFile();
   NoteFile(const NoteFile&) = delete;

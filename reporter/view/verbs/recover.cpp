@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "reporter/view/outside/left_overs.h"
+#include "reporter/view/outside/note_file.h"
 #include "reporter/view/outside/question.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/verbs/live_report.h"
@@ -208,6 +209,7 @@ int discard_all(const Arguments& arguments) {
 }
 
 int recover(const Arguments& arguments) {
+  remove_notes_of_dead_runs();
   if (arguments.discards) return discard_all(arguments);
   Tally tally;
   if (arguments.words.empty()) recover_usual_folders(tally, arguments.how);
@@ -241,6 +243,10 @@ Verb add_recover(CommandLine& line) {
       "the program was started; in the current one when that has gone. Its live file is removed\n"
       "where it is proved to be ours, and its process to be dead; all else is left alone.\n"
       "Prints a table and the next command on a terminal, elsewhere the paths of the reports.\n"
+      "ls shows 60 GB for a live file: it is nearly all holes. What it takes is what du shows, "
+      "some\n"
+      "MiB, and backups that keep holes (tar --sparse, rsync --sparse) copy as much.\n"
+      "Notes that killed runs left in the folder for temporary files go, too.\n"
       "Examples:\n"
       "  vramscope recover                        all that was left of this user's killed "
       "programs\n"
