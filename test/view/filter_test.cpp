@@ -82,6 +82,14 @@ TEST(Filter, OfASiteLooksAtFunctionsFilesAndObjects) {
   EXPECT_TRUE(filtered({.site = "nowhere"}).sites.empty());
 }
 
+// Once "Cache" found functions with such an argument, which no row shows.
+TEST(Filter, OfASiteLooksAtArgumentsOnlyWithABracket) {
+  EXPECT_TRUE(filtered({.site = "unsigned"}).sites.empty());
+  EXPECT_TRUE(filtered({.site = "int, float"}).sites.empty());
+  EXPECT_EQ(numbers(filtered({.site = "\\(int, float\\)"})), Numbers{0});
+  EXPECT_EQ(numbers(filtered({.site = "make_weights \\("})), Numbers{0}) << "as rows have it";
+}
+
 TEST(Filter, OfAnOwnerAsksWhoseCodeCalled) {
   EXPECT_EQ(numbers(filtered({.owner = "program"})), (Numbers{0, 2}));
   EXPECT_EQ(numbers(filtered({.owner = "libnet.so"})), Numbers{1});

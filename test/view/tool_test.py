@@ -988,8 +988,11 @@ class Listings(ToolTest):
         for verb in ("peak", "sites", "leaks", "owners", "owners --by size"):
             shown = self.call(*verb.split(), *times, log).stdout
             self.assertTrue(shown.startswith(head), shown)
+            self.assertNotIn("LIVE THEN", shown)
+            self.assertEqual(verb == "peak", "ALLOCATED IN THAT TIME, LIVE AT ITS PEAK" in shown)
             shown = self.call(*verb.split(), "--kind", "device", log).stdout
             self.assertTrue(shown.startswith("Only --kind device\n"), shown)
+            self.assertEqual(verb == "peak", "LIVE THEN" in shown)
         self.assertIn("peak 100 B", self.call("peak", *times, log).stdout)
         held = self.call(*shlex.split(head.rpartition(": vramscope ")[2])).stdout
         self.assertIn("3.03 KiB", held)  # of 3,100 bytes

@@ -38,7 +38,9 @@ struct RowChoice {
   RowChoice(std::size_t rows, std::string column = "") : most(rows), sort(std::move(column)) {}
 
   std::size_t most = 0;  // 0: all
-  std::string sort;      // "COLUMN", "+COLUMN" ascending, "-COLUMN" descending; "": as it comes
+  // Of rows of what was live at a peak: "" where all that was live then counts.
+  std::string_view live_title = {};
+  std::string sort;  // "COLUMN", "+COLUMN" ascending, "-COLUMN" descending; "": as it comes
 
   // Without the sign.
   [[nodiscard]] std::string_view column() const;

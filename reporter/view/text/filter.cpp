@@ -13,6 +13,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
+#include "reporter/report/symbols.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/text/suppressions.h"
@@ -46,18 +47,25 @@ bool Pattern::is_in(const std::string& text) const {
   return compiled_->is_good && regexec(&compiled_->expression, looked_at, 0, nullptr, 0) == 0;
 }
 
-// As rows have them: "main (train.cu:94)".
-static void add_texts_of_rows(std::vector<std::string>& texts,
-                              const std::vector<SourceFrame>& frames) {
+// The function, the file, and both as rows have them: "main (train.cu:94)".
+static void add_texts(std::vector<std::string>& texts, const std::vector<SourceFrame>& frames,
+                      bool with_types) {
   for (const SourceFrame& frame : frames) {
+    if (with_types) texts.push_back(frame.function);
+    const std::string function = without_signature(frame.function);
+    texts.push_back(function);
     if (frame.file.empty()) continue;
+    texts.push_back(frame.file);
     const std::string file = frame.file.substr(frame.file.rfind('/') + 1);
-    texts.push_back(frame.function + " (" + file + ":" + std::to_string(frame.line) + ")");
+    texts.push_back(function + " (" + file + ":" + std::to_string(frame.line) + ")");
   }
 }
 
 PlaceSearch::PlaceSearch(const Report& report, const std::string& expression, NameFrame name)
-    : report_(report), pattern_(expression), name_(std::move(name)) {
+    : report_(report),
+      pattern_(expression),
+      name_(std::move(name)),
+      looks_at_types_(expression.find('(') != expression.npos) {
   known_.resize(report.frames.size());
 }
 
@@ -65,9 +73,8 @@ bool PlaceSearch::is_in(const std::vector<std::uint32_t>& frames) {
   return std::any_of(frames.begin(), frames.end(), [this](std::uint32_t frame) {
     if (frame >= known_.size()) return false;
     if (!known_[frame]) {
-      std::vector<std::string> texts = texts_of_frame(report_, report_.frames[frame], name_);
-      add_texts_of_rows(texts,
-                        name_ ? name_(report_, report_.frames[frame]) : std::vector<SourceFrame>());
+      std::vector<std::string> texts = texts_of_frame(report_, report_.frames[frame], NameFrame());
+      if (name_) add_texts(texts, name_(report_, report_.frames[frame]), looks_at_types_);
       known_[frame] = std::any_of(texts.begin(), texts.end(),
                                   [this](const std::string& text) { return pattern_.is_in(text); });
     }

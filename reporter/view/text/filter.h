@@ -38,6 +38,7 @@ class Pattern {
 
 // In which stacks an expression is: in a function, a file or an object's path of any frame. Each
 // frame is looked up once. Threads: one. May throw bad_alloc.
+// Types of arguments and results, which rows do not show, count where the expression has a bracket.
 class PlaceSearch {
  public:
   PlaceSearch(const Report& report, const std::string& expression, NameFrame name);
@@ -48,6 +49,7 @@ class PlaceSearch {
   const Report& report_;
   Pattern pattern_;
   NameFrame name_;
+  const bool looks_at_types_;
   std::vector<std::optional<bool>> known_;  // by frame
 };
 

@@ -176,14 +176,16 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
 
 // are_joint: shares of several kinds.
 std::string live_then(const Report& report, const KindFacts& kind, const std::vector<Share>& shares,
-                      bool are_joint, const NameFrame& name, const Page& page, std::size_t most) {
+                      bool are_joint, const NameFrame& name, const Page& page,
+                      const RowChoice& choice) {
   using enum Table::Align;
   std::vector<Table::Column> columns{
       {"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}};
   if (are_joint) columns.push_back({"MEMORY", left});
-  columns.push_back({"LIVE THEN", left});
+  columns.push_back(
+      {choice.live_title.empty() ? "LIVE THEN" : std::string(choice.live_title), left});
   SiteListing table(report, name, std::move(columns));
-  const std::size_t shown = rows_shown(shares.size(), most);
+  const std::size_t shown = rows_shown(shares.size(), choice.most);
   for (std::size_t i = 0; i < shown; ++i) {
     std::vector<std::string> cells{bytes_text(static_cast<std::int64_t>(shares[i].bytes)),
                                    percent_text(shares[i].bytes, kind.peak_bytes),
@@ -202,10 +204,10 @@ std::string live_then(const Report& report, const KindFacts& kind, const std::ve
 
 std::string shares_text(const Report& report, const KindFacts& kind,
                         const std::vector<Share>& shares, bool are_joint, const NameFrame& name,
-                        const Page& page, std::size_t most) {
+                        const Page& page, const RowChoice& choice) {
   return page.stacks == Stacks::as_tree
-             ? tree_text(report, name, shares, "REQUESTED", page, most)
-             : live_then(report, kind, shares, are_joint, name, page, most);
+             ? tree_text(report, name, shares, "REQUESTED", page, choice.most)
+             : live_then(report, kind, shares, are_joint, name, page, choice);
 }
 
 std::string bold_title(const std::string& title, const Page& page) {
@@ -246,7 +248,7 @@ std::string joint_text(const Report& report, const JointPeak& joint, const NameF
          who_made_it(report, joint.facts, name, page, false) +
          owners_line(report, joint, name, page) +
          shares_text(report, joint.facts, shares_of(report, joint, name, choice), true, name, page,
-                     choice.most);
+                     choice);
 }
 
 // is_least: of what made the peak as much as the page cannot do without.
@@ -264,8 +266,8 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_le
   if (!is_least || !adds_peaks(report)) result += who_made_it(report, kind, name, page, is_least);
   const bool is_tight = page.is_brief && adds_peaks(report) && choice.most == 1;
   if (!is_least && !is_tight) result += axis_lines(report, kind, name, page);
-  result += shares_text(report, kind, shares_of(report, kind, name, choice), false, name, page,
-                        choice.most);
+  result +=
+      shares_text(report, kind, shares_of(report, kind, name, choice), false, name, page, choice);
   if (const std::string note = sampling_text(report); !note.empty()) {
     result += "  " + note + "; the rest is exact\n";
   }

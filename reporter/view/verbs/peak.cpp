@@ -27,7 +27,10 @@ void lead_to_trace(OneReport& given, const Report& report) {
 int show_peak(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
     lead_to_trace(given, report);
-    return peak_text(report, names_from_symbols(given.stacks.shown), page, given.listing.rows());
+    RowChoice rows = given.listing.rows();
+    // What was allocated before is not among them, though it was live, too.
+    if (given.filter.has_times()) rows.live_title = "ALLOCATED IN THAT TIME, LIVE AT ITS PEAK";
+    return peak_text(report, names_from_symbols(given.stacks.shown), page, rows);
   };
   const auto json = [&](const Report& report) {
     return peak_json(report, names_from_symbols(given.stacks.shown), given.listing.rows());
