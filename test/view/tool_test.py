@@ -299,6 +299,21 @@ class Widths(ToolTest):
             [peak] = [one for one in self.as_one(report)["figures"] if one["figure"] == "peak_bytes"]
             self.assertEqual(300 << 20, peak["median"])
 
+    def test_what_was_never_freed_is_not_called_freed_of_several_processes(self):
+        """Rounding and the unused rest of segments stood there as memory that the processes had freed."""
+        self.few([100 << 20, 200 << 20])
+        for rank in range(2):
+            with self.edited(self.path(f"ranks/r{rank}.json")) as report:
+                row = next(row for row in report["ledger"] if row["kind"] == "device")
+                report["ledger"] = [row, {**row, "kind": "cached", "owner": "vramscope", "calls": 0, "current_bytes": 5 << 20,
+                                          "peak_bytes": 5 << 20, "device_bytes": 5 << 20}]  # fmt: skip
+        os.remove(self.path("all.json"))
+        self.call("merge", "-o", "all.json", "ranks")
+        shown = " ".join(self.call("owners", "all.json").stdout.split())
+        self.assertIn("reserved beyond what was requested: rounding of requests, the unused rest of segments, and freed memory cached by "
+                      "vramscope", shown)  # fmt: skip
+        self.assertNotIn("had freed it", shown)
+
     def test_odd_host_memory_is_told(self):
         """Four loaders, all 0 B, one of which pinned 36 MiB: nothing was said of it."""
         for report in self.few([0, 0, 1, 1], pinned=[0, 0, 36 << 20, 0]):

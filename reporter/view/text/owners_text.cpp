@@ -229,20 +229,28 @@ std::vector<OwnerRow> rows_on(const Report& report, std::uint16_t device, const 
   return rows;
 }
 
+// Segments of several processes are not listed, so that its three parts are known together alone.
+std::string cached_in_several(const OwnerRow& row, const std::string& amount,
+                              const Report& report) {
+  return amount + (have_all_ended(report) ? ") was" : ") is") +
+         " reserved beyond what was requested: rounding of requests, the unused rest of segments, "
+         "and freed memory cached by " +
+         row.entry.owner;
+}
+
 // What is with nobody stands in words: as a row it reads as if somebody held it.
 std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& report,
                         const Page& page) {
   const std::uint64_t bytes = row.entry.device_bytes;
-  const bool is_over = adds_peaks(report) && have_all_ended(report);
-  return paragraph(
-      amount_text(bytes) + " (" + percent_text(bytes, used) + (is_over ? ") was" : ") is") +
-          " cached by " + printable(row.entry.owner, page) + ": free memory that it " +
-          (is_over ? "kept to serve the next requests; the processes had freed it."
-                   : "keeps to serve the next requests. " +
-                         std::string(adds_peaks(report) ? "No process holds it"
-                                                        : "The program does not hold it") +
-                         goes_back_text(report, row.entry)),
-      page);
+  const std::string amount = amount_text(bytes) + " (" + percent_text(bytes, used);
+  if (adds_peaks(report)) {
+    return paragraph(printable(cached_in_several(row, amount, report), page), page);
+  }
+  return paragraph(amount + ") is cached by " + printable(row.entry.owner, page) +
+                       ": free memory that it keeps to serve the next requests. The program does "
+                       "not hold it" +
+                       goes_back_text(report, row.entry),
+                   page);
 }
 
 // What is used by nobody that is known.
