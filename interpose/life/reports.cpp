@@ -44,6 +44,11 @@ constexpr Patience kAmidProgram{
 
 constexpr const char* kEndedAmidCall = "a signal handler ended the process amid a call of CUDA: ";
 
+// Of this program: nothing comes after it, unless an exec fails.
+bool is_last_word(std::string_view trigger) noexcept {
+  return trigger == "exit" || trigger == "exec";
+}
+
 constexpr const char* kNoMemory =
     "not enough memory to write a report; the next trigger tries again";
 
@@ -320,8 +325,7 @@ const char* Reports::due() noexcept {
 }
 
 bool Reports::wants_report(const char* trigger) const noexcept {
-  const std::string_view why = trigger;
-  return options_.report_at_exit || (why != "exit" && why != "exec");
+  return options_.report_at_exit || !is_last_word(trigger);
 }
 
 bool Reports::is_to_be_written(std::string_view trigger) noexcept {
@@ -334,7 +338,7 @@ void Reports::note_written(std::string_view trigger, OwnReport report) {
   const bool is_of_exec = trigger == "exec";
   if (!is_of_exec) sequence_.fetch_add(1, std::memory_order_relaxed);
   has_complained_.store(false, std::memory_order_relaxed);
-  if (is_of_exec || trigger == "exit") {
+  if (is_last_word(trigger)) {
     // At once: who is killed from now on has had his last report.
     live_file_.remove_after(profiler_, report.path);
     has_failed_.store(false, std::memory_order_release);
@@ -370,7 +374,8 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
     collect_refusals(parts);
     if (!is_to_be_written(trigger)) return writing.store(false, std::memory_order_release);
     parts.sequence = sequence_.load(std::memory_order_relaxed) + 1;
-    const std::string path = path_of(options_.output, parts.process, parts.sequence);
+    const Word word = is_last_word(trigger) ? Word::last : Word::interim;
+    const std::string path = path_of(options_.output, parts.process, parts.sequence, word);
     exec_reports_.take_back(std::string_view(trigger) == "exec");
     OwnReport own;
     Assembly assembly(std::move(parts));

@@ -199,13 +199,14 @@ char* variable_at_start(const char* name) noexcept {
   return nullptr;
 }
 
-std::string path_of(const std::string& pattern, const ProcessFacts& process,
-                    std::uint64_t sequence) {
+std::string path_of(const std::string& pattern, const ProcessFacts& process, std::uint64_t sequence,
+                    Word word) {
   const NameFacts facts = {.pid = process.pid,
                            .hostname = process.hostname,
                            .executable = process.executable,
                            .rank = process.rank,
                            .sequence = sequence,
+                           .is_interim = word == Word::interim,
                            .start_time_ns = process.start_time_ns};
   const std::string name = expand_pattern(pattern, facts, variable_at_start);
   const bool absolute = name.starts_with('/') || startup().folder.empty();

@@ -45,9 +45,12 @@ void note_rank() noexcept;
 // Who this process is, now. May throw bad_alloc.
 [[nodiscard]] ProcessFacts process_facts();
 
+// Of a report, whether another is to come after it: see expand_pattern().
+enum class Word : std::uint8_t { last, interim };
+
 // The file that a pattern names: relative to the folder in which the program started, wherever it
 // is now. May throw bad_alloc.
 [[nodiscard]] std::string path_of(const std::string& pattern, const ProcessFacts& process,
-                                  std::uint64_t sequence);
+                                  std::uint64_t sequence, Word word = Word::last);
 
 }  // namespace vramscope

@@ -106,6 +106,23 @@ class CommandLine(harness.Case):
             self.assertEqual(0, finished.returncode, finished.stderr)
         self.assertIn("report in r.json~1 (r.json was taken)", finished.stderr)
         self.assertEqual(["r.json", "r.json~1"], sorted(os.listdir(self.folder)))
+        old = self.run_tool("check", "--max-peak", "1TiB", taken)
+        self.assertEqual(1, old.returncode, old.stdout)
+        self.assertIn(f"'{taken}' is not of the last run that wanted this name: that wrote '{taken}~1'", " ".join(old.stdout.split()))
+        self.assertEqual((0, ""), (lambda new: (new.returncode, new.stderr))(self.run_tool("check", "--max-peak", "1TiB", f"{taken}~1")))
+        self.assertEqual(0, self.run_tool("check", "--max-peak", "1TiB", self.folder).returncode)
+        self.assertIn("that wrote", self.run_tool("peak", taken).stderr)
+
+    def test_check_of_one_of_eight_workers_with_one_name_does_not_pass(self):
+        name = pathlib.Path(self.folder, "q.json")
+        line = f'for i in 1 2 3 4 5 6 7 8; do "{harness.program("linked")}" > /dev/null & done; wait'
+        ran = self.launch("--output", name, "--", "/bin/sh", "-c", line)
+        self.assertEqual(0, ran.returncode, ran.stderr)
+        self.assertEqual(8, len(os.listdir(self.folder)))
+        checked = self.run_tool("check", "--max-peak", "1TiB", name)
+        self.assertEqual(1, checked.returncode, checked.stdout)
+        self.assertRegex(" ".join(checked.stdout.split()), r"q.json~\d' \(and \d others? newer than it\)|q.json~\d' --interim")
+        self.assertIn(" in each of 8 processes", self.run_tool("check", "--max-peak", "1TiB", self.folder).stdout)
 
     def test_run_starts_no_program_whose_output_cannot_be_written(self):
         for option in ("--output", "--trace"):

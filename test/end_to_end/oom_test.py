@@ -186,7 +186,7 @@ class OutOfMemory(harness.Case):
 
     def test_a_leak_is_called_one_and_the_next_command_names_its_place(self):
         for mode in ("cache", "observe"):
-            at_exit, at_refusal = self.run_leaking(mode)
+            at_refusal, at_exit = self.run_leaking(mode)  # x.1.json, x.json
             for report, said in ((at_exit, " were never freed: a leak\n"), (at_refusal, "none of these was freed")):
                 text = self.run_tool("oom", report).stdout
                 found = re.search(r"(\d+) MiB of it in (\d+) blocks of 1 place ", text)
@@ -200,7 +200,7 @@ class OutOfMemory(harness.Case):
         path = pathlib.Path(self.folder) / "x.json"
         done = self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--", harness.program("holes"),
                              VRAMSCOPE_SIM=BARE)  # fmt: skip
-        self.assertIn("vramscope: report in x.2.json (at exit); when memory ran out: x.json\n", done.stderr)
+        self.assertIn("vramscope: report in x.json (at exit); when memory ran out: x.1.json\n", done.stderr)
         self.assertEqual(2, len(list(path.parent.glob("x*.json"))))
         shown = self.run_tool("oom", self.folder)
         self.assertEqual(1, shown.stdout.count("300 MiB refused, the 1st of 2"), shown.stdout)
@@ -215,16 +215,16 @@ class OutOfMemory(harness.Case):
         path = pathlib.Path(self.folder) / "x.json"
         self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--policy", "pytorch", "-o", path, "--", harness.program("holes"),
                              VRAMSCOPE_SIM=BARE)  # fmt: skip
-        right, given = (self.run_tool("map", "--at", "oom", file) for file in (path, path.with_name("x.2.json")))
+        right, given = (self.run_tool("map", "--at", "oom", file) for file in (path.with_name("x.1.json"), path))
         self.assertEqual((0, ""), (given.returncode, given.stderr))
         asked = re.search(r"after (\S+ \S+) in cuMemAlloc", self.run_tool("oom", path).stdout)[1]
         self.assertIn(f"when memory ran out, after {asked}: ", right.stdout)
-        said = f"  from {path}, which was written then\n"
+        said = f"  from {path.with_name('x.1.json')}, which was written then\n"
         self.assertIn(said, given.stdout)
         self.assertIn("  refused then: 300 MiB (the 1st of 2), ", given.stdout)  # the 2nd has no report of its own
         self.assertEqual(right.stdout, given.stdout.replace(said, "").replace(" (the 1st of 2)", ""))
-        path.unlink()
-        alone = self.run_tool("map", "--at", "oom", path.with_name("x.2.json"))
+        path.with_name("x.1.json").unlink()
+        alone = self.run_tool("map", "--at", "oom", path)
         self.assertEqual((2, ""), (alone.returncode, alone.stdout))
         self.assertIn("give the report of the trigger oom", alone.stderr)
 
@@ -254,7 +254,7 @@ class OutOfMemory(harness.Case):
         path = pathlib.Path(self.folder) / "x.json"
         self.run_tool("run", "--sim", "--device-memory-limit", "1GiB", "--policy", "pytorch", "-o", path, "--",
                       harness.program("holes"), VRAMSCOPE_SIM=BARE)  # fmt: skip
-        text = self.run_tool("map", path).stdout
+        text = self.run_tool("map", path.with_name("x.1.json")).stdout
         self.assertIn("refused then: 300 MiB, 124 MiB free under the limit of 1.00 GiB", text)
         self.assertNotIn("the driver had", text)
 

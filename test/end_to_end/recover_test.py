@@ -288,14 +288,15 @@ class Recover(Case):
         (report,) = self.recovered(str(process.pid), **usual)
         self.assertEqual(process.pid, report["process"]["pid"])
 
-    def test_the_next_report_has_the_next_name(self):
+    def test_the_recovered_report_has_the_name_that_was_asked_for(self):
         process = self.start_victim("killed", "wait")
         process.send_signal(signal.SIGUSR1)
         harness.wait_for_reports(self.folder, 1)
         self.kill(process)
         (report,) = self.recovered()
         self.assertEqual(2, report["sequence"])
-        self.assertTrue(os.path.exists(os.path.join(self.folder, f"vramscope.killed.{process.pid}.2.json")))
+        self.assertTrue(os.path.exists(os.path.join(self.folder, f"vramscope.killed.{process.pid}.json")))
+        self.assertTrue(os.path.exists(os.path.join(self.folder, f"vramscope.killed.{process.pid}.1.json")))
 
     def test_a_report_whose_folder_has_gone_comes_to_the_current_one(self):
         gone = os.path.join(self.folder, "gone")

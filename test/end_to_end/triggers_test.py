@@ -1,5 +1,6 @@
 """Reports that are written by themselves: at an interval, when memory has grown, at a peak of it."""
 # SPDX-License-Identifier: Apache-2.0
+import json
 import os
 import pathlib
 import sys
@@ -117,6 +118,40 @@ class Triggers(harness.Case):
         late_ns = [report["timeline"]["duration_ns"] - report["kinds"][0]["peak_ns"] for report in peaks]
         self.assertLess(min(late_ns[1:]), 80_000_000, late_ns)  # of one that was not held up
         self.assertEqual([peak_bytes(report) for report in peaks], [live_bytes(report) for report in peaks])
+
+    def test_the_name_that_was_asked_for_is_that_of_the_last_word(self):
+        """A script that reads r.json reads the end of the run, whatever else was written amid it."""
+        folder = pathlib.Path(self.folder)
+        for options in ({"VRAMSCOPE_REPORT_AT_PEAK": "20%"}, {"VRAMSCOPE_INTERVAL": "0.02"},
+                        {"VRAMSCOPE_REPORT_ON_GROWTH": "18MiB"}):  # fmt: skip
+            process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_OUTPUT="r.json", **options)
+            harness.wait_for_reports(self.folder, 1)
+            reports = self.end(process)
+            last = json.loads((folder / "r.json").read_text())
+            self.assertEqual((len(reports), "exit"), (last["sequence"], last["trigger"]), options)
+            numbered = {int(path.name.split(".")[1]) for path in folder.glob("r.*.json")}
+            self.assertEqual(set(range(1, len(reports))), numbered, options)
+            for path in folder.iterdir():
+                path.unlink()
+
+    def test_who_names_an_interim_report_is_told_of_the_last_one(self):
+        process = self.start_program([harness.program("hold")], "cache", VRAMSCOPE_INTERVAL="0.02", VRAMSCOPE_OUTPUT="r.json")
+        harness.wait_for_reports(self.folder, 2)
+        self.end(process)
+        first, last = (os.path.join(self.folder, name) for name in ("r.1.json", "r.json"))
+        told = rf"vramscope: '{first}' is not the last report of its process: that is '{last}'( \(and \d+ others? newer than it\))?\n"
+        for words in (["report"], ["peak"], ["sites"], ["leaks"], ["owners"], ["stats"], ["map"], ["timeline"], ["oom"],
+                      ["html", "-o", os.path.join(self.folder, "page.html")],
+                      ["export", "--format", "folded", "-o", os.path.join(self.folder, "x.folded")]):  # fmt: skip
+            said = self.run_tool(*words, first)
+            self.assertRegex(said.stderr, rf"^{told}", words)
+            self.assertNotIn("is not the last report", self.run_tool(*words, "--help" if words[0] in ("html", "export") else last).stderr)
+        self.assertNotIn("is not the last report", self.run_tool("diff", first, last).stderr)
+        checked = self.run_tool("check", "--max-peak", "1TiB", first)
+        self.assertEqual(1, checked.returncode, checked.stdout)
+        self.assertIn(f"'{first}' is not the last report of its process: that is '{last}'", " ".join(checked.stdout.split()))
+        self.assertEqual(0, self.run_tool("check", "--max-peak", "1TiB", "--interim", first).returncode)
+        self.assertEqual(0, self.run_tool("check", "--max-peak", "1TiB", last).returncode)
 
     def test_peaks_that_are_hardly_higher_have_none(self):
         variables = {"VRAMSCOPE_REPORT_AT_PEAK": "500%", "VRAMSCOPE_REPORT_ON_GROWTH": "60MiB"}

@@ -45,13 +45,18 @@ TEST(FileName, TellsTheFirstEscapeThatItDoesNotKnow) {
   EXPECT_EQ(unknown_escape("%e%p%h%r%n%t%%%{JOB}Z"), "");
 }
 
-TEST(FileName, NumbersLaterReportsBeforeTheExtension) {
+TEST(FileName, NumbersInterimReportsBeforeTheExtension) {
   NameFacts second = facts();
   second.sequence = 2;
+  second.is_interim = true;
+  NameFacts last = facts();
+  last.sequence = 3;
 
   EXPECT_EQ(expand("dir.d/%e.%p.json", second), "dir.d/train.4711.2.json");
   EXPECT_EQ(expand("report", second), "report.2");
   EXPECT_EQ(expand("report.%n.json", second), "report.2.json");
+  EXPECT_EQ(expand("dir.d/%e.%p.json", last), "dir.d/train.4711.json");
+  EXPECT_EQ(expand("report.%n.json", last), "report.3.json");
 }
 
 TEST(FileName, AddsNoFolderAndNoControlCharacter) {

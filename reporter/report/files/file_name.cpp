@@ -52,7 +52,7 @@ class Expansion {
       name_ += escape(pattern);
     }
     end_part();
-    if (!numbered_ && facts_.sequence > 1) number(name_);
+    if (!numbered_ && facts_.is_interim) number(name_);
     return std::move(name_);
   }
 

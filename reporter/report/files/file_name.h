@@ -20,6 +20,7 @@ struct NameFacts {
   std::string executable;  // path or name; %e is what follows the last slash
   std::int64_t rank = -1;  // negative: the process has none, and %r is 0
   std::uint64_t sequence = 1;
+  bool is_interim = false;          // a report after which the process is to write another
   std::uint64_t start_time_ns = 0;  // since the epoch
 };
 
@@ -31,8 +32,8 @@ using EnvironmentLookup = char* (*)(const char* name);
 // sign. Slashes and control characters in what is filled in become '_', and each is cut at 100
 // bytes. A part between slashes that they leave empty, "." or ".." becomes underscores: a value
 // leads to no other folder. Anything else behind a percent sign stays as it is. When the pattern
-// has no %n, the second and later reports get ".2", ".3" before a final ".json", else at the end.
-// May throw bad_alloc.
+// has no %n, interim reports get ".1", ".2" before a final ".json", else at the end: the name that
+// was asked for belongs to the last word on the process. May throw bad_alloc.
 [[nodiscard]] std::string expand_pattern(std::string_view pattern, const NameFacts& facts,
                                          EnvironmentLookup environment);
 

@@ -1,4 +1,4 @@
-// Checks as text, as JSON and as CSV.
+// Checks as text.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/check_text.h"
 
@@ -8,7 +8,6 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/diff_text.h"
-#include "reporter/view/text/json_text.h"
 #include "reporter/view/text/site_listing.h"
 
 namespace vramscope {
@@ -144,6 +143,9 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
   const std::size_t failed = failed_in(all);
   const bool passed = no_check_failed(all);
   std::string text = passed ? "passed" : "failed";
+  if (unfinished_in(all) != 0)
+    text = "failed: " + counted(unfinished_in(all), "report") +
+           " not of the end of a run; until then " + text;
   if (const std::size_t unread = unread_in(all); unread != 0) {
     text = "not all judged, " + counted(unread, "report") + " could not be read; the rest " + text;
   }
@@ -276,6 +278,23 @@ std::string deaths_text(const std::vector<Checked>& all, const Page& page) {
   return sentence(printable(names_text(deaths, page), page) + ".", page);
 }
 
+// Reports that are not the last word, the first few of them, and what judges them all the same.
+std::string unfinished_text(const std::vector<Checked>& all, const Page& page) {
+  constexpr std::size_t kNamed = 3;
+  std::string text;
+  std::size_t count = 0;
+  for (const Checked& one : all) {
+    for (const Unfinished& later : one.unfinished) {
+      if (++count <= kNamed) text += sentence(printable(later.why, page), page);
+    }
+  }
+  if (count == 0) return "";
+  if (count > kNamed) {
+    text += "And " + counted(count - kNamed, "other") + " alike.\n";
+  }
+  return text + sentence("--interim judges what was so until then", page);
+}
+
 // What is no failure, and worth knowing.
 std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
   constexpr std::size_t kNamed = 3;
@@ -305,9 +324,12 @@ std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
 
 std::string check_text(const std::vector<Checked>& all, const Page& page, std::size_t most,
                        bool typed) {
-  if (no_check_failed(all)) return remarks_text(all, page) + verdict_text(all, page);
-  std::string text =
-      processes_in(all) > 1 || unread_in(all) != 0 ? verdict_text(all, page) + "\n" : "";
+  const std::string unfinished = unfinished_text(all, page);
+  if (no_check_failed(all)) {
+    return remarks_text(all, page) + unfinished + verdict_text(all, page);
+  }
+  const bool has_verdict = processes_in(all) > 1 || unread_in(all) != 0 || !unfinished.empty();
+  std::string text = unfinished + (has_verdict ? verdict_text(all, page) + "\n" : "");
   std::string next;
   constexpr std::size_t kInFull = 2;  // of more failures the largest site says enough
   if (!typed && failed_in(all) > kInFull) most = std::min<std::size_t>(most, 1);
@@ -324,65 +346,6 @@ std::string check_text(const std::vector<Checked>& all, const Page& page, std::s
   const std::size_t verb = next.find(' ');
   next.insert(verb + 1, filters_for(next.substr(0, verb), page));
   return text + "Next: vramscope " + printable(next, page) + "\n";
-}
-
-Columns<Check> check_columns(const std::string& file) {
-  using Row = Check;
-  const auto baseline = [](const Row& row) {
-    return row.baseline ? CellValue(*row.baseline) : CellValue();
-  };
-  const auto pid = [](const Row& row) {
-    return row.process.pid == 0 ? CellValue() : CellValue(row.process.pid);
-  };
-  return {{"file", [file](const Row&) { return file; }},
-          {"pid", pid},
-          {"rank", [](const Row& row) { return if_known(row.process.rank); }},
-          {"what", [](const Row& row) { return row.what; }},
-          {"passed", [](const Row& row) { return row.passed(); }},
-          {"unit", [](const Row& row) { return std::string(row.is_count ? "count" : "bytes"); }},
-          {"value", [](const Row& row) { return row.value; }},
-          {"at_least", [](const Row& row) { return row.at_least.value_or(row.value); }},
-          {"limit", [](const Row& row) { return row.limit; }},
-          {"baseline", baseline}};
-}
-
-void add_check_csv(CsvText& csv, const std::vector<Checked>& all) {
-  for (const Checked& one : all) add_rows(csv, one.checks, check_columns(one.file), 0);
-}
-
-std::string check_json(const std::vector<Checked>& all, std::size_t most) {
-  JsonText json;
-  json.object().field("passed", all_passed(all)).key("checks").array();
-  for (const Checked& one : all) {
-    for (const Check& check : one.checks) {
-      add_fields(json.object(), check, check_columns(one.file));
-      json.key("sites").array();
-      for (std::size_t i = 0; i < rows_shown(check.sites.size(), most); ++i) {
-        const CheckedSite& site = check.sites[i];
-        json.object().field("amount", site.amount).key("sites").array();
-        for (const std::int64_t number : site.numbers) json.value(number);
-        json.end().key("frames").array();
-        for (const std::string& frame : site.frames) json.value(frame);
-        json.end().end();
-      }
-      json.end().end();
-    }
-  }
-  json.end().key("out_of_memory").array();
-  for (const Checked& one : all) {
-    for (const OutOfMemory& out : one.out_of_memory) {
-      json.object().field("file", out.file).field("pid", out.process.pid).key("rank");
-      json.cell(if_known(out.process.rank)).field("calls", out.calls).end();
-    }
-  }
-  json.end().key("died").array();
-  for (const Checked& one : all) {
-    for (const DeadProcess& dead : one.deaths) {
-      json.object().field("file", dead.file).field("pid", dead.process.pid).key("rank");
-      json.cell(if_known(dead.process.rank)).field("ended_by", dead.ended_by).end();
-    }
-  }
-  return json.end().end().text();
 }
 
 }  // namespace vramscope

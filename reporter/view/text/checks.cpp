@@ -341,20 +341,6 @@ CheckedProcess all_processes(const Report& report) {
                    " processes together"};
 }
 
-void add_ends(Checked& checked, const Report& report, const std::string& file) {
-  for (const MergedProcess& process : merged_processes(report)) {
-    if (const std::string death = death_text(process); !death.empty()) {
-      checked.deaths.push_back({.process = checked_process(process.process),
-                                .file = file,
-                                .ended_by = process.process.ended_by,
-                                .words = named_process(process.process) + " " + death});
-    }
-    if (process.oom.count == 0) continue;
-    checked.out_of_memory.push_back(
-        {.process = checked_process(process.process), .file = file, .calls = process.oom.count});
-  }
-}
-
 Checked checks_of(const Report& report, const std::string& file, const CheckLimits& limits,
                   const Suppressions& suppressions, const RunsNaming& naming) {
   Checked checked{.file = file, .next = "peak " + shell_word(file), .checks = {}};
@@ -375,12 +361,17 @@ Checked checks_of(const Report& report, const std::string& file, const CheckLimi
 }
 
 bool all_passed(const std::vector<Checked>& all) {
-  return no_check_failed(all) && unread_in(all) == 0;
+  return no_check_failed(all) && unread_in(all) == 0 && unfinished_in(all) == 0;
 }
 
 std::size_t unread_in(const std::vector<Checked>& all) {
   return static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [](const Checked& one) { return one.is_unread; }));
+}
+
+std::size_t unfinished_in(const std::vector<Checked>& all) {
+  return static_cast<std::size_t>(std::count_if(
+      all.begin(), all.end(), [](const Checked& one) { return !one.unfinished.empty(); }));
 }
 
 bool no_check_failed(const std::vector<Checked>& all) {

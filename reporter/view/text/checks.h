@@ -66,6 +66,12 @@ struct DeadProcess {
   std::string words;     // "rank 3 (4711) was killed by SIGKILL"
 };
 
+// A report that is not the last word on its run, in a sentence: what it says may be exceeded later.
+struct Unfinished {
+  std::string file;
+  std::string why;  // "rank 3 (4711) went on: the report was written at a peak"
+};
+
 // The checks of one report, or of one with its baseline.
 struct Checked {
   std::string file;
@@ -74,13 +80,17 @@ struct Checked {
   std::size_t processes = 1;  // that the report is of
   std::vector<OutOfMemory> out_of_memory = {};
   std::vector<DeadProcess> deaths = {};
-  std::string together = {};     // what the processes of a merged report held, in words
-  std::uint64_t suppressed = 0;  // bytes that were never freed, and do not count
-  bool is_unread = false;        // nothing but `file` is known
+  std::vector<Unfinished> unfinished = {};  // which fails, whatever it says
+  std::string together = {};                // what the processes of a merged report held, in words
+  std::uint64_t suppressed = 0;             // bytes that were never freed, and do not count
+  bool is_unread = false;                   // nothing but `file` is known
 };
 
 // Says which processes died, or ran out of memory.
 void add_ends(Checked& checked, const Report& report, const std::string& file);
+
+// Says which processes went on after the report was written: after none whose trigger is not told.
+void add_unfinished(Checked& checked, const Report& report, const std::string& file);
 
 // What of these leaks a process of the merged report holds, the largest first.
 [[nodiscard]] std::vector<CheckedSite> leaked_sites(const Report& report, const Leaks& leaks,
@@ -105,9 +115,11 @@ void add_ends(Checked& checked, const Report& report, const std::string& file);
 // Of one that was not merged, its process.
 [[nodiscard]] CheckedProcess all_processes(const Report& report);
 
+// Of those that were the last word on their runs, and could be read.
 [[nodiscard]] bool all_passed(const std::vector<Checked>& all);
 [[nodiscard]] std::size_t unread_in(const std::vector<Checked>& all);
-// As all_passed(), whatever could not be read.
+[[nodiscard]] std::size_t unfinished_in(const std::vector<Checked>& all);
+// As all_passed(), whatever could not be read and whatever came later.
 [[nodiscard]] bool no_check_failed(const std::vector<Checked>& all);
 
 }  // namespace vramscope

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/process_text.h"
 
+#include <utility>
+
 #include "reporter/report/report.h"
 #include "reporter/view/text/format.h"
 
@@ -55,6 +57,24 @@ std::string end_text(const MergedProcess& process) {
   if (process.trigger == kRecovered) return "died (recovered)";
   const bool ends = process.trigger == "exit" || process.trigger == "exec";
   return ends ? process.trigger : "went on (" + process.trigger + ")";
+}
+
+std::string trigger_text(std::string_view trigger) {
+  static constexpr std::pair<std::string_view, const char*> kTexts[] = {
+      {"exit", "written at exit"},
+      {"exec", "written before exec"},
+      {"signal", "written on a signal"},
+      {"oom", "written when memory ran out"},
+      {"interval", "written at an interval"},
+      {"growth", "written when memory had grown"},
+      {"peak", "written at a peak"},
+      {"moving", "copied while it went on"},
+      {"merged", "the last one written"},
+      {"", "written for a reason that it does not tell"}};
+  for (const auto& [name, text] : kTexts) {
+    if (trigger == name) return text;
+  }
+  return "written for the reason '" + std::string(trigger) + "'";  // of a newer version
 }
 
 }  // namespace vramscope

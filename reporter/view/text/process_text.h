@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace vramscope {
@@ -26,6 +27,8 @@ struct ProcessFacts;
 [[nodiscard]] std::string who_died(const std::vector<MergedProcess>& processes);
 // "killed", "died", "".
 [[nodiscard]] std::string death_word(const MergedProcess& process);
+// "written at a peak".
+[[nodiscard]] std::string trigger_text(std::string_view trigger);
 // "SIGKILL", "exit"; of a report amid the run, that it went on.
 [[nodiscard]] std::string end_text(const MergedProcess& process);
 

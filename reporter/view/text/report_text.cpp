@@ -15,6 +15,7 @@
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/leaks.h"
+#include "reporter/view/text/process_text.h"
 #include "reporter/view/text/refusals_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
@@ -52,14 +53,7 @@ std::string growth_text(const Report& report) {
 }
 
 // Before the time.
-std::string trigger_text(const Report& report) {
-  if (report.trigger == "exit") return "written at exit";
-  if (report.trigger == "exec") return "written before exec";
-  if (report.trigger == "signal") return "written on a signal";
-  if (report.trigger == "oom") return "written when memory ran out";
-  if (report.trigger == "interval") return "written at an interval";
-  if (report.trigger == "growth") return "written when memory had grown";
-  if (report.trigger == "peak") return "written at a peak";
+std::string how_written(const Report& report) {
   if (report.trigger == kRecovered) {
     const std::string& signal = report.process.ended_by;
     return "recovered; " + (signal.empty() ? "the process died" : signal + " ended it") +
@@ -67,10 +61,7 @@ std::string trigger_text(const Report& report) {
   }
   if (report.trigger == kImported)
     return report.process.report_time_ns == 0 ? "imported" : "imported; its last event";
-  if (report.trigger.empty()) return "written for a reason that it does not tell";
-  if (report.trigger == "moving") return "copied while it went on";
-  if (report.trigger == "merged") return "the last one written";
-  return "written for the reason '" + report.trigger + "'";  // of a newer version
+  return trigger_text(report.trigger);
 }
 
 // "GPU 0, 183 MiB", above the rows that are shares of it.
@@ -340,7 +331,7 @@ std::string report_head(const Report& report, const Page& page) {
   if (process.simulated) who += ", on the simulated device";
 
   std::string when =
-      "report " + std::to_string(report.sequence) + ", " + printable(trigger_text(report), page);
+      "report " + std::to_string(report.sequence) + ", " + printable(how_written(report), page);
   if (process.report_time_ns != 0) when += " " + time_text(process.report_time_ns);
   const std::uint64_t first_ns = report.timeline.start_ns;
   if (first_ns != 0 && process.report_time_ns >= first_ns) {

@@ -10,6 +10,7 @@
 #include "reporter/view/verbs/counted_once.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/merged_input.h"
+#include "reporter/view/verbs/newer.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -22,6 +23,7 @@ struct Arguments {
   std::vector<std::string> files;
   std::string peak, leak, total, allocations;  // "": no limit
   bool no_oom = false;
+  bool interim = false;
   std::string baseline;  // "": none
   std::string tolerance = "0%";
   std::vector<std::string> suppress;
@@ -59,6 +61,20 @@ std::string with_suppressions(std::string next, const Arguments& given) {
   return next.insert(kLeaks.size(), options);
 }
 
+// Of one that was named by itself, or all of whose family were.
+void add_newer(Checked& checked, const std::string& path, const std::vector<std::string>& paths) {
+  if (const auto newer = newer_than(path, paths)) {
+    checked.unfinished.push_back({path, newer_text(*newer)});
+  }
+}
+
+// The one reason why the report is not the last word, if it is not.
+void add_end_of_run(Checked& checked, const Report& report, const std::string& path,
+                    const std::vector<std::string>& paths) {
+  add_newer(checked, path, paths);
+  if (checked.unfinished.empty()) add_unfinished(checked, report, path);
+}
+
 // False: no report could be judged. What could not be read was said.
 bool check_each(const Arguments& given, const std::vector<std::string>& paths,
                 const CheckLimits& limits, const Suppressions& suppressions,
@@ -84,6 +100,7 @@ bool check_each(const Arguments& given, const std::vector<std::string>& paths,
     if (!given.filter.site.empty() && report->sites.empty()) continue;
     choose_frames(*report, {});
     all.push_back(checks_of(*report, path, limits, suppressions, naming));
+    if (!given.interim) add_end_of_run(all.back(), *report, path, paths);
     all.back().next = with_suppressions(all.back().next, given);
   }
   const std::size_t unread = unread_in(all);
@@ -124,6 +141,11 @@ bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
   const RunsNaming naming{.read_again = read_again, .name = names_from_symbols()};
   Checked checked = checks_against(*report, *baseline, file, tolerance.value, suppressions, naming);
   if (all.empty()) add_ends(checked, *report, file);  // else those before it have said so
+  if (all.empty() && !given.interim) {
+    for (const std::string& path : paths) add_newer(checked, path, paths);
+    add_unfinished(checked, *report, file);
+  }
+  if (!given.interim) add_unfinished(checked, *baseline, given.baseline);
   checked.next = "diff " + shell_word(given.baseline) + " " + shell_word(file);
   all.push_back(std::move(checked));
   return true;
@@ -195,6 +217,8 @@ Verb add_check(CommandLine& line) {
   command.option("--max-allocations", &arguments->allocations, "Most allocations",
                  {.value_name = "N", .why_not = not_a_count});
   command.flag("--no-oom", arguments->no_oom, "No call may have failed because memory ran out");
+  command.flag("--interim", arguments->interim,
+               "Judge reports after which their programs went on, or wrote others");
   command.option("--against", &arguments->baseline,
                  "Peaks and what is never freed may not be above those of this report or folder",
                  {.value_name = "BASELINE"});
@@ -216,7 +240,9 @@ Verb add_check(CommandLine& line) {
       "reports "
       "together, and each rank with the same rank. Bytes are requested bytes. That memory ran out "
       "is "
-      "said, and fails with --no-oom alone.\n"
+      "said, and fails with --no-oom alone. A report that is not the last word on its run fails: "
+      "one\n"
+      "that was written before the end, or where a newer one is beside it.\n"
       "Examples:\n"
       "  vramscope check --max-peak 10GiB --max-leak 0 vramscope.train.4711.json\n"
       "  vramscope check --kind pinned --max-peak 1GiB 'run/*.json'\n"

@@ -1,7 +1,6 @@
 // Looks for whose reports they are where our reports have it, without parsing them.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/verbs/counted_once.h"
-#include "reporter/report/merged_process.h"
 
 #include <algorithm>
 #include <charconv>
@@ -183,6 +182,16 @@ OneOfMany one_of_many(const std::string& path) {
 bool names_process(const ProcessIdentity& who) { return std::get<1>(who) != 0; }
 
 }  // namespace
+
+WrittenBy written_by(const std::string& path) {
+  const std::string text = beginning_of(path, kWhoseBytes);
+  const bool is_of_one = text.find("\"vramscope-report\"") != text.npos &&
+                         text.find("\n\"trigger\":\"merged\"") == text.npos;
+  if (!is_of_one) return {};
+  return {.who = who_in(text),
+          .sequence = number_behind(text, "\"sequence\":"),
+          .report_time_ns = number_behind(text, "\"report_time_ns\":")};
+}
 
 void keep_refusals_once(std::vector<std::string>& paths,
                         const std::function<void(std::string_view)>& tell) {

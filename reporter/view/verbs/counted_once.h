@@ -3,12 +3,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "reporter/report/merged_process.h"
+
 namespace vramscope {
+
+// Which process wrote the report in a file, and when: what stands at its beginning.
+struct WrittenBy {
+  ProcessIdentity who = {};
+  std::uint64_t sequence = 0;
+  std::uint64_t report_time_ns = 0;
+  // False: it is no report of one process, or somebody formatted it anew.
+  [[nodiscard]] bool is_known() const { return std::get<1>(who) != 0; }
+};
+[[nodiscard]] WrittenBy written_by(const std::string& path);
 
 // Of several reports of one process the last one stays, by sequence. Of one that was merged and the
 // reports that it was made of, these stay if they are all there, else the merged one in the place

@@ -10,6 +10,7 @@
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/merged_input.h"
+#include "reporter/view/verbs/newer.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -95,6 +96,7 @@ int show_diff(Arguments& given) {
         "'" + file +
         "' is a trace: diff compares the reports of two runs, which run writes beside traces");
   }
+  tell_newer({given.before, given.after}, {given.before, given.after}, say);
   std::optional<Report> before = open_named(given.before, given.reading);
   std::optional<Report> after = open_named(given.after, given.reading);
   if (!before || !after) return kBadInput;

@@ -16,6 +16,7 @@
 #include "reporter/view/text/trace_filter.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/verbs/inputs.h"
+#include "reporter/view/verbs/newer.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -208,6 +209,7 @@ int export_all(const Arguments& arguments) {
   const ExportFormat& format = *export_format(arguments.format);
   const std::vector<std::string> files = report_files(arguments.files, say);
   if (files.empty()) return kBadInput;
+  tell_newer(arguments.files, files, say);
   const bool to_folder = is_folder(arguments.output);
   if (files.size() > 1 && !to_folder) {
     return refuse("several files are exported into a folder: -o FOLDER, which is there");

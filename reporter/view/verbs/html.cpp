@@ -24,6 +24,7 @@
 #include "reporter/view/text/runs_text.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/merged_input.h"
+#include "reporter/view/verbs/newer.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -225,6 +226,7 @@ int page_of_report(const Arguments& given, const std::string& path, Report& repo
 int page_of_two(const Arguments& given) {
   std::string before_path = given.files[0];
   std::string after_path = given.files[1];
+  tell_newer(given.files, given.files, say);
   std::optional<Report> before = open_named(before_path, given.reading);
   std::optional<Report> after = open_named(after_path, given.reading);
   if (!before || !after) return kBadInput;
@@ -243,6 +245,7 @@ int page_of_reports(const Arguments& given) {
   std::string path = given.files.front();
   std::vector<std::string> paths = report_files(given.files, say);
   if (paths.empty()) return kBadInput;
+  tell_newer(given.files, paths, say);
   std::optional<Report> report =
       given.files.size() == 1 ? open_named(path, given.reading) : open_merged(paths, given.reading);
   const Filter filter = without_times(given.filter);

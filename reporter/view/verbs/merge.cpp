@@ -19,6 +19,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/merged_input.h"
+#include "reporter/view/verbs/newer.h"
 #include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
@@ -85,6 +86,7 @@ std::string renamed(const std::string& path, const FileIdentity& own, const Goal
 // Sites may be too many for memory, so they are written one at a time.
 int merge(const Arguments& given) try {
   const std::vector<std::string> paths = report_files(given.files, say);
+  tell_newer(given.files, paths, say);
   if (is_input(given.output, paths)) {
     return refuse("-o '" + given.output + "' is one of the reports to merge; choose another name");
   }

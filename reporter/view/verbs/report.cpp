@@ -20,6 +20,7 @@
 #include "reporter/view/text/runs_text.h"
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/verbs/inputs.h"
+#include "reporter/view/verbs/newer.h"
 #include "reporter/view/verbs/trace.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -271,6 +272,7 @@ int show(Arguments& arguments) {
   settle_rows(arguments.listing);
   const std::vector<std::string> paths = report_files(arguments.files, say);
   if (paths.empty()) return kBadInput;
+  tell_newer(arguments.files, paths, say);
   const bool is_each = paths.size() == 1 || arguments.each;
   arguments.listing.rows().refuse_unless(
       {is_each ? names_of(share_columns(Report(), {})) : names_of(process_columns())});

@@ -13,6 +13,7 @@
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/reports_text.h"
 #include "reporter/view/verbs/inputs.h"
+#include "reporter/view/verbs/newer.h"
 
 namespace vramscope {
 namespace {
@@ -249,6 +250,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open) {
   const Listing& listing = arguments.listing;
   listing.rows().refuse_unless(arguments.columns);
   std::vector<std::string> paths = report_files(arguments.files, say);
+  tell_newer(arguments.files, paths, say);
   if (paths.size() > 1) arguments.keep(paths, say);
   Page page = page_of(listing);
   page.stacks = arguments.stacks.shown;

@@ -1,0 +1,40 @@
+// How processes ended, of those that are checked.
+// SPDX-License-Identifier: Apache-2.0
+#include <string_view>
+
+#include "reporter/report/facts.h"
+#include "reporter/report/merged_process.h"
+#include "reporter/report/report.h"
+#include "reporter/view/text/checks.h"
+#include "reporter/view/text/process_text.h"
+#include "reporter/view/text/report_text.h"
+
+namespace vramscope {
+
+void add_ends(Checked& checked, const Report& report, const std::string& file) {
+  for (const MergedProcess& process : merged_processes(report)) {
+    if (const std::string death = death_text(process); !death.empty()) {
+      checked.deaths.push_back({.process = checked_process(process.process),
+                                .file = file,
+                                .ended_by = process.process.ended_by,
+                                .words = named_process(process.process) + " " + death});
+    }
+    if (process.oom.count == 0) continue;
+    checked.out_of_memory.push_back(
+        {.process = checked_process(process.process), .file = file, .calls = process.oom.count});
+  }
+}
+
+void add_unfinished(Checked& checked, const Report& report, const std::string& file) {
+  for (const MergedProcess& process : merged_processes(report)) {
+    const std::string_view trigger = process.trigger;
+    const bool is_end = trigger == "exit" || trigger == "exec" || trigger == kRecovered ||
+                        trigger == kImported || trigger.empty();
+    if (is_end) continue;
+    checked.unfinished.push_back({file, named_process(process.process) +
+                                            " went on: the report was " +
+                                            trigger_text(process.trigger)});
+  }
+}
+
+}  // namespace vramscope
