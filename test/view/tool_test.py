@@ -382,6 +382,28 @@ class Widths(ToolTest):
         os.remove(self.path("ranks/r3.json"))
         self.assertNotIn("3 reports", self.call("peak", "ranks").stdout)
 
+    def test_sums_of_a_tree_are_of_all_places_however_few_have_rows(self):
+        """main had 400 MiB, 65 %, of the 614 MiB that it held."""
+        path = self.many_sites()
+        numbers = re.compile(r"^ *(\S+ \w+) +(<?\S+ %) +([\d,]+)  [^A-Za-z]*(.*)$", re.M)
+        for words in (["peak"], ["sites"], ["sites", "--by", "total"], ["report"]):
+            whole = set(numbers.findall(self.call(*words, "--tree", "-n", "0", path).stdout))
+            shown = self.call(*words, "--tree", "-n", "1", path).stdout
+            rows = numbers.findall(shown)
+            self.assertTrue(rows, shown)
+            self.assertLess(len(rows), len(whole), words)
+            self.assertEqual([], [row for row in rows if row not in whole], words)
+            self.assertRegex(shown, r"\n  and \d+ more sites?, \S+ \w+, in these sums\n", words)
+
+    def test_a_tree_of_several_kinds_of_memory_has_a_share_of_each_and_says_which(self):
+        path = self.sample()
+        with self.edited(path) as report:
+            give_four_kinds(report)
+        for order in ("peak", "total"):
+            shown = self.call("sites", "--tree", "--by", order, path).stdout
+            titles = re.findall(r"^  ((?:GPU 0|pinned)[^,\n]*), \S+ \w+\n.* SHARE .*\n.*  100 % ", shown, re.M)
+            self.assertEqual(["GPU 0", "GPU 0 managed", "GPU 0 stream_ordered", "pinned"], sorted(titles), shown)
+
     def test_columns_hold_on_every_listing(self):
         file = self.long_sample()
         for verb in (["report"], ["sites"], ["peak"], ["owners"], ["owners", "--by", "size"], ["timeline"],

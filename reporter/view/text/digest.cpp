@@ -120,6 +120,20 @@ std::vector<Share> shares_of_peak(const Report& report) {
   return peak;
 }
 
+std::vector<Share> shares_live(const Report& report) {
+  std::vector<Share> live = shares(report, &SiteTotals::live_bytes, &SiteTotals::live_count);
+  set_whole_of_each_memory(live);
+  put_largest_first(live);
+  return live;
+}
+
+std::vector<Share> shares_in_all(const Report& report) {
+  std::vector<Share> all = shares(report, &SiteTotals::total_bytes, &SiteTotals::total_count);
+  set_whole_of_each_memory(all);
+  put_largest_first(all);
+  return all;
+}
+
 // What the program freed stays with its site until it can be handed out again, which after the last
 // call may be never.
 std::vector<Share> shares_alive(const Report& report) {

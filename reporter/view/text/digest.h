@@ -39,6 +39,9 @@ struct Share {
 // one instant, and a share of it one of everything.
 [[nodiscard]] std::vector<Share> shares_of_peak(const Report& report);
 [[nodiscard]] std::vector<Share> shares_alive(const Report& report);
+// What sites hold, or ever allocated, as their numbers have it: shares of one kind and device's.
+[[nodiscard]] std::vector<Share> shares_live(const Report& report);
+[[nodiscard]] std::vector<Share> shares_in_all(const Report& report);
 
 // Kinds that hold memory, the highest peak first.
 [[nodiscard]] std::vector<KindFacts> kinds_by_peak(const Report& report);

@@ -173,11 +173,9 @@ std::string classes_text(const Report& report, const Leaks& leaks, const NameFra
 std::string class_trees(const Report& report, const Leaks& leaks, const NameFrame& name,
                         const Page& page, std::size_t most) {
   using Memory = std::pair<Kind, std::uint16_t>;
-  const std::size_t shown = rows_shown(leaks.leaks.size(), most);
   std::map<LeakClass, std::map<Memory, std::vector<Share>>> classes;
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Share& share = leaks.leaks[i].share;
-    classes[leaks.leaks[i].looks][{share.kind, share.device}].push_back(share);
+  for (const Leak& leak : leaks.leaks) {
+    classes[leak.looks][{leak.share.kind, leak.share.device}].push_back(leak.share);
   }
   std::string result;
   for (const auto& [looks, memories] : classes) {
@@ -186,10 +184,10 @@ std::string class_trees(const Report& report, const Leaks& leaks, const NameFram
       if (leaks.memory.size() > 1) {
         result += paragraph(memory_name(memory.first, memory.second), page);
       }
-      result += tree_text(report, name, shares, "BYTES", page, 0);
+      result += tree_text(report, name, shares, "BYTES", page, most);
     }
   }
-  return result + more_places(leaks, shown);
+  return result;
 }
 
 // Of several processes the largest first, and whose they are; stacks are another question.

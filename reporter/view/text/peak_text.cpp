@@ -225,7 +225,8 @@ std::vector<Share> shares_of(const Report& report, const JointPeak& joint, const
                       .kind = share.kind,
                       .device = joint.facts.device,
                       .bytes = share.live_bytes,
-                      .count = share.live_count});
+                      .count = share.live_count,
+                      .whole = joint.facts.peak_bytes});
   }
   if (!choice.sort.empty()) arrange(shares, share_columns(report, name), choice);
   return shares;

@@ -139,9 +139,8 @@ std::string peak_rows(const std::vector<Share>& ordered, const Report& report,
 }
 
 // A tree for each memory.
-std::string peak_trees(const std::vector<Share>& ordered, const Report& report,
-                       const NameFrame& name, const Page& page) {
-  std::vector<Share> rest = ordered;
+std::string peak_trees(std::vector<Share> rest, const Report& report, const NameFrame& name,
+                       const Page& page, std::size_t most) {
   std::string result;
   while (!rest.empty()) {
     const Share first = rest.front();
@@ -149,7 +148,7 @@ std::string peak_trees(const std::vector<Share>& ordered, const Report& report,
       return share.kind != first.kind || share.device != first.device;
     });
     if (!result.empty()) result += paragraph(whole_text(report, first), page);
-    result += tree_text(report, name, {rest.begin(), end}, "REQUESTED", page, 0);
+    result += tree_text(report, name, {rest.begin(), end}, "REQUESTED", page, most);
     rest.erase(rest.begin(), end);
   }
   return result;
@@ -162,12 +161,14 @@ std::string peak_sites(const std::vector<Share>& all, std::size_t most, const Re
   const std::size_t shown = rows_shown(shares.size(), most);
   const std::vector<Share> ordered =
       by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
-  const auto rows = page.stacks == Stacks::as_tree ? peak_trees : peak_rows;
   const std::string heading =
       (adds_peaks(report) ? "What made the peaks, added: " : "What made the peak: ") +
       whole_text(report, ordered.front());
-  return part_title(with_note(heading, report), page) + rows(ordered, report, name, page) +
-         rest_text(shares, shown, page);
+  const std::string title = part_title(with_note(heading, report), page);
+  if (page.stacks == Stacks::as_tree) {
+    return title + peak_trees(by_memory(shares), report, name, page, most);
+  }
+  return title + peak_rows(ordered, report, name, page) + rest_text(shares, shown, page);
 }
 
 std::string live_rows(const std::vector<Share>& shares, std::size_t most, const Report& report,

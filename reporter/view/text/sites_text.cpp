@@ -184,36 +184,32 @@ std::string remarks(const Report& report, std::size_t left_out, const Page& page
                             page);
 }
 
-// By which bytes a tree is drawn.
-Share share_of(const Site& site, std::size_t index, SiteOrder order) {
-  const SiteTotals& totals = numbers_of(site);
-  switch (order) {
-    case SiteOrder::peak:
-      return {.site = index, .bytes = totals.peak_bytes, .count = totals.peak_count};
-    case SiteOrder::live:
-    case SiteOrder::growth:
-      return {.site = index, .bytes = totals.live_bytes, .count = totals.live_count};
-    default:
-      return {.site = index, .bytes = totals.total_bytes, .count = totals.total_count};
-  }
+// Those of the first sites first.
+std::vector<Share> in_order(std::vector<Share> shares, const std::vector<std::size_t>& sites,
+                            std::size_t count) {
+  std::vector<std::size_t> place(count, sites.size());
+  for (std::size_t i = 0; i < sites.size(); ++i) place[sites[i]] = i;
+  std::stable_sort(shares.begin(), shares.end(),
+                   [&](const Share& a, const Share& b) { return place[a.site] < place[b.site]; });
+  return shares;
 }
 
+// By which bytes it is drawn follows from the order.
 std::string sites_tree(const Report& report, SiteOrder order, const NameFrame& name,
                        const Page& page, std::size_t most) {
-  std::vector<Share> shares;
-  std::uint64_t whole = 0;
-  for (const std::size_t index : all_in_order(report, order)) {
-    shares.push_back(share_of(report.sites[index], index, order));
-    whole += shares.back().bytes;
+  const auto tree = [&](std::vector<Share> shares, const char* title) {
+    shares = in_order(std::move(shares), all_in_order(report, order), report.sites.size());
+    return tree_text(report, name, shares, title, page, most);
+  };
+  switch (order) {
+    case SiteOrder::peak:
+      return tree(shares_of_peak(report), "AT PEAK");
+    case SiteOrder::live:
+    case SiteOrder::growth:
+      return tree(shares_live(report), "NOW");
+    default:
+      return tree(shares_in_all(report), "TOTAL");
   }
-  std::erase_if(shares, [](const Share& share) { return share.bytes == 0; });
-  for (Share& share : shares) share.whole = whole;
-  const bool is_now = order == SiteOrder::live || order == SiteOrder::growth;
-  return tree_text(report, name, shares,
-                   is_now                     ? "NOW"
-                   : order == SiteOrder::peak ? "AT PEAK"
-                                              : "TOTAL",
-                   page, most);
 }
 
 }  // namespace

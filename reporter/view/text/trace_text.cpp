@@ -156,17 +156,7 @@ std::string functions_text(const TraceListing& trace, const Page& page, const Ro
 
 std::string sites_tree(const Report& report, const NameFrame& name, const Page& page,
                        std::size_t most) {
-  std::vector<Share> shares;
-  std::uint64_t whole = 0;
-  for (const std::size_t site : sites_in_order(report)) {
-    const SiteTotals& totals = report.sites[site].totals;
-    shares.push_back({.site = site, .bytes = totals.total_bytes, .count = totals.total_count});
-    whole += totals.total_bytes;
-  }
-  std::stable_sort(shares.begin(), shares.end(),
-                   [](const Share& a, const Share& b) { return a.bytes > b.bytes; });
-  for (Share& share : shares) share.whole = whole;
-  return tree_text(report, name, shares, "TOTAL", page, most);
+  return tree_text(report, name, shares_in_all(report), "TOTAL", page, most);
 }
 
 // Those that the chosen frames do not tell apart are one.

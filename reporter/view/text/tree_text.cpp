@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {
@@ -26,14 +27,21 @@ struct Amount {
   }
 };
 
+// Allocations at one place by one call.
+struct End {
+  Amount amount;
+  bool is_shown = false;
+};
+
 // A function, called by the function above it.
 struct Node {
   Caller caller;
   std::set<std::size_t> called_at;  // lines of the function above; 0: not known
   bool has_one_place = true;        // all of it passes through the same line
   Amount amount;
-  std::map<std::string, std::size_t> below;                    // by function and file
-  std::map<std::pair<std::string, std::string>, Amount> ends;  // allocations: by place and call
+  bool is_shown = false;                                    // a row leads through it
+  std::map<std::string, std::size_t> below;                 // by function and file
+  std::map<std::pair<std::string, std::string>, End> ends;  // allocations: by place and call
 };
 
 std::string file_of(const std::string& place) { return place.substr(0, place.rfind(':')); }
@@ -49,7 +57,8 @@ std::size_t line_of(const std::string& place) {
 
 class Tree {
  public:
-  void add(const CallSite& site, const Share& share) {
+  // It counts in the sums, and has rows of its own if it is shown.
+  void add(const CallSite& site, const Share& share, bool is_shown) {
     std::size_t at = 0;
     nodes_[at].amount += share;
     for (auto caller = site.callers.rbegin(); caller != site.callers.rend(); ++caller) {
@@ -57,9 +66,12 @@ class Tree {
       at = below(at, *caller);
       if (!is_first) nodes_[at].called_at.insert(line_of(std::prev(caller)->place));
       nodes_[at].amount += share;
+      nodes_[at].is_shown = nodes_[at].is_shown || is_shown;
     }
     const std::string place = site.callers.empty() ? "" : site.callers.front().place;
-    nodes_[at].ends[{place, site.entry}] += share;
+    End& end = nodes_[at].ends[{place, site.entry}];
+    end.amount += share;
+    end.is_shown = end.is_shown || is_shown;
   }
 
   // Rows of the table: each function below the one that calls it, further in only where several are
@@ -139,12 +151,14 @@ class Tree {
   [[nodiscard]] std::vector<Branch> branches(const Node& node, std::size_t room) const {
     std::vector<Branch> result;
     for (const auto& [key, below] : node.below) {
+      if (!nodes_[below].is_shown) continue;
       const std::string text = label(nodes_[below], call_lines(node, nodes_[below]), room);
       result.push_back({nodes_[below].amount, below, text});
     }
     if (!ends_here(node)) {
-      for (const auto& [end, amount] : node.ends) {
-        result.push_back({amount, 0, end_text(end.first, end.second)});
+      for (const auto& [where, end] : node.ends) {
+        if (!end.is_shown) continue;
+        result.push_back({end.amount, 0, end_text(where.first, where.second)});
       }
     }
     std::stable_sort(result.begin(), result.end(), [](const Branch& a, const Branch& b) {
@@ -177,28 +191,66 @@ class Tree {
   std::vector<Node> nodes_ = std::vector<Node>(1);  // the first stands above all
 };
 
-}  // namespace
+std::uint64_t sum_of(const std::vector<Share>& shares, std::size_t first = 0) {
+  std::uint64_t sum = 0;
+  for (std::size_t i = first; i < shares.size(); ++i) sum += shares[i].bytes;
+  return sum;
+}
 
-std::string tree_text(const Report& report, const NameFrame& name, const std::vector<Share>& shares,
-                      const std::string& title, const Page& page, std::size_t most) {
+// Those of each kind and device, the one with the largest first.
+std::vector<std::vector<Share>> by_kind(const std::vector<Share>& shares) {
+  std::vector<std::vector<Share>> kinds;
+  for (const Share& share : shares) {
+    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
+      return kind.front().kind == share.kind && kind.front().device == share.device;
+    });
+    (same == kinds.end() ? kinds.emplace_back() : *same).push_back(share);
+  }
+  return kinds;
+}
+
+// Of one kind.
+std::string one_tree(const Report& report, const NameFrame& name, const std::vector<Share>& shares,
+                     std::uint64_t whole, const std::string& title, const Page& page,
+                     std::size_t most) {
   using enum Table::Align;
   Table table({{title, right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"CALLED FROM", left}});
   const std::size_t shown = rows_shown(shares.size(), most);
   Tree tree;
-  for (std::size_t i = 0; i < shown; ++i) {
-    tree.add(call_site(report, report.sites[shares[i].site], name, kAllFrames), shares[i]);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    tree.add(call_site(report, report.sites[shares[i].site], name, kAllFrames), shares[i],
+             i < shown);
   }
   if (shown == 0) return "";
   Table uncut = table;
-  tree.draw(uncut, shares.front().whole, page, Table::kUncut);
-  tree.draw(table, shares.front().whole, page, uncut.room(page));
-  std::uint64_t rest = 0;
-  for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
+  tree.draw(uncut, whole, page, Table::kUncut);
+  tree.draw(table, whole, page, uncut.room(page));
   const std::string more = shown == shares.size()
                                ? ""
                                : "  and " + counted(shares.size() - shown, "more site") + ", " +
-                                     bytes_text(static_cast<std::int64_t>(rest)) + "\n";
+                                     bytes_text(static_cast<std::int64_t>(sum_of(shares, shown))) +
+                                     ", in these sums\n";
   return table.text(page) + more + table.left_out(page);
+}
+
+}  // namespace
+
+std::string tree_text(const Report& report, const NameFrame& name, const std::vector<Share>& shares,
+                      const std::string& title, const Page& page, std::size_t most) {
+  const std::vector<std::vector<Share>> kinds = by_kind(shares);
+  if (kinds.empty()) return "";
+  if (kinds.size() == 1) {
+    return one_tree(report, name, shares, shares.front().whole, title, page, most);
+  }
+  std::string result;
+  for (const std::vector<Share>& kind : kinds) {
+    const std::uint64_t whole = sum_of(kind);
+    result += paragraph(memory_name(kind.front().kind, kind.front().device) + ", " +
+                            bytes_text(static_cast<std::int64_t>(whole)),
+                        page) +
+              one_tree(report, name, kind, whole, title, page, most);
+  }
+  return result;
 }
 
 }  // namespace vramscope

@@ -17,7 +17,9 @@ struct Report;
 
 // Bytes, share and count of each function with all that it called, the largest first. A function
 // that calls only one other stands above it, at the same depth. `title` is that of the bytes.
-// Shares of one whole, the largest first; at most `most` of them, 0 for all, are in the tree.
+// Shares of one whole, the largest first: sums are of all of them, and rows lead to at most `most`,
+// 0 for all. Those of several kinds of memory, or devices, have a tree each, below its name, and
+// are shares of that.
 [[nodiscard]] std::string tree_text(const Report& report, const NameFrame& name,
                                     const std::vector<Share>& shares, const std::string& title,
                                     const Page& page, std::size_t most);
