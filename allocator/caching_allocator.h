@@ -44,6 +44,7 @@ struct Outcome {
   Tag tag = 0;  // of the allocation; a free tells whose block it was
   Source source = Source::none;
   bool by_limit = false;               // out of memory: no room within the device's limit
+  std::uint64_t counted_bytes = 0;     // by_limit: what counted against it at that instant
   bool has_sample = false;             // unrecorded_bytes is known: the device was asked (Grant)
   std::uint64_t unrecorded_bytes = 0;  // of the device, used by nothing that is recorded here
   std::uint64_t backend_ns = 0;        // in reserve and release
@@ -183,7 +184,7 @@ class CachingAllocator {
                     std::uint64_t kept_by_driver = 0) noexcept;
   // Keeps room for direct memory, until adopt() or end_promise(). False: there is none, even with
   // idle segments given back.
-  [[nodiscard]] bool promise(Promise promise) noexcept;
+  [[nodiscard]] bool promise(Promise promise, std::uint64_t* counted_bytes = nullptr) noexcept;
   // Why::refused: the driver had none left; of plain memory, promised or not, that counts in
   // num_ooms.
   enum class Why : bool { unused, refused };

@@ -27,7 +27,7 @@ void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes,
   use.kept = kept_by_driver;
 }
 
-bool CachingAllocator::promise(Promise promise) noexcept {
+bool CachingAllocator::promise(Promise promise, std::uint64_t* counted_bytes) noexcept {
   const Place where{.kind = promise.kind, .device = promise.device};
   MutexLock lock(state_->mutex);
   if (!state_->accounts.has_capacity(where, promise.bytes)) {
@@ -35,6 +35,9 @@ bool CachingAllocator::promise(Promise promise) noexcept {
   }
   if (!state_->accounts.has_capacity(where, promise.bytes)) {
     state_->accounts.use(promise.device).refusals++;
+    if (counted_bytes != nullptr) {
+      *counted_bytes = state_->accounts.capacity(promise.device).counted();
+    }
     return false;
   }
   state_->accounts.use(promise.device).promise(promise.kind, promise.bytes);

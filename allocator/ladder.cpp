@@ -183,6 +183,7 @@ Address CachingAllocator::Ladder::reserve(State& state, const Need& need, Outcom
   const std::uint16_t device = need.where.device;
   out.by_limit = !state.accounts.has_capacity(need.where, need.bytes);
   if (out.by_limit) {
+    out.counted_bytes = state.accounts.capacity(device).counted();
     out.status = {Result::out_of_memory, out.status.code};
     return 0;
   }

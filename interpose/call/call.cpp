@@ -166,6 +166,7 @@ void Call::note(const Outcome& outcome) noexcept {
   event_.driver_ns += outcome.backend_ns;
   event_.sync_ns += outcome.wait_ns;
   by_limit_ = outcome.by_limit;
+  counted_bytes_ = outcome.counted_bytes;
   const bool asked_driver = outcome.backend_ns != 0;
   event_.served = asked_driver ? Served::driver : Served::hit;
   if (outcome.has_sample) {
@@ -260,7 +261,7 @@ void Call::name_refused() noexcept {
 
 // The driver is asked on this thread: no other one of ours has a context.
 void Call::tell_refused() noexcept {
-  Refusal refusal{.event = event_, .by_limit = by_limit_};
+  Refusal refusal{.event = event_, .by_limit = by_limit_, .counted_bytes = counted_bytes_};
   Place here;
   const bool can_ask = has_device(event_.place.kind) && !profiler_->captures().any() &&
                        find_place(event_.place.kind, here) && here.device == event_.place.device;

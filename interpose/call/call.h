@@ -77,7 +77,11 @@ class Call {
   // The bytes that the call asks for, for when it is refused; then, that a limit of ours refused
   // it.
   void plan(std::uint64_t bytes) noexcept { event_.bytes = bytes; }
-  void note_refused_by_limit() noexcept { by_limit_ = true; }
+  // counted_bytes: against the limit, at that instant.
+  void note_refused_by_limit(std::uint64_t counted_bytes) noexcept {
+    by_limit_ = true;
+    counted_bytes_ = counted_bytes;
+  }
 
   // What our allocator decided becomes part of the event.
   void note(const Outcome& outcome) noexcept;
@@ -174,6 +178,7 @@ class Call {
   std::optional<CUstream> stream_;
   Promise promise_;
   bool by_limit_ = false;
+  std::uint64_t counted_bytes_ = 0;
   std::uint64_t answered_ns_ = 0;  // when the driver did last; what we note after that is not the
                                    // function's time. 0: it was not called
   int* const errno_place_;         // the thread's: the C library is asked once

@@ -20,8 +20,9 @@ CUresult ask_twice(Call& call, const DirectCall& direct) {
 
 // Promises room within the capacity. False: there is none, which the report says.
 bool promise_room(Call& call, Promise promise) {
-  if (call.profiler().allocator().promise(promise)) return true;
-  call.note_refused_by_limit();
+  std::uint64_t counted_bytes = 0;
+  if (call.profiler().allocator().promise(promise, &counted_bytes)) return true;
+  call.note_refused_by_limit(counted_bytes);
   warn_of_capacity(call.profiler(), promise.device);
   return false;
 }

@@ -56,9 +56,10 @@ struct Event {
 // An allocation that failed because memory ran out, as the program is about to be told.
 struct Refusal {
   Event event = {};
-  std::uint64_t number = 0;       // 1: the first of the process
-  bool by_limit = false;          // a limit of ours refused, not the driver
-  std::uint64_t total_bytes = 0;  // what the driver said of the device after it; 0: nothing
+  std::uint64_t number = 0;         // 1: the first of the process
+  bool by_limit = false;            // a limit of ours refused, not the driver
+  std::uint64_t counted_bytes = 0;  // what counted against it at that instant
+  std::uint64_t total_bytes = 0;    // what the driver said of the device after it; 0: nothing
   std::uint64_t free_bytes = 0;
 };
 

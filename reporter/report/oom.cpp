@@ -200,6 +200,7 @@ OomEvent describe_briefly(const ReportParts& parts, const Refusal& refusal) {
                  .bytes = asked.bytes,
                  .tag = asked.tag,
                  .by_limit = refusal.by_limit,
+                 .counted_bytes = refusal.counted_bytes,
                  .total_bytes = refusal.total_bytes,
                  .free_bytes = refusal.free_bytes};
   if (asked.function < parts.function_names.size()) {

@@ -52,9 +52,10 @@ struct OomEvent {
   Tag tag = 0;
   std::int64_t site = -1;
   std::string thread = {};
-  std::string range = {};       // "": none
-  bool by_limit = false;        // the option device_memory_limit refused, not the driver
-  bool is_watched = false;      // the next two were looked out for: not for all of a storm
+  std::string range = {};           // "": none
+  bool by_limit = false;            // the option device_memory_limit refused, not the driver
+  std::uint64_t counted_bytes = 0;  // what counted against it at that instant; 0: not known
+  bool is_watched = false;          // the next two were looked out for: not for all of a storm
   std::int64_t served_ns = -1;  // when a call began that was given as much of this memory; -1: none
   Tag served_tag = 0;           // who made that call
   std::int64_t served_site = -1;

@@ -45,6 +45,7 @@ void visit_fields(Self& event, F&& f) {
   f("thread", event.thread);
   f("range", event.range);
   f("by_limit", event.by_limit);
+  f("counted_bytes", event.counted_bytes);
   f("is_watched", event.is_watched);
   f("served_ns", OrNull{event.served_ns, -1});
   f("served_site", OrNull{event.served_site, -1});

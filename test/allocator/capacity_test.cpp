@@ -29,6 +29,8 @@ TEST_F(CapacityTest, WhatTheLimitLeavesNoRoomForIsRefusedUnasked) {
 
   EXPECT_EQ(out.status, (Status{Result::out_of_memory, 0}));
   EXPECT_TRUE(out.by_limit);
+  EXPECT_EQ(out.counted_bytes, allocator_.capacity(0).counted());  // alone: nothing changed since
+  EXPECT_GT(out.counted_bytes, 0U);
   EXPECT_EQ(out.backend_ns, 0u);
   EXPECT_EQ(statistics().num_ooms, 1);
   EXPECT_EQ(capacity().refusals, 1u);

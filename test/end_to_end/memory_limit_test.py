@@ -1,5 +1,7 @@
 """--device-memory-limit: a program on a large device meets a smaller one, in every mode."""
 # SPDX-License-Identifier: Apache-2.0
+import sys
+
 import harness
 import recount
 
@@ -7,6 +9,29 @@ LIMIT = "VRAMSCOPE_DEVICE_MEMORY_LIMIT"
 BARE = "context_bytes=0"
 RECORDING = ("cache", "observe")
 GIB = 1 << 30
+
+
+# Eight threads that take and free 2 MiB each, of which the limit has room for five.
+RACE = """
+import ctypes, threading
+driver = ctypes.CDLL("libcuda.so.1")
+context = ctypes.c_void_p()
+driver.cuInit(0)
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+def work():
+    driver.cuCtxSetCurrent(context)
+    for _ in range(400):
+        block = ctypes.c_uint64()
+        if driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(2 << 20)) == 0:
+            driver.cuMemFree_v2(block)
+threads = [threading.Thread(target=work) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+kept = [ctypes.c_uint64() for _ in range(9)]
+driver.cuCtxSetCurrent(context)
+for block in kept:
+    driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(2 << 20))
+"""
 
 
 class MemoryLimit(harness.Case):
@@ -29,6 +54,17 @@ class MemoryLimit(harness.Case):
         self.assertEqual(
             [f"GPU 0 met its limit of {limit} (--device-memory-limit)"], report["warnings"]
         )
+
+    def test_a_refusal_by_the_limit_tells_what_was_free_at_that_instant(self):
+        """2 MiB were refused where 12 MiB were said to be free: threads that raced for the limit freed them meanwhile."""
+        for mode in RECORDING:
+            raced = self.run_program([sys.executable, "-c", RACE], mode, f"capacity=16GiB,{BARE}", VRAMSCOPE_ON_OOM="none", **{LIMIT: "10MiB"})
+            [report] = raced.reports
+            events = report["oom"]["events"]
+            self.assertTrue(events)
+            for event in events:
+                self.assertTrue(event["by_limit"])
+                self.assertLess((10 << 20) - event["counted_bytes"], 2 << 20, event)
 
     def test_a_program_that_takes_everything_meets_the_limit(self):
         self.assert_meets(["oom"], "4GiB")

@@ -514,6 +514,28 @@ TEST(Oom, CallsFragmentationWhatTheMapDoes) {
   EXPECT_EQ(stranded_then(report, event), 103U << 20);
 }
 
+// 2 MiB were refused where "12.0 MiB free under the limit" was said: others freed them meanwhile.
+TEST(Oom, FiguresOfARefusalByTheLimitAreOfItsInstant) {
+  Report report = refused();
+  report.oom.events.resize(1);
+  OomEvent& event = report.oom.events.front();
+  event.by_limit = true;
+  event.bytes = 2 << 20;
+  event.reserved_bytes = 1012 << 20;
+  event.direct_bytes = event.rounding_bytes = event.context_bytes = event.module_bytes = 0;
+  report.process.options = {{"device_memory_limit", "1GiB"}};
+  EXPECT_EQ(free_under_limit(std::uint64_t{1} << 30, event), 12U << 20);
+
+  event.counted_bytes = 1023 << 20;
+  EXPECT_EQ(free_under_limit(std::uint64_t{1} << 30, event), 1U << 20);
+  const std::string text = text_of(report);
+  EXPECT_TRUE(has(text, "1.00 MiB  <0.1 %  free under the limit")) << text;
+  EXPECT_TRUE(has(text, "gone when this was looked at, a moment later")) << text;
+
+  event.reserved_bytes = 1024 << 20;
+  EXPECT_TRUE(has(text_of(report), "1.00 MiB more were held than when it was refused"));
+}
+
 TEST(Oom, NamesRoundingInTheHintWhereItTookATenth) {
   Report report = refused();
   report.oom.events.resize(1);

@@ -22,7 +22,7 @@ bool is_of_refusal(const MapPlace& place, const MapMoment& moment) {
 // What was free for it; nothing where nobody knows.
 std::optional<std::uint64_t> free_for_refusal(const Report& report, const OomEvent& event) {
   if (const std::uint64_t limit = refusing_limit(report, event); limit != 0) {
-    if (!event.has_details) return std::nullopt;
+    if (!knows_free_under_limit(event)) return std::nullopt;
     return free_under_limit(limit, event);
   }
   if (event.by_limit || event.total_bytes == 0) return std::nullopt;

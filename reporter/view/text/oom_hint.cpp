@@ -20,13 +20,12 @@ namespace {
 
 constexpr std::uint64_t kTenthOfHeld = 10;  // rounding and leaks are named from there on
 
-// The limit counts what the program has and what the driver keeps for it, and nothing of others.
-std::uint64_t counted_then(const OomEvent& event) {
+}  // namespace
+
+std::uint64_t counted_when_looked(const OomEvent& event) {
   return event.reserved_bytes + event.direct_bytes + event.rounding_bytes + event.context_bytes +
          event.module_bytes;
 }
-
-}  // namespace
 
 bool is_observed(const Report& report) { return report.process.mode == "observe"; }
 
@@ -35,6 +34,14 @@ std::uint64_t refusing_limit(const Report& report, const OomEvent& event) {
   if (!event.by_limit || event.device >= limits.bytes.size()) return 0;
   return read(option_of(report, "device_memory_limit"), limits) ? limits.bytes[event.device] : 0;
 }
+
+namespace {
+
+std::uint64_t counted_then(const OomEvent& event) {
+  return event.counted_bytes != 0 ? event.counted_bytes : counted_when_looked(event);
+}
+
+}  // namespace
 
 std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event) {
   return limit - std::min(limit, counted_then(event));

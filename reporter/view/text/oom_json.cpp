@@ -23,6 +23,7 @@ Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
       {"thread", [](const Row& row) { return row.thread; }},
       {"range", [](const Row& row) { return row.range; }},
       {"by_limit", [](const Row& row) { return row.by_limit; }},
+      {"counted_bytes", [](const Row& row) { return row.counted_bytes; }},
       {"is_watched", [](const Row& row) { return row.is_watched; }},
       {"served_ns", [](const Row& row) { return if_known(row.served_ns); }},
       {"served_site", [=](const Row& row) { return served->number(row.served_site); }},

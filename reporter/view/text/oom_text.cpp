@@ -103,7 +103,15 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
   add(event.context_bytes, "contexts of this process");
   add(event.module_bytes, "code of this process");
   if (limit != 0) {
+    const std::uint64_t then = limit - free_under_limit(limit, event);
+    const std::uint64_t later = counted_when_looked(event);
+    add(then - std::min(then, later), "gone when this was looked at, a moment later");
     return (table.empty() ? "" : table.text(page)) +
+           (later <= then ? ""
+                          : paragraph("when this was looked at, a moment later, " +
+                                          amount_text(later - then) +
+                                          " more were held than when it was refused",
+                                      page)) +
            paragraph("the GPU itself has " + amount_text(event.free_bytes) +
                          " free, which the limit withholds",
                      page);
@@ -355,8 +363,9 @@ std::string oom_line(const Report& report, const NameFrame& name) {
                      where_text(report, last.site, name, Page{.unicode = true}, kFramesShown);
   if (const std::uint64_t limit = refusing_limit(report, last); limit != 0) {
     return line + ", " +
-           (last.has_details ? amount_text(free_under_limit(limit, last)) + " free under the limit"
-                             : "by the limit of " + amount_text(limit)) +
+           (knows_free_under_limit(last)
+                ? amount_text(free_under_limit(limit, last)) + " free under the limit"
+                : "by the limit of " + amount_text(limit)) +
            later;
   }
   if (last.total_bytes != 0) line += ", " + amount_text(last.free_bytes) + " free";
