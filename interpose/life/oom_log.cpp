@@ -10,12 +10,6 @@
 #include "reporter/report/parts.h"
 
 namespace vramscope {
-namespace {
-
-constexpr std::uint64_t kSecondNs = 1'000'000'000;
-
-}  // namespace
-
 bool OomLog::note(Refusal refusal) noexcept {
   const std::uint64_t now = refusal.event.start_ns;
   refusal.number = count_.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -94,9 +88,9 @@ void OomLog::describe(const ReportParts& parts) {
 }
 
 bool OomLog::deserves_report(std::uint64_t now_ns) noexcept {
-  const bool is_due = reports_ == 0 || now_ns - reported_ns_ >= kSecondNs;
-  if (!is_due || reports_ >= kMostReports) return false;
-  ++reports_;
+  const bool is_due = reports_ == 0 || now_ns - reported_ns_ >= pause_ns_;
+  if (!is_due) return false;
+  if (++reports_ >= kReportsInARow) pause_ns_ = std::min(2 * pause_ns_, 60 * kSecondNs);
   reported_ns_ = now_ns;
   return true;
 }

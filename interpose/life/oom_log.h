@@ -19,12 +19,13 @@ namespace vramscope {
 struct ReportParts;
 
 // A program may meet the end of memory in a loop, and go on each time: so only the first 16 are
-// looked at in detail, and then one in a second; a report of its own has one in a second, and 100
-// in all. Threads: any, unless a line says otherwise.
+// looked at in detail, and then one in a second; a report of its own has one in a second, and after
+// ten of these ever fewer, down to one in a minute. Threads: any, unless a line says otherwise.
 class OomLog {
  public:
   static constexpr std::size_t kFirst = 16;
-  static constexpr std::uint64_t kMostReports = 100;
+  static constexpr std::uint64_t kSecondNs = 1'000'000'000;
+  static constexpr std::uint64_t kReportsInARow = 10;
 
   // wanted_bytes: is told the least that note_served() waits for; outlives this.
   explicit OomLog(std::atomic<std::uint64_t>& wanted_bytes) : wanted_bytes_(wanted_bytes) {}
@@ -46,6 +47,9 @@ class OomLog {
   // Whether the last one that was described has a report of its own. Counts when it has.
   // Threads: the helper.
   [[nodiscard]] bool deserves_report(std::uint64_t now_ns) noexcept;
+
+  // The last one before begin_report(). Threads: the helper.
+  [[nodiscard]] const Refusal& told() const noexcept { return known_; }
 
   // May throw bad_alloc and LockLost. Threads: the helper.
   [[nodiscard]] OomReport report(const ReportParts& parts) const;
@@ -71,9 +75,10 @@ class OomLog {
   std::array<Watched, kFirst + 1> watched_ VRAMSCOPE_GUARDED_BY(mutex_);  // the last: the latest
   std::vector<OomEvent> first_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::optional<OomEvent> last_described_ VRAMSCOPE_GUARDED_BY(mutex_);
-  Refusal known_;                  // the last one before begin_report(): the helper's
-  std::uint64_t reports_ = 0;      // the helper's
-  std::uint64_t reported_ns_ = 0;  // the helper's
+  Refusal known_;                       // the last one before begin_report(): the helper's
+  std::uint64_t reports_ = 0;           // the helper's
+  std::uint64_t reported_ns_ = 0;       // the helper's
+  std::uint64_t pause_ns_ = kSecondNs;  // the helper's
 };
 
 }  // namespace vramscope

@@ -346,6 +346,7 @@ void Reports::note_written(std::string_view trigger, OwnReport report) {
   live_file_.note_next_report(profiler_, sequence_.load(std::memory_order_relaxed) + 1);
   note_report(report.path);
   if (Schedule::asks(trigger)) kept_.add(std::move(report));
+  if (trigger == "oom") kept_refusals_.add(std::move(report), oom_.told().event);
   if (is_of_exec) exec_reports_.add(std::move(report));
   if (!is_of_exec && trigger != "exit") note_next_report();
 }

@@ -8,6 +8,7 @@
 
 #include "interpose/driver/profiler.h"
 #include "interpose/life/exec_reports.h"
+#include "interpose/life/kept_refusals.h"
 #include "interpose/life/kept_reports.h"
 #include "interpose/life/live_file.h"
 #include "interpose/life/oom_log.h"
@@ -88,6 +89,7 @@ class Reports {
   ReportQuota quota_;  // the helper thread's, as the next three
   Schedule schedule_;
   KeptReports kept_;
+  KeptRefusals kept_refusals_;
   ExecReports exec_reports_;
   OomLog oom_;
   std::atomic<std::uint64_t> sequence_{0};

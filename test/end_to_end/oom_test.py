@@ -3,6 +3,7 @@
 import json
 import pathlib
 import re
+import sys
 
 import harness
 import recount
@@ -146,6 +147,26 @@ class OutOfMemory(harness.Case):
         self.assertEqual(1000, oom["events"][-1]["number"])
         self.assertEqual(1000, sum(site["refused_count"] for site in reports[-1]["sites"]))
         self.assertLess(len(reports), 30)  # one in a second, and that of the exit
+
+    def test_a_loop_that_tries_again_leaves_the_first_report_and_the_last(self):
+        """100 reports of 100 MiB each lay there after two minutes of it."""
+        program = """
+import ctypes, time
+driver = ctypes.CDLL("libcuda.so.1")
+context, block = ctypes.c_void_p(), ctypes.c_uint64()
+driver.cuInit(0)
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+driver.cuCtxSetCurrent(context)
+end = time.monotonic() + 4.5
+while time.monotonic() < end:
+    driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(1 << 40))
+"""
+        outcome = self.run_program([sys.executable, "-c", program], "cache", SMALL, VRAMSCOPE_OUTPUT="r.json")
+        refused = [report["sequence"] for report in outcome.reports if report["trigger"] == "oom"]
+        [last] = [report for report in outcome.reports if report["trigger"] == "exit"]
+        self.assertEqual(1, min(refused))
+        self.assertLessEqual(len(refused), 2, refused)
+        self.assertGreater(last["oom"]["count"], len(refused))
 
     def test_none_leaves_only_the_report_at_exit(self):
         reports, _ = self.reports_of("refused", SMALL, VRAMSCOPE_ON_OOM="none")

@@ -4,8 +4,19 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "interpose/life/kept_refusals.h"
 #include "reporter/report/parts.h"
 
 namespace vramscope {
@@ -115,6 +126,69 @@ TEST(OomLog, WhatAsksForNothingKnownIsNotWatched) {
   log.begin_report();
   log.describe({});
   EXPECT_FALSE(log.report({}).events.at(0).is_watched);
+}
+
+TEST(OomLog, ReportsBecomeFewerWhereTheProgramTriesAgainAndAgain) {
+  constexpr std::uint64_t kSecond = OomLog::kSecondNs;
+  std::atomic<std::uint64_t> wanted{kNobody};
+  OomLog log(wanted);
+  std::vector<std::uint64_t> at;
+  for (std::uint64_t tenth = 0; tenth < 6000; ++tenth) {
+    if (log.deserves_report(kSecond + tenth * kSecond / 10)) at.push_back(tenth / 10);
+  }
+  ASSERT_GT(at.size(), 12U);
+  EXPECT_EQ(at[9], 9U);
+  EXPECT_EQ(at[10] - at[9], 2U);
+  EXPECT_EQ(at[11] - at[10], 4U);
+  EXPECT_EQ(at.back() - at[at.size() - 2], 60U);
+  EXPECT_LT(at.size(), 30U);
+}
+
+class KeptRefusalsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "keptXXXXXX";
+    folder_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  void write(int number, Tag tag, std::uint64_t bytes) {
+    const std::string path = folder_ + "/" + std::to_string(number);
+    const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+    OwnReport own{.path = path, .file = identity_of(file)};
+    close(file);
+    Event asked;
+    asked.tag = tag;
+    asked.bytes = bytes;
+    kept_.add(std::move(own), asked);
+  }
+  std::set<int> there() const {
+    std::set<int> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      found.insert(std::stoi(entry.path().filename()));
+    }
+    return found;
+  }
+  std::string folder_;
+  KeptRefusals kept_;
+};
+
+TEST_F(KeptRefusalsTest, OfTheSameRequestTheFirstAndTheLastStay) {
+  for (int i = 1; i <= 100; ++i) write(i, 7, 4096);
+  EXPECT_EQ(there(), (std::set{1, 100}));
+}
+
+TEST_F(KeptRefusalsTest, TheFirstTheLastAndTheLargestStay) {
+  for (int i = 1; i <= 40; ++i) write(i, static_cast<Tag>(i), i == 1 || i == 40 ? 1 : 100 + i);
+  EXPECT_EQ(there(), (std::set{1, 32, 33, 34, 35, 36, 37, 38, 39, 40}));
+}
+
+TEST_F(KeptRefusalsTest, LeavesWhatHasTheNameByNow) {
+  write(1, 7, 4096);
+  write(2, 7, 4096);
+  std::ofstream(folder_ + "/99") << "the user's";
+  std::filesystem::rename(folder_ + "/99", folder_ + "/2");
+  write(3, 7, 4096);
+  EXPECT_EQ(there(), (std::set{1, 2, 3}));
 }
 
 }  // namespace

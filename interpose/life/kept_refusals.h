@@ -1,0 +1,36 @@
+// KeptRefusals are the reports on memory that ran out that stay: of a program that tries again and
+// again, those that tell something of their own.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "allocator/ground/place.h"
+#include "interpose/life/kept_reports.h"
+#include "reporter/record/event.h"
+
+namespace vramscope {
+
+// Threads: one. May throw bad_alloc.
+class KeptRefusals {
+ public:
+  static constexpr std::size_t kLargest = 8;
+
+  // A report on what was asked for and refused. The first stays, and the last; of those between the
+  // ones that asked for most, no two of the same call stack and size. Others are removed.
+  void add(OwnReport report, const Event& asked);
+
+ private:
+  struct One {
+    OwnReport report;
+    Tag tag = 0;
+    std::uint64_t bytes = 0;
+  };
+  [[nodiscard]] std::size_t needless() const noexcept;
+
+  std::vector<One> all_;  // in the order in which they were written
+};
+
+}  // namespace vramscope
