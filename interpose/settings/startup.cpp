@@ -204,6 +204,7 @@ std::string path_of(const std::string& pattern, const ProcessFacts& process, std
   const NameFacts facts = {.pid = process.pid,
                            .hostname = process.hostname,
                            .executable = process.executable,
+                           .arguments = process.arguments,
                            .rank = process.rank,
                            .sequence = sequence,
                            .is_interim = word == Word::interim,

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 
 import harness
 import programs
@@ -123,6 +124,15 @@ class CommandLine(harness.Case):
         self.assertEqual(1, checked.returncode, checked.stdout)
         self.assertRegex(" ".join(checked.stdout.split()), r"q.json~\d' \(and \d others? newer than it\)|q.json~\d' --interim")
         self.assertIn(" in each of 8 processes", self.run_tool("check", "--max-peak", "1TiB", self.folder).stdout)
+
+    def test_reports_of_python_carry_the_scripts_name(self):
+        script = pathlib.Path(self.folder, "train.py")
+        script.write_text("import ctypes\nctypes.CDLL('libcuda.so.1').cuInit(0)\n")
+        for words, name in ((["-u", script], "train.py"), (["-c", script.read_text()], "python")):
+            ran = self.launch("--", sys.executable, *words)
+            self.assertRegex(ran.stderr, rf"report in vramscope\.{re.escape(name)}[\d.]*\.\d+\.json\n")
+        ran = self.launch("--redact", "--", sys.executable, script)
+        self.assertNotIn("train", ran.stderr)
 
     def test_run_starts_no_program_whose_output_cannot_be_written(self):
         for option in ("--output", "--trace"):

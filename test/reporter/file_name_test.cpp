@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 namespace vramscope {
 namespace {
 
@@ -92,6 +96,31 @@ TEST(FileName, CountsAProcessWithoutRankAsTheFirst) {
   single.rank = -1;
 
   EXPECT_EQ(expand("r%r", single), "r0");
+}
+
+TEST(FileName, NamesTheScriptThatPythonRuns) {
+  using Words = std::vector<std::string>;
+  const auto script = [](Words words, std::string_view program = "/usr/bin/python3.13t") {
+    words.insert(words.begin(), "python3");
+    return python_script(program, words);
+  };
+  EXPECT_EQ(script({"src/train.py", "-m", "x"}), "train.py");
+  EXPECT_EQ(script({"-u", "-W", "ignore", "-Xdev", "train.py"}), "train.py");
+  EXPECT_EQ(script({"-OO", "--check-hash-based-pycs", "never", "train.py"}), "train.py");
+  EXPECT_EQ(script({"-m", "torch.distributed.run", "train.py"}), "torch.distributed.run");
+  EXPECT_EQ(script({"-umjob"}), "job");
+  EXPECT_EQ(script({"/usr/local/bin/torchrun", "train.py"}), "torchrun");
+  for (const Words& none :
+       {Words{}, {"-c", "import x", "train.py"}, {"-"}, {"."}, {"-m"}, {"-W"}}) {
+    EXPECT_EQ(script(none), "");
+  }
+  EXPECT_EQ(script({"train.py"}, "/opt/python-service"), "");
+  EXPECT_EQ(script({"train.py"}, "/opt/train"), "");
+
+  NameFacts python = facts();
+  python.executable = "/usr/bin/python3.11";
+  python.arguments = {"python3", "src/train.py"};
+  EXPECT_EQ(expand("vramscope.%e.%p.json", python), "vramscope.train.py.4711.json");
 }
 
 }  // namespace

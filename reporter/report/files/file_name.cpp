@@ -34,6 +34,12 @@ std::string utc(std::uint64_t ns) {
   return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%S", &time)};
 }
 
+// What a script is called; "" of a folder, "python3 .".
+std::string named(std::string_view script) {
+  const std::string_view name = base_name(script);
+  return name == "." || name == ".." ? "" : std::string(name);
+}
+
 class Expansion {
  public:
   Expansion(const NameFacts& facts, EnvironmentLookup environment)
@@ -68,7 +74,7 @@ class Expansion {
       case 'h':
         return safe(facts_.hostname);
       case 'e':
-        return safe(base_name(facts_.executable));
+        return program();
       case 'r':
         return std::to_string(std::max<std::int64_t>(facts_.rank, 0));
       case 'n':
@@ -81,6 +87,11 @@ class Expansion {
       default:
         return std::string(taken);
     }
+  }
+
+  [[nodiscard]] std::string program() const {
+    const std::string script = python_script(facts_.executable, facts_.arguments);
+    return safe(script.empty() ? base_name(facts_.executable) : std::string_view(script));
   }
 
   std::string variable(std::string_view& pattern) const {
@@ -132,6 +143,28 @@ bool is_known(std::string_view escape) {
 }
 
 }  // namespace
+
+std::string python_script(std::string_view executable, const std::vector<std::string>& arguments) {
+  constexpr std::string_view kName = "python";
+  const std::string_view name = base_name(executable);
+  const bool is_python =
+      name.starts_with(kName) &&
+      name.find_first_not_of("0123456789.dt", kName.size()) == name.npos;  // python3.13t
+  for (std::size_t i = 1; is_python && i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (!word.starts_with('-')) return named(word);
+    if (word == "--check-hash-based-pycs") ++i;
+    if (word == "-" || word.starts_with("--")) continue;
+    const std::size_t at = word.find_first_of("cmWX", 1);  // what is behind is their value
+    if (at == word.npos) continue;
+    const std::string_view value = at + 1 < word.size()       ? word.substr(at + 1)
+                                   : i + 1 < arguments.size() ? std::string_view(arguments[++i])
+                                                              : std::string_view();
+    if (word[at] == 'c') return "";
+    if (word[at] == 'm') return named(value);
+  }
+  return "";
+}
 
 std::string_view unknown_escape(std::string_view pattern) noexcept {
   while (true) {

@@ -140,7 +140,11 @@ void examine_end(pid_t pid, const ProcessFiles& process, const Options& options,
     return findings.limits("end", "it writes no report (VRAMSCOPE_REPORT_AT_EXIT=off)",
                            "vramscope snapshot " + std::to_string(pid));
   }
-  const NameFacts facts{.pid = pid, .hostname = host(), .executable = process.program()};
+  const NameFacts facts{
+      .pid = pid,
+      .hostname = host(),
+      .executable = process.program(),
+      .arguments = options.redact ? std::vector<std::string>() : process.arguments()};
   const auto none = [](const char*) -> char* { return nullptr; };
   const std::string name = expand_pattern(options.output, facts, none);
   const std::string path = name.starts_with('/') ? name : process.files().folder + "/" + name;

@@ -61,6 +61,17 @@ ProcessFiles::ProcessFiles(pid_t pid) : pid_(pid), files_(read_or_refuse(pid)) {
   }
 }
 
+std::vector<std::string> ProcessFiles::arguments() const {
+  const std::string text = content_of(folder_of(pid_) + "/cmdline");
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\0', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
 std::vector<std::string> ProcessFiles::mapped(std::string_view name) const {
   std::vector<std::string> found;
   std::istringstream lines(files_.maps);

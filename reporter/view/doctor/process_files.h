@@ -20,6 +20,7 @@ class ProcessFiles {
 
   [[nodiscard]] const TargetFiles& files() const { return files_; }
   [[nodiscard]] const std::string& program() const { return program_; }  // path; "": unknown
+  [[nodiscard]] std::vector<std::string> arguments() const;  // from the command's name on
   // Paths of what is mapped whose file's name begins so, each once; " (deleted)" stays behind.
   [[nodiscard]] std::vector<std::string> mapped(std::string_view name) const;
   // Value of a variable with which it was started; nothing when it was not set.
