@@ -11,6 +11,7 @@
 #include "reporter/report/commit.h"
 #include "reporter/report/report.h"
 #include "reporter/view/export/build_parts.h"
+#include "reporter/view/outside/executable.h"
 #include "reporter/view/verbs/inputs.h"
 #include "reporter/view/verbs/verb.h"
 
@@ -79,6 +80,11 @@ int main_of_tool(std::vector<std::string> words) {
   if (!is_verb && !first.empty() && first[0] != '-') {
     std::vector<std::string> names;
     for (const Verb& verb : verbs) names.push_back(verb.command->name());
+    const bool is_no_slip = first.find('/') != first.npos || nearest(first, names).empty();
+    if (is_no_slip && !find_executable(first).path.empty()) {
+      return refuse("no verb is called '" + first + "'; to run that program: vramscope run " +
+                    shell_word(first));
+    }
     say("no verb is called '" + first + "'" + nearest(first, names) + "; see vramscope --help");
     return kBadInput;
   }

@@ -106,7 +106,8 @@ class Arguments(ToolTest):
         self.assert_refused([], 2, "--help")
         self.assert_refused(["reprot", "x"], 2, "no verb is called 'reprot'")
         self.assert_refused(["reprot", "x"], 2, "nearest is report; see")
-        self.assert_refused(["report"], 2, "FILE is required")
+        self.assert_refused(["report"], 2, "no FILE was named, and no report is in this folder")
+        self.assert_refused(["peak"], 2, "FILE is required")
         self.assert_refused(["report", "--bad", "x"], 2, "--bad; see")
         self.assert_refused(["report", "--jsno", "x"], 2, "--jsno; nearest is --json; see")
         self.assert_refused(["stats", "-n", "-4", "x"], 2, "'-4' is not a whole number from 0 to 999999999")
@@ -222,6 +223,21 @@ class Widths(ToolTest):
             self.assertRegex("\n".join(shown), r"\n  GPU 0  30 processes, peak ")
             said = re.search(r"and \d+ lines for which the\s+terminal\s+has\s+no\s+room: -n (\d+) shows all", "\n".join(shown))
             self.assertIn("Among the processes", self.on_terminal(80, "report", "-n", said[1], report, rows=40))
+
+    def test_places_of_merged_processes_come_before_what_repeats_the_processes(self):
+        for count in (4, 16, 30):
+            self.ranks(count) if count > 6 else os.mkdir(self.path("ranks"))
+            for rank in range(count if count <= 6 else 0):
+                self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank, hostname="node")
+            with self.edited(self.path("ranks/r2.json")) as report:
+                report["kinds"][0]["peak_bytes"] *= 2
+            self.call("merge", "-f", "-o", "all.json", "ranks")
+            shown = self.on_terminal(80, "report", "all.json", rows=40)
+            self.assertLessEqual(len(shown), 39, shown)
+            places = [i for i, line in enumerate(shown) if line.startswith("What made the peaks")]
+            self.assertEqual(1, len(places), shown)
+            self.assertRegex(shown[places[0] + 2], r"^ +\S+ \wiB +\S+ % ")
+            shutil.rmtree(self.path("ranks"))
 
     def test_rows_of_processes_go_last(self):
         """At 60 columns two of eight were left, above the figures of all."""
@@ -403,6 +419,33 @@ class Widths(ToolTest):
             shown = self.call("sites", "--tree", "--by", order, path).stdout
             titles = re.findall(r"^  ((?:GPU 0|pinned)[^,\n]*), \S+ \w+\n.* SHARE .*\n.*  100 % ", shown, re.M)
             self.assertEqual(["GPU 0", "GPU 0 managed", "GPU 0 stream_ordered", "pinned"], sorted(titles), shown)
+
+    def test_a_program_that_was_typed_for_a_verb_is_to_be_run(self):
+        program = self.path("a.out")
+        shutil.copy("/bin/true", program)
+        self.assert_refused(["./a.out"], 2, "no verb is called './a.out'; to run that program: vramscope run ./a.out")
+        self.assert_refused(["sh", "-c", "exit"], 2, "to run that program: vramscope run sh")
+        self.assert_refused(["stat", "x"], 2, "nearest is stats")
+        self.assert_refused(["./none"], 2, "no verb is called './none'; see vramscope --help")
+
+    def test_report_without_a_file_takes_the_newest_one_here(self):
+        self.assert_refused(["report"], 2, "no report is in this folder")
+        for number, name in enumerate(("b.json", "a.json", "c.json~1")):
+            self.sample(name, pid=100 + number)
+            os.utime(self.path(name), (10**9 - number, 10**9 - number))
+        with open(self.path("new.json"), "w", encoding="utf-8") as other:
+            other.write("{}")
+        shown = self.call("report")
+        self.assertEqual((0, "vramscope: the newest report here is b.json\n"), (shown.returncode, shown.stderr))
+        self.assertEqual(self.call("report", "b.json").stdout, shown.stdout)
+
+    def test_a_terminal_gets_the_summary_of_stats_last(self):
+        path = self.sample()
+        lines = self.on_terminal(80, "stats", path, rows=40)
+        self.assertGreater(len(lines), 80)
+        self.assertTrue([line for line in lines[-39:] if line.startswith("  ALL POOLS ")], lines[-39:])
+        self.assertFalse([line for line in lines[:40] if line.startswith("  allocated: ")], lines[:40])
+        self.assertEqual(len(self.call("stats", path, COLUMNS="80").stdout.splitlines()), len(lines) + 1)
 
     def test_columns_hold_on_every_listing(self):
         file = self.long_sample()

@@ -162,10 +162,13 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
     }
     (is_whole ? keys : others) += title_line(title, page) + lines(first(stats, of), page) + "\n";
   }
-  if (summarized != 0) summaries += paragraph(kWords, page) + "\n" + paragraph(kKeys, page);
+  // On a screen, from which what is above is scrolled away, what one looks for first comes last.
+  const bool is_last = page.lines != 0;
+  if (summarized != 0) summaries += paragraph(kWords, page);
+  if (summarized != 0 && !is_last) summaries += "\n" + paragraph(kKeys, page);
   // Below the only summary its keys follow; of several devices the summaries stand together.
-  if (summarized == 1) keys.erase(0, keys.find('\n') + 1);
-  std::string result = summaries + keys + others;
+  if (summarized == 1 && !is_last) keys.erase(0, keys.find('\n') + 1);
+  std::string result = (is_last ? "" : summaries) + keys + others;
   if (!of.device) {
     result +=
         title_line("host_memory_stats", page) + lines(first(memory_stats(report.host), of), page);
@@ -175,7 +178,7 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
   } else {
     result.pop_back();
   }
-  return result;
+  return is_last && summarized != 0 ? result + "\n" + summaries : result;
 }
 
 std::optional<std::string> stats_json(const Report& report, const StatsOf& of) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/live/live_folder.h"
@@ -124,6 +125,20 @@ std::vector<std::string> report_files(const std::vector<std::string>& words, con
     }
   }
   return paths;
+}
+
+std::string newest_report_here() {
+  std::string newest;
+  std::pair<std::int64_t, std::int64_t> changed;
+  for (const std::string& name : names_in(".")) {
+    struct stat found {};
+    if (stat(name.c_str(), &found) != 0 || !is_report(name, name)) continue;
+    const std::pair<std::int64_t, std::int64_t> then(found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
+    if (!newest.empty() && then < changed) continue;
+    newest = name;
+    changed = then;
+  }
+  return newest;
 }
 
 bool is_of_trigger(const std::string& path, std::string_view trigger) {

@@ -21,6 +21,10 @@ enum class EmptyFiles : std::uint8_t { left_out, taken };
     const std::vector<std::string>& words, const std::function<void(std::string_view)>& tell,
     EmptyFiles empty = EmptyFiles::left_out);
 
+// The report in the current folder that was written last, by the time of its file; "": there is
+// none.
+[[nodiscard]] std::string newest_report_here();
+
 [[nodiscard]] bool is_folder(const std::string& path);
 
 // Whether the file begins as a trace does, or as one that zstd compressed.

@@ -93,24 +93,23 @@ std::string screen_of(Listing& listing, const Page& page, bool is_one_of_several
 // How much of the processes a screen has room for, by the rows that its text is to have at most:
 // rows of the table go before the figures below it, but not all of them.
 std::string brief_runs(const Runs& runs, const RunsNaming& naming, const Page& page,
-                       std::size_t most, const std::string& sort) {
-  constexpr std::size_t kLeastWithFigures = 4;
+                       std::size_t most, const std::string& sort, bool has_figures) {
   constexpr std::size_t kRowsForOne = 4;
-  const bool has_figures = most >= kLeastWithFigures;
   const std::size_t rows = has_figures ? 2 * most : kRowsForOne * most;
   return runs_text(runs, naming, page, {std::min(rows, kProcesses), sort},
                    has_figures ? Figures::shown : Figures::left_out);
 }
 
 // The processes of a merged report first, which are what it is asked for; what all of them come to
-// follows as far as there is room.
+// follows as far as there is room. The figures repeat the processes, and go before the places do.
 std::string merged_text(const Report& report, const std::string& path, const Runs& runs,
                         const RunsNaming& naming, const Page& page, const Listing& listing) {
-  constexpr std::size_t kLeastRoom = 6;  // rows: with fewer of them nothing follows
   if (page.is_brief) {
-    return brief_runs(runs, naming, page, listing.most, "") +
-           report_in_brief(report, path, naming.name, page,
-                           listing.most < kLeastRoom ? 0 : listing.most / 2);
+    constexpr std::size_t kPlaces = 3;  // that stay longest
+    const std::size_t most = listing.most;
+    const std::size_t places = most >= 2 * kPlaces ? most / 2 : std::min(most, kPlaces);
+    return brief_runs(runs, naming, page, most, "", page.brevity == Brevity::none) +
+           report_in_brief(report, path, naming.name, page, places);
   }
   const bool has_all = listing.typed_most && listing.most == 0;
   const std::size_t typed = listing.typed_most ? listing.most : 0;
@@ -196,6 +195,8 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
   return std::max(status, publish(listing, listing.json ? json.text() : text));
 }
 
+constexpr std::size_t kLeastWithFigures = 4;  // rows
+
 int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> reports,
                       const LeftAside& left_aside, const RunsNaming& naming,
                       const RowChoice& choice) {
@@ -215,7 +216,8 @@ int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> r
   Listing fitting = listing;
   fitting.most = choice.most;
   const auto make = [&](const Page& one) {
-    return one.is_brief ? brief_runs(runs, naming, one, fitting.most, listing.sort)
+    return one.is_brief ? brief_runs(runs, naming, one, fitting.most, listing.sort,
+                                     fitting.most >= kLeastWithFigures)
                         : runs_text(runs, naming, one, {fitting.most, listing.sort});
   };
   const std::string text = screen_of(fitting, page, /*is_one_of_several=*/false, make);
@@ -270,6 +272,16 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
 
 int show(Arguments& arguments) {
   settle_rows(arguments.listing);
+  if (arguments.files.empty()) {
+    const std::string newest = newest_report_here();
+    if (newest.empty()) {
+      return refuse(
+          "report: no FILE was named, and no report is in this folder; vramscope run "
+          "PROGRAM makes one");
+    }
+    say("the newest report here is " + newest);
+    arguments.files.push_back(newest);
+  }
   const std::vector<std::string> paths = report_files(arguments.files, say);
   if (paths.empty()) return kBadInput;
   tell_newer(arguments.files, paths, say);
@@ -286,7 +298,8 @@ int show(Arguments& arguments) {
 Verb add_report(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("report", "Show what a report says, on one screen");
-  command.positional("FILE", &arguments->files, kReportsHelp);
+  command.words("FILE", arguments->files,
+                std::string(kReportsHelp) + "; none: the newest report in this folder");
   command.flag("--each", arguments->each, "Of several, each on a screen of its own");
   add_listing_options(command, arguments->listing);
   add_layout_options(command, arguments->stacks);
@@ -295,6 +308,7 @@ Verb add_report(CommandLine& line) {
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"
+      "  vramscope report                                     the newest one here\n"
       "  vramscope report vramscope.train.4711.json\n"
       "  vramscope report .                                   all of this folder, a line each,\n"
       "                                                       and what they held together\n"
