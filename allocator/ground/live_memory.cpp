@@ -20,7 +20,6 @@
 extern "C" {
 [[gnu::weak]] void __lsan_register_root_region(const void* begin, std::size_t bytes);
 [[gnu::weak]] void __tsan_init();
-[[gnu::weak]] void __msan_init();
 }
 
 namespace vramscope {
@@ -28,14 +27,18 @@ namespace {
 
 constexpr std::size_t kObjectsStep = std::size_t{64} << 10;
 
-// Where nobody has mapped anything: programs, libraries and heaps lie above, what sanitizers and
-// drivers reserve below. Several are tried.
-constexpr std::uint64_t kFirstBase = 0x3a00'0000'0000;
-// Where a program may map anything that the thread or the memory sanitizer watches: they end it
-// elsewhere, or as soon as one of their functions is given memory from there.
-constexpr std::uint64_t kFirstBaseWatched = 0x5600'0000'0000;
+// Where the first part may lie. Several addresses are tried, since something may lie there already.
+struct Bases {
+  std::uint64_t lowest;
+  int count;
+};
 constexpr std::uint64_t kBaseStep = 0x0020'0000'0000;
-constexpr int kBases = 16;
+// Nobody maps anything here: programs, libraries and heaps lie above, what sanitizers and drivers
+// reserve below.
+constexpr Bases kUsualBases{.lowest = 0x3a00'0000'0000, .count = 16};
+// The thread sanitizer ends a program that maps anything outside the addresses that it watches. Of
+// these, 0x5500'0000'0000 to 0x5680'0000'0000 are left to programs without fixed addresses.
+constexpr Bases kWatchedBases{.lowest = 0x5500'0000'0000, .count = 12};
 static_assert(kLiveParts * kLivePartBytes < kBaseStep);
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14
@@ -122,11 +125,10 @@ int LiveMemory::begin(int file, const char* path) noexcept {
   if (ftruncate(file, static_cast<off_t>(kFileBytes)) != 0) return errno;
   if (const int problem = allocate_in(file, 0, kWholePage); problem != 0) return problem;
   keep_path(path);
-  const bool is_watched = &__tsan_init != nullptr || &__msan_init != nullptr;
-  const std::uint64_t lowest = is_watched ? kFirstBaseWatched : kFirstBase;
+  const Bases bases = &__tsan_init != nullptr ? kWatchedBases : kUsualBases;
   int problem = ENOMEM;
-  for (int i = 0; i < kBases && problem == ENOMEM; ++i) {
-    base_ = lowest + static_cast<std::uint64_t>(i) * kBaseStep;
+  for (int i = 0; i < bases.count && problem == ENOMEM; ++i) {
+    base_ = bases.lowest + static_cast<std::uint64_t>(i) * kBaseStep;
     problem = map_parts(file);
   }
   if (problem != 0) return problem;
