@@ -19,6 +19,12 @@ void note_grant(const Accounts& accounts, Place where, const Grant& grant, Outco
   out.unrecorded_bytes = used - std::min(held, used);  // managed pages may lie on the host
 }
 
+bool exceeds_limit(const Accounts& accounts, Place where, std::uint64_t bytes, Outcome& out) {
+  out.by_limit = !accounts.has_capacity(where, bytes);
+  if (out.by_limit) out.counted_bytes = accounts.capacity(where.device).counted();
+  return out.by_limit;
+}
+
 void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes,
                                     std::uint64_t kept_by_driver) noexcept {
   MutexLock lock(state_->mutex);

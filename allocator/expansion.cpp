@@ -273,9 +273,7 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
   const std::uint64_t page = reservation.page;
   bytes = (bytes + page - 1) / page * page;
   const std::uint16_t device = where.device;
-  out.by_limit = !state.accounts.has_capacity(where, bytes);
-  if (out.by_limit) out.counted_bytes = state.accounts.capacity(device).counted();
-  if (out.by_limit || !state.prepare_blocks()) {
+  if (exceeds_limit(state.accounts, where, bytes, out) || !state.prepare_blocks()) {
     out.status.result = out.by_limit ? Result::out_of_memory : Result::failed;
     return false;
   }

@@ -181,9 +181,7 @@ bool CachingAllocator::Ladder::exceeds_share(State& state, const Need& need, Out
 // As above.
 Address CachingAllocator::Ladder::reserve(State& state, const Need& need, Outcome& out) {
   const std::uint16_t device = need.where.device;
-  out.by_limit = !state.accounts.has_capacity(need.where, need.bytes);
-  if (out.by_limit) {
-    out.counted_bytes = state.accounts.capacity(device).counted();
+  if (exceeds_limit(state.accounts, need.where, need.bytes, out)) {
     out.status = {Result::out_of_memory, out.status.code};
     return 0;
   }

@@ -119,6 +119,10 @@ struct AddressRange {
 // What the backend answered for memory that it was asked for, while that is awaited still.
 void note_grant(const Accounts& accounts, Place where, const Grant& grant, Outcome& out);
 
+// Whether the device's limit has no room for so many bytes, which the outcome tells then.
+[[nodiscard]] bool exceeds_limit(const Accounts& accounts, Place where, std::uint64_t bytes,
+                                 Outcome& out);
+
 // The lock is released around every call of the backend; a step that does so says "unlocks", and
 // references into places, blocks and segments do not survive it.
 struct CachingAllocator::State {

@@ -348,7 +348,7 @@ void Reports::note_written(std::string_view trigger, OwnReport report) {
   if (Schedule::asks(trigger)) kept_.add(std::move(report));
   if (trigger == "oom") kept_refusals_.add(std::move(report), oom_.told().event);
   if (is_of_exec) exec_reports_.add(std::move(report));
-  if (!is_of_exec && trigger != "exit") note_next_report();
+  if (!is_last_word(trigger)) note_next_report();
 }
 
 // Signals may ask for reports for ever: after one that failed, others say so only once one was

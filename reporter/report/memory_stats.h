@@ -20,6 +20,11 @@ struct HostReport;
 // max_split_size.
 inline constexpr std::int64_t kNotKnown = -1;
 
+// A counter as a number of bytes or calls; 0 where it is not known.
+[[nodiscard]] constexpr std::uint64_t positive(std::int64_t counter) {
+  return counter > 0 ? static_cast<std::uint64_t>(counter) : 0;
+}
+
 using FlatStats = std::vector<std::pair<std::string, std::int64_t>>;  // sorted by key
 
 // Every key of one device that is known, with `allocated.*`, PyTorch's documented alias of

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {
@@ -33,10 +34,6 @@ bool keeps_large_blocks_whole(const Report& report) {
 // A report of somebody else's may lack some counters.
 bool counts_active(const DeviceStatistics& stats) {
   return stats.active_bytes.all.peak >= stats.allocated_bytes.all.peak;
-}
-
-std::uint64_t positive(std::int64_t value) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0));
 }
 
 // Pages of growing_segments are all of 2 MiB, of expandable_segments those of the large pool are as

@@ -37,6 +37,15 @@ MACHINE, LOADER, MUSL_LOADER = MACHINES[OWN_MACHINE]
 # From one part of a live file to the next (allocator/ground/live_memory.h, whose pages are larger on
 # AArch64).
 LIVE_PART_BYTES = (1 << 32) + 37 * (65536 if MACHINE == "AArch64" else 4096)
+# How programs in Python begin that ask the driver for memory.
+ASKS_DRIVER = """
+import ctypes, os, sys, time
+driver = ctypes.CDLL("libcuda.so.1")
+context, block = ctypes.c_void_p(), ctypes.c_uint64()
+driver.cuInit(0)
+driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+driver.cuCtxSetCurrent(context)
+"""
 TIME_LIMITS = int(os.environ.get("TIME_LIMITS", "1"))  # times what they are on a machine: an emulated one is slower
 DEADLINE_S = 120 * TIME_LIMITS  # of one program; two busy cores and unlucky neighbours included
 # Cases split command lines and compare paths as they are shown, where others would be in quotes.

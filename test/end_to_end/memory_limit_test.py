@@ -12,12 +12,8 @@ GIB = 1 << 30
 
 
 # Eight threads that take and free 2 MiB each, of which the limit has room for five.
-RACE = """
-import ctypes, threading
-driver = ctypes.CDLL("libcuda.so.1")
-context = ctypes.c_void_p()
-driver.cuInit(0)
-driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+RACE = f"""{harness.ASKS_DRIVER}
+import threading
 def work():
     driver.cuCtxSetCurrent(context)
     for _ in range(400):
@@ -28,7 +24,6 @@ threads = [threading.Thread(target=work) for _ in range(8)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 kept = [ctypes.c_uint64() for _ in range(9)]
-driver.cuCtxSetCurrent(context)
 for block in kept:
     driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(2 << 20))
 """

@@ -150,13 +150,7 @@ class OutOfMemory(harness.Case):
 
     def test_a_loop_that_tries_again_leaves_the_first_report_and_the_last(self):
         """100 reports of 100 MiB each lay there after two minutes of it."""
-        program = """
-import ctypes, time
-driver = ctypes.CDLL("libcuda.so.1")
-context, block = ctypes.c_void_p(), ctypes.c_uint64()
-driver.cuInit(0)
-driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-driver.cuCtxSetCurrent(context)
+        program = f"""{harness.ASKS_DRIVER}
 end = time.monotonic() + 4.5
 while time.monotonic() < end:
     driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(1 << 40))

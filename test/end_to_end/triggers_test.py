@@ -10,17 +10,8 @@ import harness
 import recount
 
 MIB = 1 << 20
-# How programs begin that ask the driver for memory.
-DRIVER = """
-import ctypes, os, sys, time
-driver = ctypes.CDLL("libcuda.so.1")
-context, block = ctypes.c_void_p(), ctypes.c_uint64()
-driver.cuInit(0)
-driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
-driver.cuCtxSetCurrent(context)
-"""
 # Lives for an instant only: the peak is over when anybody looks.
-SHORT_PEAK = f"""{DRIVER}
+SHORT_PEAK = f"""{harness.ASKS_DRIVER}
 driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t({64 * MIB}))
 driver.cuMemFree_v2(block)
 print("ready", flush=True)
@@ -28,7 +19,7 @@ sys.stdin.read()
 """
 PEAK_COUNT = 12
 # Each higher by half than the one before, and held until it has its report.
-PEAKS = f"""{DRIVER}
+PEAKS = f"""{harness.ASKS_DRIVER}
 size = held = {4 * MIB}
 for number in range(1, {PEAK_COUNT} + 1):
     driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(size))

@@ -498,15 +498,22 @@ TEST(Oom, RefersToTheFirstWhereNoOtherWasLookedAt) {
   EXPECT_FALSE(has(text, "100 %")) << text;
 }
 
-TEST(Oom, CallsFragmentationWhatTheMapDoes) {
+// Of one refusal, by a limit of 1 GiB.
+Report refused_by_limit(std::uint64_t bytes, std::uint64_t reserved_bytes) {
   Report report = refused();
   report.oom.events.resize(1);
   OomEvent& event = report.oom.events.front();
   event.by_limit = true;
-  event.bytes = 1 << 20;
-  event.reserved_bytes = std::uint64_t{1} << 30;
-  event.split_free_bytes = 2 << 20;
+  event.bytes = bytes;
+  event.reserved_bytes = reserved_bytes;
   report.process.options = {{"device_memory_limit", "1GiB"}};
+  return report;
+}
+
+TEST(Oom, CallsFragmentationWhatTheMapDoes) {
+  Report report = refused_by_limit(1 << 20, std::uint64_t{1} << 30);
+  OomEvent& event = report.oom.events.front();
+  event.split_free_bytes = 2 << 20;
   EXPECT_EQ(stranded_then(report, event), 0U);
   EXPECT_TRUE(has(text_of(report), "refused it, not the GPU; 300 MiB were live;"));
 
@@ -516,14 +523,9 @@ TEST(Oom, CallsFragmentationWhatTheMapDoes) {
 
 // 2 MiB were refused where "12.0 MiB free under the limit" was said: others freed them meanwhile.
 TEST(Oom, FiguresOfARefusalByTheLimitAreOfItsInstant) {
-  Report report = refused();
-  report.oom.events.resize(1);
+  Report report = refused_by_limit(2 << 20, 1012 << 20);
   OomEvent& event = report.oom.events.front();
-  event.by_limit = true;
-  event.bytes = 2 << 20;
-  event.reserved_bytes = 1012 << 20;
   event.direct_bytes = event.rounding_bytes = event.context_bytes = event.module_bytes = 0;
-  report.process.options = {{"device_memory_limit", "1GiB"}};
   EXPECT_EQ(free_under_limit(std::uint64_t{1} << 30, event), 12U << 20);
 
   event.counted_bytes = 1023 << 20;

@@ -144,6 +144,13 @@ bool is_known(std::string_view escape) {
 
 }  // namespace
 
+std::string_view wanted_name(std::string_view name) {
+  const std::size_t mark = name.rfind('~');
+  const bool is_marked = mark != name.npos && mark + 1 != name.size() &&
+                         name.find_first_not_of("0123456789", mark + 1) == name.npos;
+  return is_marked ? name.substr(0, mark) : name;
+}
+
 std::string python_script(std::string_view executable, const std::vector<std::string>& arguments) {
   constexpr std::string_view kName = "python";
   const std::string_view name = base_name(executable);

@@ -32,6 +32,10 @@ struct NameFacts {
 [[nodiscard]] std::string python_script(std::string_view executable,
                                         const std::vector<std::string>& arguments);
 
+// The name that a report was to have: "r.json" of "r.json~1", which it has where that was taken;
+// else the name itself. Of paths, too.
+[[nodiscard]] std::string_view wanted_name(std::string_view name);
+
 // getenv, or a stand-in: nullptr when the variable is not set.
 using EnvironmentLookup = char* (*)(const char* name);
 

@@ -8,6 +8,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/view/export/build_parts.h"
+#include "reporter/view/text/format.h"
 
 namespace vramscope {
 
@@ -148,10 +149,7 @@ std::string lost_in(const Exported& exported, const ExportFormat& format) {
     if (format.shows == nullptr || format.shows(exported, kind)) continue;
     kinds.push_back(memory_name(kind.kind, kind.device));
   }
-  std::string text;
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == kinds.size() ? " and " : ", ") + kinds[i];
-  }
+  const std::string text = enumerated(kinds);
   const std::string_view more =
       exported.names() == nullptr ? format.lost_of_report : format.lost_of_trace;
   return text + (text.empty() || more.empty() ? "" : "; ") + std::string(more);

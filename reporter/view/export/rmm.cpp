@@ -24,11 +24,11 @@ std::string time_of_day(std::uint64_t ns_since_epoch) {
   return text.data();
 }
 
+bool has_line(Kind kind) { return has_device(kind) && space_of(kind) == Space::memory; }
+
 }  // namespace
 
-bool is_in_rmm(const Exported&, const KindFacts& kind) {
-  return has_device(kind.kind) && space_of(kind.kind) == Space::memory;
-}
+bool is_in_rmm(const Exported&, const KindFacts& kind) { return has_line(kind.kind); }
 
 std::string write_rmm(const Exported& exported, Output& output) {
   output << "Thread,Time,Action,Pointer,Size,Stream\n";
@@ -36,7 +36,7 @@ std::string write_rmm(const Exported& exported, Output& output) {
   const auto& threads = exported.names()->facts.threads;
   TraceWalk* walk = nullptr;
   const auto line = [&](const WalkedBlock& block, const TraceEvent& one, const char* action) {
-    if (!is_in_rmm(exported, {.kind = block.place.kind})) return;
+    if (!has_line(block.place.kind)) return;
     const std::int64_t thread = one.thread < threads.size() ? threads[one.thread].id : 0;
     std::array<char, 96> rest{};
     std::snprintf(rest.data(), rest.size(), ",%s,0x%" PRIx64 ",%" PRIu64 ",0\n", action,

@@ -194,11 +194,7 @@ std::string TorchHistory::left_out() const {
   if (segment_allocations_ != 0) {
     parts.push_back(counted(segment_allocations_, "allocation") + " of segments");
   }
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
-  }
-  return text;
+  return enumerated(parts);
 }
 
 }  // namespace vramscope

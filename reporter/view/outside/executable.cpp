@@ -60,8 +60,7 @@ std::string why_inactive(const std::string& name) {
   const auto file = ElfProgram::open(in_path(name));
   if (!file || !file->exports("__msan_init")) return "";
   return "it is compiled with -fsanitize=memory, which takes what libraries write for bytes that "
-         "nobody "
-         "wrote; record a build without it";
+         "nobody wrote; record a build without it";
 }
 
 std::string why_not_loaded(const std::string& name, int status) {

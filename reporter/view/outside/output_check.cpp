@@ -67,10 +67,8 @@ std::string why_not_writable(std::string_view noun, const std::string& pattern,
 }
 
 std::string taken_name(const std::string& path) {
-  const std::size_t mark = path.rfind('~');
-  if (mark == path.npos || mark + 1 == path.size()) return "";
-  if (path.find_first_not_of("0123456789", mark + 1) != path.npos) return "";
-  const std::string wanted = path.substr(0, mark);
+  const std::string wanted(wanted_name(path));
+  if (wanted == path) return "";
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(wanted, error))) return "";
   return " (" + wanted.substr(wanted.rfind('/') + 1) + " was taken)";

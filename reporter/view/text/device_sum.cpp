@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/format.h"
@@ -174,7 +175,7 @@ std::uint64_t allocations_of(const MergedProcess& process) {
 std::uint64_t reserved_of(const MergedProcess& process) {
   std::uint64_t sum = past_the_cache(process);
   for (const ProcessDevice& device : process.devices) {
-    sum += static_cast<std::uint64_t>(std::max<std::int64_t>(device.reserved_peak_bytes, 0));
+    sum += positive(device.reserved_peak_bytes);
   }
   return sum;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "reporter/report/memory_name.h"
+#include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
@@ -22,10 +23,6 @@ constexpr std::size_t kBarCells = 24;
 constexpr std::size_t kBesideBar = 58;     // columns of a level without its bar and its name
 constexpr std::size_t kNameCells = 9;      // of a level's name: "allocated"
 constexpr std::size_t kDevicesInFull = 1;  // more of them get one line each
-
-std::uint64_t positive(std::int64_t value) {
-  return value > 0 ? static_cast<std::uint64_t>(value) : 0;
-}
 
 // A GPU whose memory was asked for, and the kinds besides plain device memory that it held.
 struct UsedDevice {

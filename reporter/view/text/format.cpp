@@ -98,6 +98,14 @@ std::string count_text(std::int64_t count) {
   return digits;
 }
 
+std::string enumerated(const std::vector<std::string>& parts) {
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  }
+  return text;
+}
+
 std::string counted(std::uint64_t count, std::string_view noun) {
   std::string text = count_text(static_cast<std::int64_t>(count)) + " " + std::string(noun);
   return count == 1 ? text : text + "s";

@@ -52,6 +52,9 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
 // "1,234,567".
 [[nodiscard]] std::string count_text(std::int64_t count);
 
+// "a", "a and b", "a, b and c".
+[[nodiscard]] std::string enumerated(const std::vector<std::string>& parts);
+
 // "1 call", "1,234 calls".
 [[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun);
 

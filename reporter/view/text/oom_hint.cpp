@@ -20,6 +20,10 @@ namespace {
 
 constexpr std::uint64_t kTenthOfHeld = 10;  // rounding and leaks are named from there on
 
+std::uint64_t counted_then(const OomEvent& event) {
+  return event.counted_bytes != 0 ? event.counted_bytes : counted_when_looked(event);
+}
+
 }  // namespace
 
 std::uint64_t counted_when_looked(const OomEvent& event) {
@@ -34,14 +38,6 @@ std::uint64_t refusing_limit(const Report& report, const OomEvent& event) {
   if (!event.by_limit || event.device >= limits.bytes.size()) return 0;
   return read(option_of(report, "device_memory_limit"), limits) ? limits.bytes[event.device] : 0;
 }
-
-namespace {
-
-std::uint64_t counted_then(const OomEvent& event) {
-  return event.counted_bytes != 0 ? event.counted_bytes : counted_when_looked(event);
-}
-
-}  // namespace
 
 std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event) {
   return limit - std::min(limit, counted_then(event));

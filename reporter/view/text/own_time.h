@@ -1,5 +1,5 @@
-// Times of a merged report count from where the first of its processes began; those of a process's
-// own report from where it began itself. Both are told, so that an event is found in either.
+// Times in a merged report count from the start of its first process, and times in the report of
+// one process from the start of that process. Both are shown, so that you find an event in either.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -15,10 +15,6 @@ namespace {
 
 using Reports = std::vector<ReportOfProcess>;
 
-bool is_of_host_memory(const KindFacts& kind) {
-  return holds_memory(kind.kind) && !takes_device_memory(kind.kind);
-}
-
 std::uint64_t highest_of(const ReportOfProcess& one) { return peak_bounds(one).upper; }
 std::uint64_t allocations_by(const ReportOfProcess& one) { return allocations_of(one.process); }
 std::uint64_t reserved_by(const ReportOfProcess& one) { return reserved_of(one.process); }
@@ -40,6 +36,10 @@ constexpr auto kFigures =
                            {FigureOf::allocations, "allocations", "allocations", allocations_by}});
 
 }  // namespace
+
+bool is_of_host_memory(const KindFacts& kind) {
+  return holds_memory(kind.kind) && !takes_device_memory(kind.kind);
+}
 
 std::span<const Figure> figures_of_processes() { return kFigures; }
 

@@ -27,6 +27,7 @@ struct ReportOfProcess {
 // The numbers of the devices with memory of these kinds, as the process counts them.
 [[nodiscard]] std::vector<std::uint16_t> devices_used(const std::vector<KindFacts>& kinds);
 
+[[nodiscard]] bool is_of_host_memory(const KindFacts& kind);
 // Where none of them has memory of a device, because of a filter or by itself, host memory counts.
 void choose_memory(std::vector<ReportOfProcess>& reports);
 // What it holds in the end.

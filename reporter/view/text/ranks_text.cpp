@@ -196,7 +196,7 @@ std::string host_memory_text(const Reports& reports, const Page& page) {
   std::map<Kind, std::uint64_t> highest;
   for (const ReportOfProcess& one : reports) {
     for (const KindFacts& kind : one.process.kinds) {
-      if (holds_memory(kind.kind) && !takes_device_memory(kind.kind) && kind.peak_bytes != 0)
+      if (is_of_host_memory(kind) && kind.peak_bytes != 0)
         highest[kind.kind] = std::max(highest[kind.kind], kind.peak_bytes);
     }
   }

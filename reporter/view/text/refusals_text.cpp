@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/refusals_text.h"
 
-#include <algorithm>
-
+#include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
 #include "reporter/view/text/format.h"
 
@@ -22,8 +21,7 @@ std::string trouble_text(const DeviceStatistics& stats) {
 
 std::string other_refusals(const Report& report) {
   std::uint64_t told = 0;
-  for (const DeviceReport& device : report.devices)
-    told += static_cast<std::uint64_t>(std::max<std::int64_t>(device.statistics.num_ooms, 0));
+  for (const DeviceReport& device : report.devices) told += positive(device.statistics.num_ooms);
   if (report.oom.count <= told) return "";
   const std::uint64_t others = report.oom.count - told;
   return told == 0 ? "out of memory " + counted(others, "time")

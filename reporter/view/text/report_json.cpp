@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/text/digest.h"
@@ -24,10 +23,6 @@ void process_json(JsonText& json, const Report& report) {
   json.field("report_time_ns", process.report_time_ns).end();
 }
 
-void known_json(JsonText& json, std::int64_t counter) {
-  counter == kNotKnown ? json.null() : json.value(counter);
-}
-
 void device_json(JsonText& json, const Report& report, const DeviceReport& device) {
   const DeviceStatistics& stats = device.statistics;
   const Savings saved = savings(device.timing);
@@ -43,9 +38,9 @@ void device_json(JsonText& json, const Report& report, const DeviceReport& devic
   const auto allocated = allocated_peak(device);
   (allocated ? json.value(*allocated) : json.null());
   json.key("allocated_current_bytes");
-  known_json(json, stats.allocated_bytes.all.current);
+  json.cell(if_known(stats.allocated_bytes.all.current));
   json.field("num_ooms", stats.num_ooms).key("num_alloc_retries");
-  known_json(json, stats.num_alloc_retries);
+  json.cell(if_known(stats.num_alloc_retries));
   json.field("allocations", saved.allocations).field("hits", saved.hits);
   json.field("saved_driver_calls", saved.driver_calls).key("estimated_saved_ns");
   (saved.estimated ? json.value(saved.saved_ns) : json.null()).end();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <optional>
 #include <utility>
 
 #include "reporter/report/memory_name.h"
@@ -52,18 +53,17 @@ constexpr const char* kKeys =
 // lines of what is not in it.
 std::string summary(const FlatStats& stats, const std::string& others, const Page& page) {
   using enum Table::Align;
-  const auto value_of = [&](const std::string& key) -> std::uint64_t {
+  // Nothing where it is not known.
+  const auto value_of = [&](const std::string& key) -> std::optional<std::uint64_t> {
     const auto row =
         std::find_if(stats.begin(), stats.end(), [&](const auto& one) { return one.first == key; });
-    return row == stats.end() ? 0 : static_cast<std::uint64_t>(row->second);
+    if (row == stats.end()) return {};
+    return static_cast<std::uint64_t>(row->second);
   };
-  const auto has = [&](const std::string& key) {
-    return std::any_of(stats.begin(), stats.end(),
-                       [&](const auto& one) { return one.first == key; });
-  };
-  const auto text_of = [](const std::string& key, std::uint64_t value) {
+  const auto text_of = [](const std::string& key, std::optional<std::uint64_t> value) {
+    if (!value) return std::string("not known");
     const bool is_bytes = key.ends_with("_bytes");
-    return is_bytes ? amount_text(value) : count_text(static_cast<std::int64_t>(value));
+    return is_bytes ? amount_text(*value) : count_text(static_cast<std::int64_t>(*value));
   };
   Table table(
       {{"ALL POOLS", left}, {"NOW", right}, {"PEAK", right}, {"TOTAL", right}, {"FREED", right}});
@@ -77,16 +77,17 @@ std::string summary(const FlatStats& stats, const std::string& others, const Pag
            {"segments", "segment"}}) {
     std::vector<std::string> cells{name};
     for (const char* const of : {".all.current", ".all.peak", ".all.allocated", ".all.freed"}) {
-      cells.push_back(has(key + of) ? text_of(key, value_of(key + of)) : "not known");
+      cells.push_back(text_of(key, value_of(key + of)));
     }
     table.add(std::move(cells));
   }
-  const std::string retries = !has("num_alloc_retries")
-                                  ? "how often was asked again is not known"
-                                  : counted(value_of("num_alloc_retries"), "time") +
-                                        " asked again after idle memory went back";
+  const std::optional<std::uint64_t> retried = value_of("num_alloc_retries");
+  const std::string retries =
+      retried ? counted(*retried, "time") + " asked again after idle memory went back"
+              : "how often was asked again is not known";
   return table.text(page) +
-         paragraph(counted(value_of("num_ooms"), "time") + " out of memory, " + retries, page) +
+         paragraph(counted(value_of("num_ooms").value_or(0), "time") + " out of memory, " + retries,
+                   page) +
          others + "\n";
 }
 

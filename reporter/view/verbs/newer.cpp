@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "reporter/report/files/file_name.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/view/text/format.h"
 #include "reporter/view/verbs/counted_once.h"
@@ -25,16 +26,11 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of(kDigits) == text.npos;
 }
 
-// "r.json" of "r.json~1".
-std::string_view wanted_name(std::string_view name) {
-  const std::size_t mark = name.rfind('~');
-  return mark != name.npos && is_number(name.substr(mark + 1)) ? name.substr(0, mark) : name;
-}
-
 // "r.json" of "r.1.json", "r" of "r.1"; "": it has no number.
 std::string without_number(std::string_view wanted) {
   const bool has_extension = wanted.ends_with(kExtension);
-  const std::string_view stem = wanted.substr(0, wanted.size() - (has_extension ? 5 : 0));
+  const std::string_view stem =
+      wanted.substr(0, wanted.size() - (has_extension ? kExtension.size() : 0));
   const std::size_t point = stem.rfind('.');
   if (point == stem.npos || point == 0 || !is_number(stem.substr(point + 1))) return "";
   return std::string(stem.substr(0, point)) + std::string(has_extension ? kExtension : "");
