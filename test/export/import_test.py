@@ -341,6 +341,16 @@ class PartialSnapshots(Import):
         report = self.json("report", path)
         self.assertEqual([row["bytes"] for row in whole["peak"]], [row["bytes"] for row in report["peak"]])
 
+    def test_events_that_are_as_late_as_can_be_keep_their_order(self):
+        """In microseconds, of which 64 bits of nanoseconds cannot hold all."""
+        rows = self.json("report", self.of(reused()))["peak"]
+        for last_ns in ((1 << 64) - 1, (1 << 64) + 5_000):
+            made = reused()
+            events = made["device_traces"][0]
+            for before_end, event in enumerate(reversed(events)):
+                event["time_us"] = last_ns // 1000 - before_end
+            self.assertEqual(rows, self.json("report", self.of(made))["peak"])
+
     def of(self, made, name="made.pickle"):
         return self.file(pickle.dumps(made), name)
 

@@ -2,6 +2,7 @@
 // where it was recorded, the history of each device.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "reporter/view/import/imports.h"
@@ -52,7 +53,7 @@ class TorchSnapshot {
     note_end(segments, Kind::device);
     note_end(of_root("host_segments"), Kind::pinned);
     for (const Entry& entry : entries_) add(entry);
-    if (run_.has_history) history_.finish(entries_.back().time_us * 1000);
+    if (run_.has_history) history_.finish(entries_.back().time_ns);
     add_segments(segments, Kind::device);
     add_segments(of_root("host_segments"), Kind::pinned);
     history_.put_events();
@@ -62,7 +63,7 @@ class TorchSnapshot {
 
  private:
   struct Entry {
-    std::uint64_t time_us = 0;
+    std::uint64_t time_ns = 0;
     Place place;
     Value value;
   };
@@ -84,6 +85,10 @@ class TorchSnapshot {
   [[nodiscard]] std::uint64_t number(Value of, std::string_view key) const {
     return pickle_.number(pickle_.at(of, key));
   }
+  // Later times than 64 bits of nanoseconds hold are the last that they do.
+  [[nodiscard]] std::uint64_t time_ns(Value of) const {
+    return std::min(number(of, "time_us"), std::numeric_limits<std::uint64_t>::max() / 1000) * 1000;
+  }
   // Of memory that there is: what was refused may be of any size.
   std::uint64_t bytes_of(Value of, std::string_view key) {
     const std::uint64_t bytes = number(of, key);
@@ -103,7 +108,7 @@ class TorchSnapshot {
                         .device = has_device(kind) ? device_of(device) : std::uint16_t{0}};
       for (const Value& value : pickle_.items(devices[device])) {
         if (!spend()) return;
-        entries_.push_back({number(value, "time_us"), place, value});
+        entries_.push_back({time_ns(value), place, value});
       }
     }
   }
@@ -111,7 +116,7 @@ class TorchSnapshot {
   void order_entries() {
     run_.has_history = !entries_.empty();
     std::stable_sort(entries_.begin(), entries_.end(),
-                     [](const Entry& a, const Entry& b) { return a.time_us < b.time_us; });
+                     [](const Entry& a, const Entry& b) { return a.time_ns < b.time_ns; });
     for (const Entry& entry : entries_) {
       history_.note_action(entry.place.kind, pickle_.text(pickle_.at(entry.value, "action")));
     }
@@ -121,15 +126,15 @@ class TorchSnapshot {
     for (const Value& value : pickle_.items(of_root("external_annotations"))) {
       if (!spend()) return;
       const Place place{.kind = Kind::device, .device = device_of(number(value, "device"))};
-      marks_.push_back({number(value, "time_us"), place, value});
+      marks_.push_back({time_ns(value), place, value});
     }
     std::stable_sort(marks_.begin(), marks_.end(),
-                     [](const Entry& a, const Entry& b) { return a.time_us < b.time_us; });
+                     [](const Entry& a, const Entry& b) { return a.time_ns < b.time_ns; });
   }
 
   // The innermost annotation of the device at that time, 0: none.
   std::uint32_t range_at(const Entry& entry) {
-    for (; mark_ < marks_.size() && marks_[mark_].time_us <= entry.time_us; ++mark_) {
+    for (; mark_ < marks_.size() && marks_[mark_].time_ns <= entry.time_ns; ++mark_) {
       const Entry& mark = marks_[mark_];
       std::vector<std::uint32_t>& open = open_[mark.place.device];
       const std::string_view name = pickle_.text(pickle_.at(mark.value, "name"));
@@ -175,7 +180,7 @@ class TorchSnapshot {
 
   void add(const Entry& entry) {
     const std::string_view action = pickle_.text(pickle_.at(entry.value, "action"));
-    TorchHistory::Action it{.time_ns = entry.time_us * 1000,
+    TorchHistory::Action it{.time_ns = entry.time_ns,
                             .place = entry.place,
                             .address = number(entry.value, "addr"),
                             .bytes = number(entry.value, "size")};
