@@ -18,7 +18,7 @@ struct CUmod_st {
     CUdeviceptr address = 0;
     std::uint64_t buffer_id = 0;  // an address may be another's once the context has ended
   };
-  std::map<std::string, Placed> placed;  // those that were asked for
+  std::map<std::string, Placed> placed;  // those that have memory
 };
 struct CUfunc_st {
   std::string name;
@@ -44,30 +44,6 @@ Handles<CUfunc_st>& functions() {
   return all;
 }
 
-CUresult load(CUmodule* module, Variables variables) {
-  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const auto made = std::make_shared<CUmod_st>();
-  made->variables = std::move(variables);
-  made->context = current_context();
-  if (made->context != nullptr && !keep_for(made->context, driver().configuration.module_bytes)) {
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  *module = modules().add(made);
-  return CUDA_SUCCESS;
-}
-
-CUresult load_image(CUmodule* module, const void* image) {
-  if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return load(module, variables_of({static_cast<const char*>(image), image_bytes(image)}));
-}
-
-CUresult load_file(CUmodule* module, const char* path) {
-  if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::ifstream file(path, std::ios::binary);
-  const std::string content{std::istreambuf_iterator<char>(file), {}};
-  return load(module, variables_of(content));
-}
-
 // Memory of the context that the module lives in, or, of a library, of the one that asks.
 CUresult place(const CUmod_st& module, std::uint64_t bytes, CUmod_st::Placed& placed) {
   CUcontext context = module.context != nullptr ? module.context : current_context();
@@ -88,6 +64,49 @@ void end_variables_of(const CUmod_st& module) {
     const auto same = [&](const Allocation& a) { return a.buffer_id == placed.buffer_id; };
     if (const auto taken = driver().memory.take(placed.address, same)) driver().give_back(*taken);
   }
+}
+
+CUresult place_all(CUmod_st& module) {
+  for (const auto& [name, bytes] : module.variables) {
+    if (bytes == 0) continue;
+    if (const CUresult no = place(module, bytes, module.placed[name]); no != CUDA_SUCCESS)
+      return no;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Whose variables have memory at once, and whose when they are asked for.
+enum class Loaded { module, library };
+
+CUresult load(CUmodule* module, Variables variables, Loaded what) {
+  if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto made = std::make_shared<CUmod_st>();
+  made->variables = std::move(variables);
+  made->context = current_context();
+  if (made->context != nullptr) {
+    const std::uint64_t code_bytes = driver().configuration.module_bytes;
+    if (!keep_for(made->context, code_bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
+    const CUresult no = what == Loaded::module ? place_all(*made) : CUDA_SUCCESS;
+    if (no != CUDA_SUCCESS) {
+      end_variables_of(*made);
+      keep_less_for(made->context, code_bytes);
+      return no;
+    }
+  }
+  *module = modules().add(made);
+  return CUDA_SUCCESS;
+}
+
+CUresult load_image(CUmodule* module, const void* image, Loaded what = Loaded::module) {
+  if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return load(module, variables_of({static_cast<const char*>(image), image_bytes(image)}), what);
+}
+
+CUresult load_file(CUmodule* module, const char* path, Loaded what = Loaded::module) {
+  if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  std::ifstream file(path, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  return load(module, variables_of(content), what);
 }
 
 CUresult find(CUfunction* function, CUmodule handle, const char* name) {
@@ -191,7 +210,6 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   return find(function, module, name);
 }
 
-// A variable has memory from when it is first asked for.
 CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, std::size_t* bytes, CUmodule handle,
                               const char* name) {
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -223,12 +241,12 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned,
                            CUlibraryOption*, void**, unsigned) {
-  return load_image(reinterpret_cast<CUmodule*>(library), code);
+  return load_image(reinterpret_cast<CUmodule*>(library), code, Loaded::library);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**,
                                unsigned, CUlibraryOption*, void**, unsigned) {
-  return load_file(reinterpret_cast<CUmodule*>(library), path);
+  return load_file(reinterpret_cast<CUmodule*>(library), path, Loaded::library);
 }
 
 CUresult cuLibraryUnload(CUlibrary library) { return body::cuModuleUnload(module_of(library)); }

@@ -15,6 +15,18 @@ namespace cudart {
 
 namespace {
 
+struct Kernel {
+  void** binary;  // that announced it
+  std::string name;
+};
+
+struct Variable {
+  void** binary;  // that announced it
+  std::string name;
+  std::size_t bytes;
+  bool is_managed;
+};
+
 struct Managed {
   void** binary;  // that announced it
   std::size_t bytes;
@@ -23,11 +35,10 @@ struct Managed {
 // What a program's start-up code announced. Never destroyed: programs unregister at exit.
 struct Announced {
   std::mutex mutex;
-  std::map<const void*, std::string> kernels;          // host function -> device name
-  std::map<const void*, std::size_t> variables;        // host variable -> bytes
-  std::map<const void*, CUdeviceptr> variable_memory;  // allocated when first asked for
-  std::map<void**, Managed> managed;  // by where the program keeps a variable's address
-  CUmodule module = nullptr;
+  std::map<const void*, Kernel> kernels;      // by host function
+  std::map<const void*, Variable> variables;  // by host variable
+  std::map<void**, Managed> managed;          // by where the program keeps a variable's address
+  std::map<void**, CUmodule> modules;         // by binary: loaded when one of its parts is used
   std::map<const void*, CUfunction> functions;
 };
 
@@ -47,8 +58,26 @@ std::vector<Configuration>& configurations() {
   return stack;
 }
 
-// A module that the simulated driver takes for any kernel: it looks at no code.
-constexpr char kAnyModule[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
+// The simulated driver looks at no code: it takes a text that declares the variables for the
+// binary.
+std::string text_of(const Announced& all, void** binary) {
+  std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n";
+  for (const auto& [host, variable] : all.variables) {
+    if (variable.binary != binary || variable.is_managed) continue;
+    text += ".visible .global .b8 " + variable.name + "[" + std::to_string(variable.bytes) + "];\n";
+  }
+  return text;
+}
+
+CUresult module_of(Announced& all, void** binary, CUmodule* module) {
+  CUmodule& loaded = all.modules[binary];
+  CUresult result = CUDA_SUCCESS;
+  if (loaded == nullptr) {
+    result = the_driver().cuModuleLoadData(&loaded, text_of(all, binary).c_str());
+  }
+  *module = loaded;
+  return result;
+}
 
 }  // namespace
 
@@ -61,12 +90,10 @@ cudaError_t function_of(const void* host, CUfunction* function) {
     *function = known->second;
     return cudaSuccess;
   }
-  if (all.module == nullptr) {
-    const CUresult result = the_driver().cuModuleLoadData(&all.module, kAnyModule);
-    if (result != CUDA_SUCCESS) return error_of(result);
-  }
-  const CUresult result =
-      the_driver().cuModuleGetFunction(function, all.module, kernel->second.c_str());
+  CUmodule module = nullptr;
+  CUresult result = module_of(all, kernel->second.binary, &module);
+  if (result != CUDA_SUCCESS) return error_of(result);
+  result = the_driver().cuModuleGetFunction(function, module, kernel->second.name.c_str());
   if (result == CUDA_SUCCESS) all.functions[host] = *function;
   return error_of(result);
 }
@@ -74,9 +101,8 @@ cudaError_t function_of(const void* host, CUfunction* function) {
 void forget_modules() {
   Announced& all = announced();
   const std::lock_guard lock(all.mutex);
-  all.module = nullptr;
+  all.modules.clear();
   all.functions.clear();
-  all.variable_memory.clear();
 }
 
 namespace runtime {
@@ -164,16 +190,20 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
 cudaError_t cudaProfilerStart() { return error_of(the_driver().cuProfilerStart()); }
 cudaError_t cudaProfilerStop() { return error_of(the_driver().cuProfilerStop()); }
 
-// A device variable is memory of its size, made when somebody asks for its address.
 cudaError_t cudaGetSymbolAddress(void** address, const void* symbol) {
   if (address == nullptr) return cudaErrorInvalidValue;
   Announced& all = announced();
   const std::lock_guard lock(all.mutex);
   const auto variable = all.variables.find(symbol);
   if (variable == all.variables.end()) return cudaErrorInvalidSymbol;
-  CUdeviceptr& memory = all.variable_memory[symbol];
-  if (memory == 0) {
-    const CUresult result = the_driver().cuMemAlloc(&memory, variable->second);
+  // A program names a managed variable by what its holder holds.
+  CUdeviceptr memory = reinterpret_cast<CUdeviceptr>(symbol);
+  if (!variable->second.is_managed) {
+    CUmodule module = nullptr;
+    CUresult result = module_of(all, variable->second.binary, &module);
+    if (result != CUDA_SUCCESS) return error_of(result);
+    result =
+        the_driver().cuModuleGetGlobal(&memory, nullptr, module, variable->second.name.c_str());
     if (result != CUDA_SUCCESS) return error_of(result);
   }
   *address = reinterpret_cast<void*>(memory);
@@ -186,7 +216,7 @@ cudaError_t cudaGetSymbolSize(std::size_t* bytes, const void* symbol) {
   const std::lock_guard lock(all.mutex);
   const auto variable = all.variables.find(symbol);
   if (variable == all.variables.end()) return cudaErrorInvalidSymbol;
-  *bytes = variable->second;
+  *bytes = variable->second.bytes;
   return cudaSuccess;
 }
 
@@ -215,9 +245,8 @@ char __cudaInitModule(void**) {
     }
     *address = reinterpret_cast<void*>(memory);
     std::memset(*address, 0, variable.bytes);
-    all.variables[*address] =
-        variable.bytes;  // a program names it by what it holds, not by its holder
-    all.variable_memory[*address] = memory;
+    all.variables[*address] = {
+        .binary = variable.binary, .name = {}, .bytes = variable.bytes, .is_managed = true};
   }
   return 1;
 }
@@ -250,17 +279,18 @@ void __cudaUnregisterFatBinary(void** binary) {
   std::erase_if(all.managed, [&](const auto& entry) { return entry.second.binary == binary; });
 }
 
-void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int, uint3*, uint3*,
-                            dim3*, dim3*, int*) {
+void __cudaRegisterFunction(void** binary, const char* host, char*, const char* name, int, uint3*,
+                            uint3*, dim3*, dim3*, int*) {
   Announced& all = announced();
   const std::lock_guard lock(all.mutex);
-  all.kernels[host] = name;
+  all.kernels[host] = {.binary = binary, .name = name};
 }
 
-void __cudaRegisterVar(void**, char* host, char*, const char*, int, std::size_t bytes, int, int) {
+void __cudaRegisterVar(void** binary, char* host, char*, const char* name, int, std::size_t bytes,
+                       int, int) {
   Announced& all = announced();
   const std::lock_guard lock(all.mutex);
-  all.variables[host] = bytes;
+  all.variables[host] = {.binary = binary, .name = name, .bytes = bytes, .is_managed = false};
 }
 
 void __cudaRegisterManagedVar(void** binary, void** host, char*, const char*, int,

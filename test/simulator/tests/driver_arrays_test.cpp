@@ -17,12 +17,6 @@ class DriverArrays : public DriverTest {
     EXPECT_EQ(CALL(cuArray3DCreate_v2)(&array, &descriptor), CUDA_SUCCESS);
     return array;
   }
-
-  std::size_t free_bytes() {
-    std::size_t free = 0, total = 0;
-    EXPECT_EQ(CALL(cuMemGetInfo_v2)(&free, &total), CUDA_SUCCESS);
-    return free;
-  }
 };
 
 TEST_F(DriverArrays, TakeTheirAlignedSizeFromTheDevice) {

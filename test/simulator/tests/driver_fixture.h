@@ -48,6 +48,13 @@ class DriverTest : public testing::Test {
     return pointer;
   }
 
+  // Of the current context's device.
+  static std::size_t free_bytes() {
+    std::size_t free = 0;
+    EXPECT_EQ(CALL(cuMemGetInfo_v2)(&free, nullptr), CUDA_SUCCESS);
+    return free;
+  }
+
   void* pin(std::size_t bytes) {
     void* pointer = nullptr;
     EXPECT_EQ(CALL(cuMemHostAlloc)(&pointer, bytes, 0), CUDA_SUCCESS);

@@ -41,12 +41,6 @@ class DriverGraphMemory : public DriverTest {
     return value;
   }
 
-  std::size_t free_bytes() {
-    std::size_t free = 0, total = 0;
-    EXPECT_EQ(CALL(cuMemGetInfo_v2)(&free, &total), CUDA_SUCCESS);
-    return free;
-  }
-
   CUgraph graph_ = nullptr;
 };
 

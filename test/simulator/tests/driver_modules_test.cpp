@@ -52,6 +52,44 @@ TEST_F(DriverModules, HaveTheVariablesThatTheirTextDeclares) {
   EXPECT_EQ(ask(module, "kernel"), CUDA_ERROR_NOT_FOUND);
 }
 
+constexpr char kLargeVariable[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .global .align 4 .b8 table[268435456];\n";  // 256 MiB
+constexpr std::size_t kLargeBytes = std::size_t{256} << 20;
+
+TEST_F(DriverModules, TakeMemoryForTheirVariablesWhileTheyAreLoaded) {
+  const std::size_t before = free_bytes();
+
+  const CUmodule module = load(kLargeVariable);
+  EXPECT_EQ(before - kLargeBytes, free_bytes());
+  EXPECT_EQ(CUDA_SUCCESS, CALL(cuModuleUnload)(module));
+  EXPECT_EQ(before, free_bytes());
+}
+
+TEST_F(DriverModules, AreRefusedWhereTheirVariablesDoNotFit) {
+  const CUdeviceptr rest = allocate(free_bytes() - kLargeBytes / 2);
+  const std::size_t before = free_bytes();
+  CUmodule module = nullptr;
+
+  EXPECT_EQ(CUDA_ERROR_OUT_OF_MEMORY, CALL(cuModuleLoadData)(&module, kLargeVariable));
+  EXPECT_EQ(before, free_bytes());
+  CALL(cuMemFree_v2)(rest);
+}
+
+// A library is of no context: its variables have memory in each that asks for one.
+TEST_F(DriverModules, OfALibraryTakeMemoryWhenTheyAreAskedFor) {
+  CUlibrary library = nullptr;
+  const std::size_t before = free_bytes();
+
+  ASSERT_EQ(CUDA_SUCCESS, CALL(cuLibraryLoadData)(&library, kLargeVariable, nullptr, nullptr, 0,
+                                                  nullptr, nullptr, 0));
+  EXPECT_EQ(before, free_bytes());
+  EXPECT_EQ(CUDA_SUCCESS, CALL(cuLibraryGetGlobal)(&pointer_, &bytes_, library, "table"));
+  EXPECT_EQ(before - kLargeBytes, free_bytes());
+  EXPECT_EQ(CUDA_SUCCESS, CALL(cuLibraryUnload)(library));
+  EXPECT_EQ(before, free_bytes());
+}
+
 TEST_F(DriverModules, HoldTheBytesOfAVariableUntilTheyAreUnloaded) {
   const CUmodule module = load(kText);
   ASSERT_EQ(ask(module, "parameters"), CUDA_SUCCESS);
@@ -68,11 +106,11 @@ TEST_F(DriverModules, HoldTheBytesOfAVariableUntilTheyAreUnloaded) {
 
 // The context took the variable with it, and its address is a later allocation's.
 TEST_F(DriverModules, LeaveMemoryOfOthersAloneOnceTheirContextEnded) {
-  const CUmodule module = load(kText);
-  ASSERT_EQ(ask(module, "parameters"), CUDA_SUCCESS);
+  const CUmodule module = load(kLargeVariable);
+  ASSERT_EQ(ask(module, "table"), CUDA_SUCCESS);
   CALL(cuDevicePrimaryCtxReset_v2)(0);
   SetUp();
-  const CUdeviceptr other = allocate(4096);
+  const CUdeviceptr other = allocate(kLargeBytes);
   ASSERT_EQ(other, pointer_);
   int value = 42;
 

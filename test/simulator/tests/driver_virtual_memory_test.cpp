@@ -31,12 +31,6 @@ class DriverVirtualMemory : public DriverTest {
     DriverTest::TearDown();
   }
 
-  static std::size_t free_bytes() {
-    std::size_t free = 0;
-    CALL(cuMemGetInfo_v2)(&free, nullptr);
-    return free;
-  }
-
   static CUdeviceptr reserve(std::size_t bytes) {
     CUdeviceptr start = 0;
     EXPECT_EQ(CALL(cuMemAddressReserve)(&start, bytes, 0, 0, 0), CUDA_SUCCESS);

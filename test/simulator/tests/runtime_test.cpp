@@ -136,6 +136,7 @@ extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*, 
 
 extern "C" void __cudaRegisterManagedVar(void**, void**, char*, const char*, int, std::size_t, int,
                                          int);
+extern "C" void __cudaRegisterVar(void**, char*, char*, const char*, int, std::size_t, int, int);
 extern "C" char __cudaInitModule(void**);
 extern "C" void** __cudaRegisterFatBinary(void*);
 extern "C" void __cudaUnregisterFatBinary(void**);
@@ -165,6 +166,30 @@ TEST(Runtime, MakesManagedVariables) {
   EXPECT_EQ(bytes, 16u);
   EXPECT_EQ(cudaPointerGetAttributes(&attributes, variable), cudaSuccess);
   EXPECT_EQ(attributes.type, cudaMemoryTypeManaged);
+}
+
+// The module has it, as code of nvcc announces it: it is no allocation of the program.
+TEST(Runtime, TakesTheMemoryOfAVariableFromTheDeviceWhenItIsFirstUsed) {
+  constexpr std::size_t kBytes = 64 << 20;
+  static char variable = 0;
+  static int image = 0;
+  std::size_t before = 0, after = 0, total = 0;
+  char nine = 9, back = 0;
+  void* address = nullptr;
+  void** const binary = __cudaRegisterFatBinary(&image);
+  __cudaRegisterVar(binary, &variable, nullptr, "_ZN5model7weightsE", 0, kBytes, 0, 0);
+
+  ASSERT_EQ(cudaMemGetInfo(&before, &total), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyToSymbol(&variable, &nine, 1, kBytes - 1, cudaMemcpyHostToDevice),
+            cudaSuccess);
+  ASSERT_EQ(cudaMemGetInfo(&after, &total), cudaSuccess);
+  EXPECT_EQ(before - kBytes, after);
+  EXPECT_EQ(cudaMemcpyFromSymbol(&back, &variable, 1, kBytes - 1, cudaMemcpyDeviceToHost),
+            cudaSuccess);
+  EXPECT_EQ(back, nine);
+  ASSERT_EQ(cudaGetSymbolAddress(&address, &variable), cudaSuccess);
+  EXPECT_EQ(cudaFree(address), cudaErrorInvalidValue);
+  __cudaUnregisterFatBinary(binary);
 }
 
 TEST(Runtime, LeavesVariablesOfAnUnloadedLibraryAlone) {
