@@ -235,6 +235,7 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   written->place = place_text(left, ending);
   written->others = others_text(left) + earlier;
   written->are_several = !left.others.empty() || has_other_processes(paths, written->report);
+  written->models_contexts = models_contexts(written->report);
   if (written->are_several) written->next = common_folder(paths, folder);
   for (const std::string& line : summary(*written, paths.size() - 1)) say(line);
 }

@@ -33,11 +33,15 @@ struct WrittenReport {
   std::string others = {};           // what is to be said of those of descendants
   std::string next = {};             // a folder, of which a table is shown next; "": the report is
   bool are_several = false;          // processes: then it is said whose the numbers are
+  bool models_contexts = false;      // the simulated device made up what they take
   std::size_t processes = 1;         // that wrote reports
   std::uint64_t highest_bytes = 0;   // the highest peak of one of them; 0: not known
   std::string highest_by = {};       // whose it was: "train (4711)"
   std::string of_refusal = {};       // its own report of when memory ran out, beside it; "": none
 };
+
+// Whether nothing but the simulated device says what contexts take: VRAMSCOPE_SIM does not.
+[[nodiscard]] bool models_contexts(const Report& report);
 
 // Sets `processes`, `highest_bytes` and `highest_by` by the reports in the files. Reads only their
 // heads, and leaves the highest peak unknown, where together they have more than `most_bytes`. May

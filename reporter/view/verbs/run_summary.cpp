@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <variant>
 
 #include "interpose/settings/options.h"
+#include "interpose/settings/private_variables.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/json.h"
 #include "reporter/report/merged_process.h"
@@ -64,30 +66,16 @@ std::string processes_text(const WrittenReport& written) {
          written.highest_by;
 }
 
-// "; simulated: 16 kernels accepted, not executed and contexts take what an H200's do".
-std::string simulation_text(const ProcessFacts& process) {
-  if (!process.simulated) return "";
-  std::vector<std::string> parts;
-  if (process.simulated_launches != 0) {
-    parts.push_back(counted(process.simulated_launches, "kernel") + " accepted, not executed");
-  }
-  const char* const settings = std::getenv("VRAMSCOPE_SIM");
-  const bool is_set =
-      std::string_view(settings == nullptr ? "" : settings).find("context_bytes=") !=
-      std::string_view::npos;
-  if (!is_set) parts.emplace_back("contexts take what an H200's do");
-  return parts.empty() ? "" : "; simulated: " + enumerated(parts);
-}
-
 // Of several only what is of all of them, and of the highest, where that is known.
 std::string recorded_text(const WrittenReport& written) {
-  if (written.processes > 1 && written.highest_bytes != 0) {
-    return processes_text(written) + simulation_text(written.report.process);
-  }
+  if (written.processes > 1 && written.highest_bytes != 0) return processes_text(written);
   std::string text = devices_line(written.report);
   if (text.empty()) text = "no device memory was allocated";
   if (written.are_several) text = processes_text(written) + whose(written.report) + ": " + text;
-  text += simulation_text(written.report.process);
+  if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
+    text += "; " + counted(kernels, "kernel") + " accepted, not executed";
+  }
+  if (written.models_contexts) text += "; contexts take what an H200's do";
   const std::string more_refusals = other_refusals(written.report);
   return more_refusals.empty() ? text : text + ", " + more_refusals;
 }
@@ -102,6 +90,12 @@ std::vector<std::string> existing(std::vector<std::string> paths) {
     if (!comes_again && std::filesystem::exists(*path, error)) found.push_back(std::move(*path));
   }
   return found;
+}
+
+bool models_contexts(const Report& report) {
+  const char* const settings = std::getenv(kSimulatorVariable);
+  const bool is_set = settings != nullptr && std::strstr(settings, "context_bytes=") != nullptr;
+  return report.process.simulated && !is_set;
 }
 
 bool has_other_processes(const std::vector<std::string>& paths, const Report& report) {
