@@ -180,7 +180,7 @@ class Run(Case):
 
     def test_a_descendant_that_was_killed_counts_until_it_ended(self):
         script = """run=$PPID; "$1" wait >ready & victim=$!
-            until grep -q ready ready && ls -l /proc/$run/fd | grep -q pidfd; do sleep 0.01; done
+            until grep -q ready ready && grep -qs "^Pid:.*[[:space:]]$victim$" /proc/$run/fdinfo/*; do sleep 0.01; done
             kill -9 $victim; wait $victim; "$2"; true"""
         words = ["sh", "-c", script, "sh", harness.program("killed"), harness.program("holes")]
         folder = tempfile.mkdtemp(dir=self.folder)
