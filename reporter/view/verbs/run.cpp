@@ -74,14 +74,13 @@ void inject_into_nvtx(const std::string& library) {
   setenv(kVariable, library.c_str(), 1);
 }
 
-// The runtime of g++'s address sanitizer refuses to start behind another library, which could keep
-// calls from it. Ours does not: what both define, ours passes on to the next. What the user has set
-// stands behind, and counts.
-void allow_before_sanitizer() {
-  constexpr const char* kVariable = "ASAN_OPTIONS";
-  const char* const present = std::getenv(kVariable);
+// What sanitizers cannot know of us, who are not built with them. The address sanitizer takes us
+// for somebody who keeps calls from it; what both define we pass on to the next. The thread
+// sanitizer sees our locks, but not our atomics. What the user has set stands behind, and counts.
+void allow_before_sanitizer(const char* variable, const std::string& option) {
+  const char* const present = std::getenv(variable);
   const std::string rest = present != nullptr && *present != '\0' ? std::string(":") + present : "";
-  setenv(kVariable, ("verify_asan_link_order=0" + rest).c_str(), 1);
+  setenv(variable, (option + rest).c_str(), 1);
 }
 
 void set_options(const Arguments& arguments) {
@@ -100,7 +99,8 @@ std::string set_environment(const Arguments& arguments, std::string& nvml) {
     return "cannot preload '" + library.path + "': its file system is mounted noexec";
   }
   prepend("LD_PRELOAD", preload_name(preloaded.path));
-  allow_before_sanitizer();
+  allow_before_sanitizer("ASAN_OPTIONS", "verify_asan_link_order=0");
+  allow_before_sanitizer("TSAN_OPTIONS", "ignore_noninstrumented_modules=1");
   inject_into_nvtx(library.path);
   nvml = kNvml;
   if (!arguments.simulate) return "";
