@@ -36,9 +36,8 @@ void demand_same_again(const Options& options) {
 }
 
 void demand_one_file_name(const std::string& pattern) {
-  char value[] = "..";
-  static char* const kValue = value;
-  const auto lookup = [](const char*) { return kValue; };
+  static char value[] = "..";
+  const auto lookup = [](const char*) { return +value; };
   const NameFacts facts{.pid = 1, .hostname = "..", .executable = "..", .sequence = 2};
   static_cast<void>(unknown_escape(pattern));
   static_cast<void>(expand_pattern(pattern, facts, lookup));
