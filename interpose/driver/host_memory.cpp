@@ -25,7 +25,7 @@ std::uint64_t limit_in(const char* path) {
   char text[32] = {};
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return kUnlimited;
-  const ssize_t length = read(file, text, sizeof text - 1);
+  const ssize_t length = ::read(file, text, sizeof text - 1);
   close(file);
   if (length <= 0 || text[0] < '0' || text[0] > '9') return kUnlimited;
   return std::strtoull(text, nullptr, 10);

@@ -32,8 +32,8 @@ constexpr unsigned kBeforeAt = kTakenAt + kTakenBits;
 constexpr unsigned kDeviceAt = kBeforeAt + kBeforeBits;
 static_assert(kDeviceAt + kDeviceBits == 63);
 
-constexpr std::uint64_t kUnit = std::uint64_t{2} << 20;  // of bytes
-constexpr std::size_t kMostNotes = 512;                  // that are read: a device has fewer users
+constexpr std::uint64_t kSharedUnit = std::uint64_t{2} << 20;  // of bytes
+constexpr std::size_t kMostNotes = 512;  // that are read: a device has fewer users
 
 constexpr std::uint64_t most(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
 constexpr std::uint64_t part(std::uint64_t note, unsigned at, unsigned bits) {
@@ -192,7 +192,7 @@ void SiblingContexts::announce(std::uint16_t device, std::string_view uuid,
   pid_t nobody = 0;
   if (owner.compare_exchange_strong(nobody, getpid())) std::atexit(withdraw_all);
   const std::uint64_t process = static_cast<std::uint64_t>(getpid()) & most(kProcessBits);
-  const std::uint64_t before = std::min(before_bytes / kUnit, most(kBeforeBits));
+  const std::uint64_t before = std::min(before_bytes / kSharedUnit, most(kBeforeBits));
   note(device, device_number(uuid) << kDeviceAt | before << kBeforeAt | process);
 }
 
@@ -206,7 +206,7 @@ unsigned SiblingContexts::made_since(std::uint16_t device) const noexcept {
 }
 
 void SiblingContexts::tell(std::uint16_t device, std::uint64_t taken_bytes) noexcept {
-  const std::uint64_t units = (taken_bytes + kUnit - 1) / kUnit;
+  const std::uint64_t units = (taken_bytes + kSharedUnit - 1) / kSharedUnit;
   const std::uint64_t own = notes_[device];
   if (own != 0 && units != 0 && units <= most(kTakenBits)) note(device, with_taken(own, units));
 }
@@ -214,7 +214,7 @@ void SiblingContexts::tell(std::uint16_t device, std::uint64_t taken_bytes) noex
 std::optional<std::uint64_t> SiblingContexts::least_taken(std::uint16_t device) const noexcept {
   std::optional<std::uint64_t> least;
   each_beside(file(), notes_[device], [&](std::uint64_t other) {
-    const std::uint64_t bytes = part(other, kTakenAt, kTakenBits) * kUnit;
+    const std::uint64_t bytes = part(other, kTakenAt, kTakenBits) * kSharedUnit;
     if (bytes != 0) least = std::min(least.value_or(bytes), bytes);
   });
   return least;

@@ -81,7 +81,7 @@ bool is_trusted_by_kernel() noexcept {
                         O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;
   char name[32] = {};
-  const ssize_t length = read(file, name, sizeof name - 1);
+  const ssize_t length = ::read(file, name, sizeof name - 1);
   close(file);
   return length > 0 && std::string_view(name) == kTrusted;
 }

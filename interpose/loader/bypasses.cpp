@@ -147,7 +147,7 @@ std::string read_maps() {
   const int file = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
   if (file < 0) return text;
   std::array<char, 1 << 14> part{};
-  for (ssize_t got; (got = read(file, part.data(), part.size())) > 0;) {
+  for (ssize_t got; (got = ::read(file, part.data(), part.size())) > 0;) {
     text.append(part.data(), static_cast<std::size_t>(got));
   }
   close(file);

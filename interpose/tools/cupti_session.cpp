@@ -58,11 +58,11 @@ struct State {
   std::optional<CuptiFacts> last VRAMSCOPE_GUARDED_BY(lock);  // at the exit handlers
 };
 // Never destroyed: CUPTI's threads may hand over records as long as the process lives.
-alignas(State) constinit std::byte storage[sizeof(State)] = {};
+alignas(State) constinit std::byte session_storage[sizeof(State)] = {};
 constinit std::atomic<State*> state{nullptr};
 constinit std::atomic<bool> ended{false};  // its exit handlers ran, or will never run here
 
-State& made() { return *std::launder(reinterpret_cast<State*>(storage)); }
+State& made() { return *std::launder(reinterpret_cast<State*>(session_storage)); }
 
 // CUPTI writes records here, on its own threads or inside calls of the program's. Not from malloc:
 // that may be the program's own.
@@ -203,7 +203,7 @@ std::string start_recording(CachingAllocator& allocator, std::int32_t driver_ver
     dlerror();
     return "the simulated device has none";
   }
-  State* const now = new (storage) State;
+  State* const now = new (session_storage) State;
   now->call = functions_of(library);
   now->allocator = &allocator;
   if (!now->call.complete()) return "this libcupti lacks functions";

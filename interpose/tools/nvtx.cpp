@@ -56,7 +56,7 @@ struct State {
   Names domains, strings, other_ranges;
 };
 // Never destroyed: ranges end in the program's last handlers too.
-alignas(State) constinit std::byte storage[sizeof(State)] = {};
+alignas(State) constinit std::byte nvtx_storage[sizeof(State)] = {};
 constinit std::atomic<State*> state{nullptr};
 constinit std::atomic<bool> abandoned{false};
 
@@ -306,7 +306,7 @@ void make_state() {
   {
     const SystemLock guard(lock);
     if (state.load(std::memory_order_relaxed) != nullptr) return;
-    state.store(new (storage) State, std::memory_order_release);
+    state.store(new (nvtx_storage) State, std::memory_order_release);
   }
   show_ranges();
 }
