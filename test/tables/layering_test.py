@@ -41,7 +41,7 @@ FOLDERS = {
     "interpose": ["face", "routes", "life", "call", "tools", "driver", "loader", "table", "settings",
                   "ground"],
     "allocator": ["", "dedicated", "pool", "books", "ground"],
-    "reporter": ["view", "report", "record"],
+    "reporter": ["precompiled", "view", "report", "record"],
     "reporter/record": ["", "trace", "python", "stack"],
     "reporter/report": ["live", "", "traces", "files"],
     "reporter/view": ["", "verbs", "doctor", "export", "import", "html", "text", "outside"],
