@@ -5,7 +5,7 @@
 #include "test/allocator/allocator_fixture.h"
 
 namespace vramscope::test {
-namespace {
+namespace direct_memory_test {
 
 constexpr Address kThere = 0x5000001;  // managed and registered memory is not aligned to anything
 
@@ -189,5 +189,5 @@ TEST_F(DirectMemoryTest, ATrimDoesNotTouchIt) {
   EXPECT_TRUE(allocator_.find(kThere).direct);
 }
 
-}  // namespace
+}  // namespace direct_memory_test
 }  // namespace vramscope::test

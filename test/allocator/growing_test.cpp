@@ -14,7 +14,7 @@
 #include "test/allocator/allocator_fixture.h"
 
 namespace vramscope::test {
-namespace {
+namespace growing_test {
 
 constexpr std::uint64_t kPage = 2 * kMiB;
 constexpr Limits kGrowing{.exact_fallback = false, .growing_segments = true};
@@ -314,5 +314,5 @@ TEST_P(GrowingRandom, NoPageLiesIdleWhereMoreIsReserved) {
 }
 INSTANTIATE_TEST_SUITE_P(Seeds, GrowingRandom, testing::Range(1U, 9U));
 
-}  // namespace
+}  // namespace growing_test
 }  // namespace vramscope::test

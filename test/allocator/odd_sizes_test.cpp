@@ -10,7 +10,7 @@
 #include "test/allocator/allocator_fixture.h"
 
 namespace vramscope::test {
-namespace {
+namespace odd_sizes_test {
 
 constexpr Place kPinned{.kind = Kind::pinned, .context = 1};
 
@@ -114,5 +114,5 @@ TEST_F(SlowBackend, AnotherThreadFreesWhileASegmentGoesBack) {
   EXPECT_EQ(statistics().reserved_bytes.all.current, std::int64_t{50 * kMiB});
 }
 
-}  // namespace
+}  // namespace odd_sizes_test
 }  // namespace vramscope::test

@@ -5,7 +5,7 @@
 #include "test/allocator/allocator_fixture.h"
 
 namespace vramscope::test {
-namespace {
+namespace pinned_memory_test {
 
 constexpr Place kPinned{.kind = Kind::pinned, .context = 1};
 constexpr Place kOtherFlags{.kind = Kind::pinned, .context = 2};
@@ -193,5 +193,5 @@ TEST_F(PinnedThresholds, BlocksAboveTheCapAreNotKept) {
   EXPECT_EQ(host().num_host_free, 1);
 }
 
-}  // namespace
+}  // namespace pinned_memory_test
 }  // namespace vramscope::test

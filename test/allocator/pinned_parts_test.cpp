@@ -8,7 +8,7 @@
 #include "test/allocator/allocator_fixture.h"
 
 namespace vramscope::test {
-namespace {
+namespace pinned_parts_test {
 
 constexpr Place kPinned{.kind = Kind::pinned, .context = 1};
 constexpr Place kOtherFlags{.kind = Kind::pinned, .context = 2};
@@ -268,5 +268,5 @@ TEST_F(CutThresholds, SegmentsAboveTheCapAreNotKept) {
   EXPECT_EQ(host().num_host_free, 1);
 }
 
-}  // namespace
+}  // namespace pinned_parts_test
 }  // namespace vramscope::test

@@ -18,7 +18,7 @@
 #include "test/allocator/golden_lines.h"
 
 namespace vramscope::test {
-namespace {
+namespace published_test {
 
 struct Row {
   const char* behaviour;
@@ -251,5 +251,5 @@ TEST_P(Published, Holds) {
 INSTANTIATE_TEST_SUITE_P(Table, Published, testing::ValuesIn(kRows),
                          [](const auto& info) { return std::string(info.param.behaviour); });
 
-}  // namespace
+}  // namespace published_test
 }  // namespace vramscope::test

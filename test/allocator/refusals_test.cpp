@@ -9,7 +9,7 @@
 #include "test/allocator/golden_lines.h"
 
 namespace vramscope::test {
-namespace {
+namespace refusals_test {
 
 constexpr Place kPinned{.kind = Kind::pinned, .context = 1};
 constexpr Status kRefusal{Result::failed, 900};
@@ -295,5 +295,5 @@ TEST_F(RefusedLargePinned, WhatShouldNotBeKeptIsKeptAfterAll) {
   EXPECT_EQ(allocate(3 * kMiB, 0, kPinned).address, address);
 }
 
-}  // namespace
+}  // namespace refusals_test
 }  // namespace vramscope::test

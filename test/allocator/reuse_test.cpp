@@ -9,7 +9,7 @@
 #include "test/allocator/allocator_fixture.h"
 
 namespace vramscope::test {
-namespace {
+namespace reuse_test {
 
 constexpr std::int32_t kSticky = 719;  // CUDA_ERROR_LAUNCH_FAILED
 constexpr Place kPinned{.kind = Kind::pinned, .context = 1};
@@ -332,5 +332,5 @@ TEST_F(AtReuse, NobodyElseGetsABlockWhileItIsWaitedFor) {
   EXPECT_EQ(one + two, first + second);
 }
 
-}  // namespace
+}  // namespace reuse_test
 }  // namespace vramscope::test

@@ -9,7 +9,7 @@
 #include "allocator/caching_allocator.h"
 
 namespace vramscope::test {
-namespace {
+namespace walks_test {
 
 constexpr std::uint64_t kPage = std::uint64_t{2} << 20;
 constexpr int kSegments = 10000;
@@ -119,5 +119,5 @@ TEST_F(Walks, EndWhenACaptureBegins) {
   EXPECT_EQ(allocator_.check_invariants(), "");
 }
 
-}  // namespace
+}  // namespace walks_test
 }  // namespace vramscope::test

@@ -45,7 +45,7 @@ void end_unused(World& world, int number) {
 }
 
 // release_handle m1
-void release(Turn& turn) {
+void release_handle(Turn& turn) {
   Memory& memory = turn.memory(0);
   if (!memory.live || memory.references == 0) return turn.skip("no handle");
   const CUresult code = CU(cuMemRelease, turn.way(), memory.handle);
@@ -151,7 +151,7 @@ void retain(Turn& turn) {
 
 void add_virtual_verbs(Verbs& verbs) {
   verbs["create"] = create;
-  verbs["release_handle"] = release;
+  verbs["release_handle"] = release_handle;
   verbs["reserve"] = reserve;
   verbs["unreserve"] = unreserve;
   verbs["map"] = map;

@@ -16,7 +16,6 @@
 namespace vramscope::differential {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostOfACachedBlock = 64 * kMiB;  // its segment, with any option in use
 constexpr std::uint64_t kMostOfABlock = 4 * kMiB;         // the driver's own rounding at both ends
 

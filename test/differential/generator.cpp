@@ -7,7 +7,6 @@
 namespace vramscope::differential {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kOneThatRaces = 3;  // of so many seeds
 // Around the steps of drivers and allocators: alignment, classes of size, segments.
 constexpr std::uint64_t kEdges[] = {1,

@@ -8,7 +8,6 @@
 namespace vramscope::differential {
 namespace {
 
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 constexpr std::uint64_t kPage = 2 * kMiB;
 constexpr std::uint64_t kEdges[] = {kMiB, 2 * kMiB, 10 * kMiB, 17 * kMiB, 20 * kMiB};
 constexpr std::size_t kFewInAPhase = 8;

@@ -8,11 +8,14 @@
 //     q1 ipc_open i0 k2               a line for another process, started before the first call
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace vramscope::differential {
+
+inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 // How a call's function is found, as programs and runtimes do.
 enum class Way : unsigned char {

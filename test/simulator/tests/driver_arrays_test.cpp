@@ -8,8 +8,6 @@
 namespace vramscope::simulator {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 class DriverArrays : public DriverTest {
  protected:
   CUarray create(const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <future>
 #include <memory>
 #include <string>
@@ -13,6 +14,8 @@
 #include "test/simulator/device/vendor.h"
 
 namespace vramscope::simulator {
+
+inline constexpr std::size_t kMiB = std::size_t{1} << 20;
 
 // The library that the build made; VRAMSCOPE_SIM of the test's environment applies.
 inline void* library() {

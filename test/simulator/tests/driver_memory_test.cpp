@@ -9,8 +9,6 @@
 namespace vramscope::simulator {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 using DriverMemory = DriverTest;
 
 TEST_F(DriverMemory, RefusesZeroBytesAndFreesNothing) {

@@ -7,8 +7,6 @@
 namespace vramscope::simulator {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 using DriverPointers = DriverTest;
 
 CUdeviceptr address_of(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }

@@ -7,8 +7,6 @@
 namespace vramscope::simulator {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 class DriverPools : public DriverTest {
  protected:
   void SetUp() override {

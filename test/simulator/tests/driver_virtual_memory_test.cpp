@@ -7,7 +7,6 @@
 namespace vramscope::simulator {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr std::size_t kStep = 2 * kMiB;  // the granularity
 
 using Handle = CUmemGenericAllocationHandle;
