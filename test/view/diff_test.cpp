@@ -276,6 +276,38 @@ TEST(Diff, AThresholdIsCrossedByOneRowOrByAll) {
   EXPECT_TRUE(crosses(compare(after, before), 3 * kMiB));  // b by 5 MiB, all by 2 MiB
 }
 
+// GPU 0 grows by as much as pinned memory shrinks, which gives it no room.
+TEST(Diff, MemoryOfTheHostAndOfAGpuAreNotAdded) {
+  Build before = build(100);
+  Build after = build(100);
+  const auto hold = [](Build& of, Kind kind, std::uint64_t bytes) {
+    of.report.kinds.push_back({.kind = kind, .current_bytes = bytes, .peak_bytes = bytes});
+  };
+  hold(before, Kind::device, 100 * kMiB);
+  hold(before, Kind::managed, 10 * kMiB);
+  hold(before, Kind::pinned, 50 * kMiB);
+  hold(after, Kind::device, 140 * kMiB);
+  hold(after, Kind::managed, 10 * kMiB);
+  hold(after, Kind::pinned, 10 * kMiB);
+
+  const Differences found = compare(before, after);
+  const DiffOf of{.before = "a", .after = "b", .limit = kMiB, .memory_at_end = found.memory};
+  const std::string text = diff_text(found, of, Page{});
+
+  const std::string gpu = "  GPU 0, sum of its peaks  110 MiB -> 150 MiB (+40.0 MiB, +36.4 %)\n";
+  EXPECT_NE(text.find(gpu), text.npos) << text;
+  EXPECT_EQ(text.find("160 MiB"), text.npos) << text;
+  EXPECT_NE(text.find("  at the end  GPU 0 100 MiB -> 140 MiB (+40.0 MiB, +40.0 %), pinned"),
+            text.npos)
+      << text;
+  EXPECT_NE(text.find("Grew by more than 1.00 MiB, the threshold: GPU 0, by 40.0 MiB.\n"),
+            text.npos)
+      << text;
+  EXPECT_TRUE(crosses(found, 40 * kMiB - 1));
+  EXPECT_FALSE(crosses(found, 40 * kMiB));
+  EXPECT_FALSE(crosses(compare(after, before), 40 * kMiB));
+}
+
 // Of JSON: rows with both sides exchanged.
 json mirrored(json rows) {
   for (json& row : rows) {

@@ -179,9 +179,32 @@ bool is_above(std::uint64_t limit, std::int64_t change) {
   return change > 0 && static_cast<std::uint64_t>(change) > limit;
 }
 
-std::int64_t change_of_all(const Differences& found) {
-  return static_cast<std::int64_t>(found.after_bytes) -
-         static_cast<std::int64_t>(found.before_bytes);
+// What is of one device, or of the host: bytes of the two are no sum that anybody has room for.
+struct MemoryOfOne {
+  std::string name;  // "GPU 0", "host memory"
+  bool is_of_device = false;
+  std::size_t kinds = 0;
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  [[nodiscard]] std::int64_t change() const {
+    return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
+  }
+};
+
+// In the order of the kinds.
+std::vector<MemoryOfOne> sums_of(const std::vector<Difference>& memory) {
+  std::vector<MemoryOfOne> sums;
+  for (const Difference& kind : memory) {
+    const bool is_of_device = takes_device_memory(kind.kind);
+    const std::string name = is_of_device ? memory_name(Kind::device, kind.device) : "host memory";
+    auto sum = std::find_if(sums.begin(), sums.end(),
+                            [&](const MemoryOfOne& one) { return one.name == name; });
+    if (sum == sums.end()) sum = sums.insert(sum, {.name = name, .is_of_device = is_of_device});
+    ++sum->kinds;
+    sum->before += kind.before.bytes;
+    sum->after += kind.after.bytes;
+  }
+  return sums;
 }
 
 std::size_t rows_above(const Differences& found, std::uint64_t limit) {
@@ -190,7 +213,7 @@ std::size_t rows_above(const Differences& found, std::uint64_t limit) {
                     [&](const Difference& row) { return is_above(limit, row.change()); }));
 }
 
-// "Grew by more than 1.00 MiB, the threshold: all together, by 16.0 MiB, and 2 sites."
+// "Grew by more than 1.00 MiB, the threshold: GPU 0, by 16.0 MiB, and 2 sites."
 std::string limit_text(const Differences& found, const DiffOf& of, const Page& page) {
   if (!of.limit) return "";
   const std::string limit = amount_text(*of.limit) + ", the threshold";
@@ -198,13 +221,42 @@ std::string limit_text(const Differences& found, const DiffOf& of, const Page& p
     return "\n" + sentence("Nothing grew by more than " + limit + ".", page);
   }
   std::string what;
-  const std::int64_t all = change_of_all(found);
-  if (is_above(*of.limit, all)) what = "all together, by " + bytes_text(all);
+  for (const MemoryOfOne& sum : sums_of(found.memory)) {
+    if (!is_above(*of.limit, sum.change())) continue;
+    what += (what.empty() ? "" : ", ") + sum.name + ", by " + bytes_text(sum.change());
+  }
   if (const std::size_t rows = rows_above(found, *of.limit); rows != 0) {
     const std::string_view of_what = kDiffByNames[static_cast<std::size_t>(of.by)];
     what += (what.empty() ? "" : ", and ") + counted(rows, of_what);
   }
   return "\n" + sentence("Grew by more than " + limit + ": " + what + ".", page);
+}
+
+// Of a device with several kinds their sum, and each kind.
+std::string memory_text(const Differences& found, DiffAt at, const Page& page) {
+  std::string text;
+  for (const MemoryOfOne& sum : sums_of(found.memory)) {
+    if (!sum.is_of_device || sum.kinds < 2) continue;
+    const char* const all = at == DiffAt::peak ? ", sum of its peaks  " : ", all kinds  ";
+    text += paragraph(whole_text(sum.name + all, sum.before, sum.after), page);
+  }
+  for (const Difference& memory : found.memory) {
+    text += paragraph(whole_text(memory_name(memory.kind, memory.device) + "  ",
+                                 memory.before.bytes, memory.after.bytes),
+                      page);
+  }
+  return text.empty() ? paragraph("nothing was held in either", page) : text;
+}
+
+// "at the end  GPU 0  24.0 MiB -> 0 B (-24.0 MiB, -100 %): vramscope diff --at end"
+std::string at_end_text(const DiffOf& of, const Page& page) {
+  std::string text;
+  for (const Difference& memory : of.memory_at_end) {
+    if (memory.change() == 0) continue;
+    text += (text.empty() ? "" : ", ") + whole_text(memory_name(memory.kind, memory.device) + " ",
+                                                    memory.before.bytes, memory.after.bytes);
+  }
+  return text.empty() ? "" : paragraph("at the end  " + text + ": vramscope diff --at end", page);
 }
 
 }  // namespace
@@ -214,7 +266,10 @@ std::string change_text(std::int64_t bytes) {
 }
 
 bool crosses(const Differences& found, std::uint64_t limit) {
-  return is_above(limit, change_of_all(found)) || rows_above(found, limit) != 0;
+  const std::vector<MemoryOfOne> sums = sums_of(found.memory);
+  return rows_above(found, limit) != 0 ||
+         std::any_of(sums.begin(), sums.end(),
+                     [&](const MemoryOfOne& sum) { return is_above(limit, sum.change()); });
 }
 
 std::string diff_text(const Differences& found, const DiffOf& of, const Page& page) {
@@ -222,20 +277,7 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
       coloured(std::string("Requested bytes ") + when_text(of.at), Colour::bold, page) +
       "\n  from " + file_text(of.before, of.before_end, page) + "\n  to   " +
       file_text(of.after, of.after_end, page) + "\n\n";
-  if (found.memory.size() != 1) {
-    const char* const all = of.at == DiffAt::peak ? "sum of these peaks  " : "together  ";
-    text += paragraph(whole_text(all, found.before_bytes, found.after_bytes), page);
-  }
-  for (const Difference& memory : found.memory) {
-    text += paragraph(whole_text(memory_name(memory.kind, memory.device) + "  ",
-                                 memory.before.bytes, memory.after.bytes),
-                      page);
-  }
-  if (of.end_before_bytes != of.end_after_bytes) {
-    text += paragraph(whole_text("at the end  ", of.end_before_bytes, of.end_after_bytes) +
-                          ": vramscope diff --at end",
-                      page);
-  }
+  text += memory_text(found, of.at, page) + at_end_text(of, page);
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
   const std::string next = next_command("peak", of.after, page);
   if (found.rows.empty())

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "reporter/view/text/columns.h"
 #include "reporter/view/text/diff.h"
@@ -13,8 +14,8 @@
 
 namespace vramscope {
 
-// What is shown beside the differences. A limit is crossed when all memory together, or one row,
-// grew by more.
+// What is shown beside the differences. A limit is crossed when all memory of one device, that of
+// the host, or one row grew by more.
 struct DiffOf {
   std::string before;  // file
   std::string after;
@@ -24,10 +25,9 @@ struct DiffOf {
   DiffAt at = DiffAt::peak;
   std::optional<std::uint64_t> limit = {};  // bytes
   std::size_t most = 0;                     // rows, 0 for all
-  // What all memory together held when the reports were made, where `at` is another time: the
-  // text says when that changed. Not known: both 0.
-  std::uint64_t end_before_bytes = 0;
-  std::uint64_t end_after_bytes = 0;
+  // What each memory held when the reports were made, where `at` is another time: the text says
+  // which of that changed.
+  std::vector<Difference> memory_at_end = {};
 };
 
 // Of the rows, with before and after beside each other.

@@ -123,9 +123,7 @@ int show_diff(Arguments& given) {
   const NameFrame name = names_from_symbols(given.stacks.shown);
   Differences found = differences(*before, *after, of.by, of.at, name, least_bytes);
   if (of.at == DiffAt::peak && least_bytes == 0) {
-    const Differences end = differences(*before, *after, DiffBy::kind, DiffAt::end, name);
-    of.end_before_bytes = end.before_bytes;
-    of.end_after_bytes = end.after_bytes;
+    of.memory_at_end = differences(*before, *after, DiffBy::kind, DiffAt::end, name).memory;
   }
   of.limit = limit_of(given.threshold, found.before_bytes);
   arrange(found.rows, diff_columns(), given.listing.rows());
@@ -152,9 +150,11 @@ Verb add_diff(CommandLine& line) {
                   .why_not = one_of(kDiffAtNames),
                   .shows_default = true,
                   .choices = choices_in(listed(kDiffAtNames))});
-  command.option("--threshold", &arguments->threshold,
-                 "Exit with 1 if all, or one row, grew by more: 10MiB, or 2% of all before",
-                 {.value_name = "BYTES|%", .why_not = no_threshold});
+  command.option(
+      "--threshold", &arguments->threshold,
+      "Exit with 1 if a GPU's memory, the host's, or one row grew by more: 10MiB, or 2% of all "
+      "before",
+      {.value_name = "BYTES|%", .why_not = no_threshold});
   add_listing_options(command, arguments->listing);
   add_filters(command, arguments->filter, {});
   add_view_options(command, arguments->stacks);
