@@ -568,6 +568,12 @@ class Merge(unittest.TestCase):
         self.assertEqual((2, 100 << 20, 100 << 20),
                          tuple(peak[f] for f in ("processes", "together_lower_bytes", "together_upper_bytes")))
         self.assertNotIn("together", self.call("peak", parts[0]).stdout)
+        page = self.call("html", "-o", "-", merged)
+        if "has no page" in page.stderr:
+            return  # built without npm
+        (sentence,) = re.findall(r"GPU 0 held (.*?)\.\"", page.stdout)
+        self.assertRegex(sentence, r"^100 MiB in 2 processes together at one time(, .* of the device's \S+ GiB)?; "
+                                   r"their own peaks, each at its own time, add up to 200 MiB$")
 
     def test_what_is_added_is_said_of_owners_maps_and_times(self):
         parts = list(self.some_reports(3))

@@ -10,6 +10,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/digest.h"
+#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/leaks.h"
 #include "reporter/view/text/oom_text.h"
 
@@ -27,11 +28,10 @@ const DeviceFacts* device_of(const Report& report, const KindFacts& kind) {
   return nullptr;
 }
 
-std::string added_text(const Report& report, const KindFacts& kind) {
-  const auto count =
-      std::count_if(report.processes.begin(), report.processes.end(),
-                    [&](const auto& process) { return has_kind(process, kind.kind, kind.device); });
-  return " where the peaks of " + std::to_string(count) + " processes are added";
+std::size_t processes_with(const Report& report, const KindFacts& kind) {
+  return static_cast<std::size_t>(std::count_if(
+      report.processes.begin(), report.processes.end(),
+      [&](const auto& process) { return has_kind(process, kind.kind, kind.device); }));
 }
 
 // "All kinds of memory of GPU 0 together held 185 MiB at their peak, 38.2 ms after the first call."
@@ -45,20 +45,29 @@ std::string joint_sentence(const Report& report, const KindFacts& kind) {
   return "";
 }
 
-// "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call.", or "GPU 0
-// held at most 183 MiB where the peaks of 2 processes are added, ...".
-std::string peak_sentence(const Report& report, const KindFacts& kind) {
-  std::string text = memory_name(kind.kind, kind.device) +
-                     (adds_peaks(report) ? " held at most " : " held ") +
-                     amount_text(kind.peak_bytes) +
-                     (adds_peaks(report) ? added_text(report, kind) : " at its peak");
-  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+// ", 1.1 % of the device's 16.0 GiB".
+std::string share_of_device(const Report& report, const KindFacts& kind, std::uint64_t bytes) {
   const DeviceFacts* const device = device_of(report, kind);
-  if (device != nullptr && takes_device_memory(kind.kind) && device->total_bytes != 0) {
-    text += ", " + percent_text(kind.peak_bytes, device->total_bytes) + " of the device's " +
-            amount_text(device->total_bytes);
+  if (device == nullptr || !takes_device_memory(kind.kind) || device->total_bytes == 0) return "";
+  return ", " + percent_text(bytes, device->total_bytes) + " of the device's " +
+         amount_text(device->total_bytes);
+}
+
+// "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call.", or "GPU 0
+// held 183 MiB in 2 processes together at one time; ...".
+std::string peak_sentence(const Report& report, const KindFacts& kind) {
+  std::string text = memory_name(kind.kind, kind.device) + " held ";
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  if (adds_peaks(report)) {
+    const PeakBounds bounds = sum_of_kind(report, kind.kind, kind.device).peak;
+    // Some may have ended before others began.
+    return text + bounds_text(bounds) + " in " + std::to_string(processes_with(report, kind)) +
+           " processes together at one time" + share_of_device(report, kind, bounds.upper) +
+           "; their own peaks, each at its own time, add up to " + amount_text(kind.peak_bytes) +
+           ".";
   }
-  if (adds_peaks(report)) return text + ".";  // each process had its own instant
+  text += amount_text(kind.peak_bytes) + " at its peak" +
+          share_of_device(report, kind, kind.peak_bytes);
   return text + ", " + duration_text(kind.peak_ns) + " after the first call." +
          joint_sentence(report, kind);
 }
@@ -66,8 +75,9 @@ std::string peak_sentence(const Report& report, const KindFacts& kind) {
 std::string whose_sentence(const Report& report, const KindFacts& highest, const NameFrame& name) {
   for (const Share& share : shares_of_peak(report)) {
     if (share.kind != highest.kind || share.device != highest.device) continue;
-    return percent_text(share.bytes, share.whole) + " of that, " + amount_text(share.bytes) +
-           " in " + counted(share.count, "allocation") + ", came from " +
+    return percent_text(share.bytes, share.whole) +
+           (adds_peaks(report) ? " of these, " : " of that, ") + amount_text(share.bytes) + " in " +
+           counted(share.count, "allocation") + ", came from " +
            where_text(report, share.site, name) + ".";
   }
   return "";
