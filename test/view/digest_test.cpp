@@ -44,6 +44,34 @@ TEST(Digest, OnlyWhatIsAllocatedIsAlive) {
   EXPECT_EQ(shares[0].count, 2u);
 }
 
+// Seen of weights that a program frees last: 100 % temporary.
+TEST(Digest, WhatLivesAsLongAsTheRunIsNotTemporary) {
+  Report report;
+  report.timeline.duration_ns = 200'000'000;
+  const auto site = [](std::uint64_t temporary, std::vector<std::uint64_t> lifetimes) {
+    Site made;
+    made.temporary_count = temporary;
+    made.lifetimes = std::move(lifetimes);
+    return made;
+  };
+  const Site weights = site(1, {0, 0, 0, 0, 0, 0, 1});  // from 100 ms on
+  const Site scratch = site(30, {25, 5});
+  const Site both = site(4, {3, 0, 0, 0, 0, 0, 2});
+
+  EXPECT_EQ(temporary_of(report, weights), 0U);
+  EXPECT_EQ(temporary_of(report, scratch), 30U);
+  EXPECT_EQ(temporary_of(report, both), 3U);
+
+  report.processes.resize(2);  // of a long sequence of them
+  report.processes[1].timeline.duration_ns = 150'000'000;
+  report.timeline.duration_ns = 900'000'000'000;
+  EXPECT_EQ(temporary_of(report, weights), 0U);
+
+  report.processes.clear();
+  report.timeline.duration_ns = 0;  // an old report tells neither
+  EXPECT_EQ(temporary_of(report, weights), 1U);
+}
+
 // Blocks whose free waits for graphs were called leaks.
 TEST(Digest, WhatWasFreedIsNotAliveWhileItsFreeIsPending) {
   Report report = sample_report();

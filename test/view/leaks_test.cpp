@@ -267,6 +267,19 @@ TEST(Leaks, TheTextHasStacks) {
       << full;
 }
 
+// Seen of 20,000 sites of one line: `report` lists sites.
+TEST(Leaks, ThePlacesOfSeveralSitesSayOfHowMany) {
+  Report report = report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0});
+  report.sites[0].numbers = {0, 3, 4};
+  const Leaks leaks = leaks_of(report, {}, sample_names());
+
+  const std::string text =
+      leaks_text(report, leaks, {}, sample_names(), Page{}, {.path = "r.json"});
+
+  EXPECT_TRUE(text.starts_with("Never freed: 5.00 MiB in 5 allocations of 1 place (3 sites)\n"))
+      << text;
+}
+
 TEST(Leaks, TheJsonHasEachLeak) {
   const Report report = sample_report();
 

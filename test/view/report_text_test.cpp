@@ -208,7 +208,8 @@ TEST(ReportText, ReservedAddressesAreNotCalledReserved) {
 }
 
 TEST(ReportText, CutsSitesAndSaysWhatIsLeftOut) {
-  EXPECT_TRUE(has(screen(sample_report(), 1), "  and 2 more, GPU 0 256 MiB, pinned 64.0 MiB\n"));
+  EXPECT_TRUE(
+      has(screen(sample_report(), 1), "  and 2 more sites, GPU 0 256 MiB, pinned 64.0 MiB\n"));
 }
 
 // Seen on a terminal: bars and the sums of what stands above were kept, and rows were left out.
@@ -232,16 +233,40 @@ TEST(ReportText, ASmallMemoryDoesNotHideALargerRow) {
   const std::string text = screen(sample_report(), 2);
 
   EXPECT_TRUE(has(text, "    256 MiB  33.3 %      3  libnet.so+0x40")) << text;
-  EXPECT_TRUE(has(text, "  and 1 more, pinned 64.0 MiB\n")) << text;
+  EXPECT_TRUE(has(text, "  and 1 more site, pinned 64.0 MiB\n")) << text;
 }
 
 TEST(ReportText, OfAMergedReportCallsAreNoShareOfOneTime) {
   Report report = sample_report();
   report.processes.resize(2);
 
-  EXPECT_TRUE(
-      has(screen(report), "  Total: 1,004 allocations, 0 temporary (0 %); 3.00 us in them\n"))
-      << screen(report);
+  const std::string text = screen(report);
+  EXPECT_TRUE(has(text, "; 3.00 us in them, of all processes added\n")) << text;
+}
+
+// Seen of eight threads: 164 % of the run.
+TEST(ReportText, TimeOfSeveralThreadsIsNoShareOfTheRun) {
+  Report report = sample_report();
+  const auto thread = [](const char* name) {
+    return AxisEntry{.axis = Axis::thread, .value = name, .totals = {.total_count = 1}};
+  };
+  report.axes = {thread("train 1"), thread("loader 2")};
+
+  const std::string text = screen(report);
+  EXPECT_TRUE(has(text, "; 3.00 us in them, of 2 threads added\n")) << text;
+
+  report.axes = {thread("train 1")};
+  EXPECT_TRUE(has(screen(report), " of the run's 12.0 s\n"));
+}
+
+TEST(ReportText, MoreTimeThanTheRunTookIsOfSeveralThreads) {
+  Report report = sample_report();
+  report.axes.clear();
+  report.sites[0].totals.total_ns = 13'000'000'000;
+
+  const std::string text = screen(report);
+  EXPECT_TRUE(has(text, " in them, of all threads added\n")) << text;
+  EXPECT_FALSE(has(text, " of the run's "));
 }
 
 TEST(ReportText, ShowsOutOfMemoryAndWarnings) {

@@ -9,6 +9,7 @@
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/export/site_places.h"
+#include "reporter/view/text/digest.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {
@@ -207,8 +208,8 @@ void add_sites(const Exported& exported, Database& database) {
   Rows sites(database, "sites", 6);
   Rows steps(database, "stacks", 3);
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    sites.add(i, stacks.caller(i), places.row(i), places.whole(i), report.sites[i].temporary_count,
-              report.sites[i].refused_count);
+    sites.add(i, stacks.caller(i), places.row(i), places.whole(i),
+              temporary_of(report, report.sites[i]), report.sites[i].refused_count);
     std::size_t depth = 0;
     for (const std::uint32_t frame : stacks.stack(i)) steps.add(i, depth++, frame);
   }

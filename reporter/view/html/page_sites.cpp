@@ -55,7 +55,7 @@ std::vector<PageRow> all_rows(const Report& report, MemoryIndex& index) {
       if (!holds_memory(part.kind)) continue;  // the same bytes would be counted again
       PageRow row{.site = i, .memory = index(part.kind, part.device), .totals = numbers_of(part)};
       row.totals.live_bytes = row.totals.live_count = 0;
-      if (p == temporary) row.temporary_count = site.temporary_count;
+      if (p == temporary) row.temporary_count = temporary_of(report, site);
       rows.push_back(row);
     }
   }

@@ -141,12 +141,12 @@ std::string temporary_sentence(const Report& report) {
   std::uint64_t temporary = 0;
   for (const Site& site : report.sites) {
     all += numbers_of(site).total_count;
-    temporary += site.temporary_count;
+    temporary += temporary_of(report, site);
   }
   if (temporary == 0) return "";
   return count_text(static_cast<std::int64_t>(temporary)) + " of " + counted(all, "allocation") +
          " (" + percent_text(temporary, all) + ") were temporary: freed before their thread " +
-         "allocated again.";
+         "allocated again, within a tenth of the run.";
 }
 
 }  // namespace

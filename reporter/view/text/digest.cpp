@@ -47,6 +47,15 @@ void put_largest_first(std::vector<Share>& shares) {
   });
 }
 
+// Of several processes that of the longest.
+std::uint64_t run_length(const Report& report) {
+  std::uint64_t length = report.processes.empty() ? report.timeline.duration_ns : 0;
+  for (const MergedProcess& one : report.processes) {
+    length = std::max(length, one.timeline.duration_ns);
+  }
+  return length;
+}
+
 std::vector<Share> shares(const Report& report, std::uint64_t SiteTotals::*bytes,
                           std::uint64_t SiteTotals::*count) {
   std::vector<Share> result;
@@ -111,6 +120,19 @@ std::string sampling_text(const Report& report) {
   if (report.sample_bytes == 0) return "";
   return "estimates from one stack in " +
          bytes_text(static_cast<std::int64_t>(report.sample_bytes));
+}
+
+std::uint64_t temporary_of(const Report& report, const Site& site) {
+  const std::uint64_t length = run_length(report);
+  if (site.lifetimes.empty() || length == 0) return site.temporary_count;
+  std::uint64_t short_lives = 0;
+  std::uint64_t end_ns = 1000;  // of the first class
+  for (const std::uint64_t count : site.lifetimes) {
+    if (end_ns > length / 10) break;
+    short_lives += count;
+    end_ns *= 10;
+  }
+  return std::min(site.temporary_count, short_lives);
 }
 
 std::vector<Share> shares_of_peak(const Report& report) {

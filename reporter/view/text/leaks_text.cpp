@@ -26,6 +26,16 @@ namespace {
 constexpr std::size_t kStacksShown = 5;  // in full, without being asked
 constexpr std::size_t kIndent = 6;       // columns before a frame
 
+// " (2,000 sites)", where places stand for several: call stacks that read alike, frame by frame.
+std::string sites_text(const Report& report, const Leaks& leaks) {
+  std::size_t sites = 0;
+  for (const Leak& leak : leaks.leaks) {
+    const std::vector<std::uint32_t>& numbers = report.sites[leak.share.site].numbers;
+    sites += std::max<std::size_t>(numbers.size(), 1);
+  }
+  return sites <= leaks.leaks.size() ? "" : " (" + counted(sites, "site") + ")";
+}
+
 std::string heading(const Report& report, const Leaks& leaks, const Page& page) {
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;
@@ -39,7 +49,8 @@ std::string heading(const Report& report, const Leaks& leaks, const Page& page) 
         what + ": nothing" + (leaks.suppressed.empty() ? "" : " that is not suppressed") + ".",
         page);
   what += ": " + bytes_text(static_cast<std::int64_t>(bytes)) + " in " +
-          counted(count, "allocation") + " of " + counted(leaks.leaks.size(), "place");
+          counted(count, "allocation") + " of " + counted(leaks.leaks.size(), "place") +
+          sites_text(report, leaks);
   if (!sampling_text(report).empty()) what += ", " + sampling_text(report);
   std::string text = sentence(what, page);
   text.pop_back();

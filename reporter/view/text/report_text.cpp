@@ -102,7 +102,7 @@ std::string with_note(const std::string& heading, const Report& report) {
   return estimates.empty() ? heading : heading + " (" + estimates + ")";
 }
 
-// "and 7 more, 24.0 MiB"; of several memories each by its name.
+// "and 7 more sites, 24.0 MiB"; of several memories each by its name.
 std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const Page& page) {
   if (shown >= shares.size()) return "";
   std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> rest;
@@ -112,7 +112,7 @@ std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const
         is_of_one && shares[i].kind == shares[0].kind && shares[i].device == shares[0].device;
     if (i >= shown) rest[{shares[i].kind, shares[i].device}] += shares[i].bytes;
   }
-  std::string text = "and " + count_text(shares.size() - shown) + " more";
+  std::string text = "and " + counted(shares.size() - shown, "more site");
   for (const auto& [memory, bytes] : rest) {
     const std::string name = is_of_one ? "" : memory_name(memory.first, memory.second) + " ";
     text += ", " + name + bytes_text(static_cast<std::int64_t>(bytes));

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
+#include <string_view>
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
@@ -25,7 +27,7 @@ Sums sums_of_sites(const Report& report) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
   for (const Site& site : report.sites) {
     sums.told += site.is_part ? 0 : site.totals.total_count;
-    sums.temporary += site.temporary_count;
+    sums.temporary += temporary_of(report, site);
     sums.ns += is_choice ? numbers_of(site).total_ns : site.totals.total_ns;
   }
   for (const Share& share : shares_alive(report)) {
@@ -51,15 +53,29 @@ Sums sums_of(const Report& report) {
   return by_axis ? sums_of_axis(report, *report.chosen->axis) : sums_of_sites(report);
 }
 
+// Those whose allocations were counted; "others" counts as one.
+std::size_t threads_of(const Report& report) {
+  std::set<std::string_view> threads;
+  for (const AxisEntry& row : report.axes) {
+    if (row.axis == Axis::thread && holds_memory(row.kind) && row.totals.total_count != 0)
+      threads.insert(row.value);
+  }
+  return threads.size();
+}
+
 std::string time_of(const Report& report, std::uint64_t ns) {
   const ProcessFacts& process = report.process;
   std::string text = duration_text(ns) + " in them";
-  if (report.processes.size() > 1) return text;  // many clocks are no share of one
+  if (report.processes.size() > 1) return text + ", of all processes added";
+  if (const std::size_t threads = threads_of(report); threads > 1) {
+    return text + ", of " + counted(threads, "thread") + " added";
+  }
   std::uint64_t run_ns = report.timeline.duration_ns;
   if (run_ns < ns) {  // of before, or time 0 was the first allocation's end
     run_ns = process.report_time_ns - std::min(process.report_time_ns, process.start_time_ns);
   }
   if (run_ns == 0 || process.start_time_ns == 0) return text;
+  if (ns > run_ns) return text + ", of all threads added";  // which the report does not list
   return text + ", " + percent_text(ns, run_ns) + " of the run's " + duration_text(run_ns);
 }
 
