@@ -389,6 +389,12 @@ class Attribution(harness.Case):
         self.assertIn("An allocation counts for the innermost range alone: a is without a/b.", shown)
         self.assertIn("allocate (driver.h:", self.run_tool("sites", "-n", "3", path).stdout)
         self.assertEqual(2, self.run_tool("owners", "--by", "colour", path).returncode)
+        calls = json.loads(self.run_tool("owners", "--by", "call", "--json", path).stdout)
+        self.assertIn(("call", "cuMemAlloc_v2"), {(row["axis"], row["value"]) for row in calls})
+        self.assertIn(" CALL\n", self.run_tool("owners", "--by", "call", path).stdout)
+        refused = self.run_tool("owners", "--by", "function", path)
+        self.assertEqual((2, 1), (refused.returncode, refused.stderr.count("\n")), "functions are the program's")
+        self.assertIn("those of CUDA's driver are --by call", refused.stderr)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// What was allocated by thread, stream, range, function or size.
+// What was allocated by thread, stream, range, call or size.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/axis_text.h"
 
@@ -60,8 +60,16 @@ std::vector<AxisEntry> entries_of(const Report& report, Axis axis, const ThreadN
   return entries;
 }
 
+// As JSON and CSV have it.
+std::string axis_name(Axis axis) {
+  return axis == Axis::function ? "call" : std::string(kAxisNames[static_cast<std::size_t>(axis)]);
+}
+
+// As a person reads it.
+std::string axis_word(Axis axis) { return axis == Axis::size_class ? "size" : axis_name(axis); }
+
 std::string axis_title(Axis axis) {
-  std::string title(axis == Axis::size_class ? "SIZE" : kAxisNames[static_cast<std::size_t>(axis)]);
+  std::string title = axis_word(axis);
   for (char& letter : title) {
     letter = letter >= 'a' ? static_cast<char>(letter - 'a' + 'A') : letter;
   }
@@ -139,6 +147,8 @@ bool has_kinds_of_one_value(const std::vector<AxisEntry>& entries) {
 
 std::optional<Axis> axis_named(std::string_view name) {
   if (name == "size") return Axis::size_class;
+  if (name == "call") return Axis::function;
+  if (name == kAxisNames[static_cast<std::size_t>(Axis::function)]) return std::nullopt;
   const auto found = std::find(kAxisNames.begin(), kAxisNames.end(), name);
   if (found == kAxisNames.end()) return std::nullopt;
   return static_cast<Axis>(found - kAxisNames.begin());
@@ -146,9 +156,7 @@ std::optional<Axis> axis_named(std::string_view name) {
 
 Columns<AxisEntry> axis_columns(const Report& report, const ThreadNames* threads) {
   using Row = AxisEntry;
-  const auto axis = [](const Row& row) {
-    return std::string(kAxisNames[static_cast<std::size_t>(row.axis)]);
-  };
+  const auto axis = [](const Row& row) { return axis_name(row.axis); };
   return {{"axis", axis},
           {"value", [](const Row& row) { return row.value; }},
           {"began",
@@ -180,10 +188,7 @@ std::string axis_text(const Report& report, Axis axis, const NameFrame& name, co
                        ". AT PEAK: when that memory held most" + (are_added ? " in each" : "") +
                        ", " + own_peak_title(report) + ": when the row itself did.";
   if (has_kinds_of_one_value(entries)) {
-    const bool is_size = axis == Axis::size_class;
-    remark += " Rows of one " +
-              std::string(is_size ? "size" : kAxisNames[static_cast<std::size_t>(axis)]) +
-              " stand together, by its largest.";
+    remark += " Rows of one " + axis_word(axis) + " stand together, by its largest.";
   }
   if (axis == Axis::range) {
     remark += " An allocation counts for the innermost range alone: a is without a/b.";

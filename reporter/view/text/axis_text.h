@@ -1,4 +1,4 @@
-// axis_text() shows what was allocated by thread, stream, range, function or size.
+// axis_text() shows what was allocated by thread, stream, range, call or size.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,7 +17,8 @@ struct AxisEntry;
 struct Report;
 class ThreadNames;
 
-// "owner", "thread", "stream", "range", "function", "size".
+// "owner", "thread", "stream", "range", "call", "size". A call is a function of CUDA's driver,
+// which reports name by their axis of functions: functions are the program's to who looks at them.
 [[nodiscard]] std::optional<Axis> axis_named(std::string_view name);
 
 // threads: where those began; null: that is not told. The report outlives them.

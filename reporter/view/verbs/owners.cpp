@@ -40,9 +40,13 @@ Report with_others(Report report) {
   return report;
 }
 
-constexpr const char* kAxisWords = "owner, thread, stream, range, function, size";
+constexpr const char* kAxisWords = "owner, thread, stream, range, call, size";
 
 std::string no_axis(const std::string& name) {
+  if (name == "function") {
+    return "functions are the program's, as in diff --by function; those of CUDA's driver are --by "
+           "call";
+  }
   return axis_named(name) ? "" : "'" + name + "' is none of " + kAxisWords;
 }
 
@@ -78,14 +82,15 @@ Verb add_owners(CommandLine& line) {
   add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter, arguments->use);
   add_redact(command, arguments->reading);
-  command.option("--by", &arguments->by, "Other than owners: thread, stream, range, function, size",
+  command.option("--by", &arguments->by,
+                 "Other than owners: thread, stream, range, call (function of CUDA's driver), size",
                  {.value_name = "AXIS", .why_not = no_axis, .choices = choices_in(kAxisWords)});
   command.footer(
       "The parts in the end add up to what is used of a GPU. Threads have the names that the "
       "system "
       "knows; Python tells it none before 3.14, so the function that a thread began in stands "
-      "beside its number. Functions are those of CUDA's driver; what the program's own did, sites "
-      "and diff --by function tell.\n"
+      "beside its number. What functions of the program did, sites and diff --by function "
+      "tell.\n"
       "Examples:\n"
       "  vramscope owners vramscope.train.4711.json\n"
       "  vramscope owners --by range vramscope.train.4711.json    by NVTX range");
