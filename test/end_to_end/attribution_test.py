@@ -387,7 +387,7 @@ class Attribution(harness.Case):
         self.assertRegex(shown, r"(?m)^ +7\.00 MiB .* epoch/inner$")
         self.assertRegex(shown, r"(?m)^ +45\.0 MiB .* all together$")
         self.assertIn("An allocation counts for the innermost range alone: a is without a/b.", shown)
-        self.assertIn("allocate (driver.h:", self.run_tool("sites", "-n", "3", path).stdout)
+        self.assertIn("  main (nvtx_ranges.cpp:", self.run_tool("sites", "-n", "3", path).stdout)
         self.assertEqual(2, self.run_tool("owners", "--by", "colour", path).returncode)
         calls = json.loads(self.run_tool("owners", "--by", "call", "--json", path).stdout)
         self.assertIn(("call", "cuMemAlloc_v2"), {(row["axis"], row["value"]) for row in calls})

@@ -243,8 +243,8 @@ TEST(Diff, RowsOfACommonFunctionAreToldApartWhereThereIsLittleRoom) {
   const std::string text =
       diff_text(compare(before, after), {.before = "a", .after = "b"}, Page{.width = 80});
 
-  EXPECT_NE(text.find("  allocate_something:19 < attention:34\n"), text.npos) << text;
-  EXPECT_NE(text.find("  allocate_something:19 < evaluate:41\n"), text.npos) << text;
+  EXPECT_NE(text.find("  GPU 0   attention (train.cpp:34)\n"), text.npos) << text;
+  EXPECT_NE(text.find("  GPU 0   evaluate (train.cpp:41)\n"), text.npos) << text;
 }
 
 TEST(Diff, InFullShowsEachFrameOnALine) {

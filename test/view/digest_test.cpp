@@ -52,15 +52,24 @@ TEST(Digest, WhatLivesAsLongAsTheRunIsNotTemporary) {
     Site made;
     made.temporary_count = temporary;
     made.lifetimes = std::move(lifetimes);
+    for (const std::uint64_t count : made.lifetimes) made.totals.total_count += count;
     return made;
   };
   const Site weights = site(1, {0, 0, 0, 0, 0, 0, 1});  // from 100 ms on
   const Site scratch = site(30, {25, 5});
-  const Site both = site(4, {3, 0, 0, 0, 0, 0, 2});
+  const Site both = site(4, {2, 0, 0, 0, 0, 0, 3});
+  const Site few = site(8, {6, 0, 0, 0, 0, 0, 2});
+  const Site once = site(1, {0, 0, 0, 1});  // from 100 us on
+  const Site at_once = site(1, {0, 0, 1});
+  const Site again = site(4, {0, 0, 0, 0, 0, 4});
 
   EXPECT_EQ(temporary_of(report, weights), 0U);
   EXPECT_EQ(temporary_of(report, scratch), 30U);
-  EXPECT_EQ(temporary_of(report, both), 3U);
+  EXPECT_EQ(temporary_of(report, both), 2U);
+  EXPECT_EQ(temporary_of(report, few), 8U);
+  EXPECT_EQ(temporary_of(report, once), 0U);
+  EXPECT_EQ(temporary_of(report, at_once), 1U);
+  EXPECT_EQ(temporary_of(report, again), 4U) << "nobody knows";
 
   report.processes.resize(2);  // of a long sequence of them
   report.processes[1].timeline.duration_ns = 150'000'000;

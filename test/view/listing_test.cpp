@@ -355,14 +355,17 @@ TEST(Histograms, ShowSizesAndLifeTimesOfEachSite) {
 TEST(Histograms, NameAsManyFramesAsOtherListings) {
   Report report = sample_report();
   std::vector<std::uint32_t>& frames = report.sites[0].frames;
-  for (std::uint32_t caller = frames.back(); frames.size() < 12;) frames.push_back(caller);
+  for (const std::uint64_t offset : {0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97, 0x98}) {
+    frames.push_back(static_cast<std::uint32_t>(report.frames.size()));
+    report.frames.push_back({.module = 0, .offset = offset});
+  }
   report.sites[0].sizes = {0, 1};
 
   const std::string text =
       histograms_text(report, SiteOrder::peak, sample_names(), Page{.cuts = false}, 1);
 
-  std::string eight = "  make_weights (train.cpp:42)";
-  for (int i = 1; i < 8; ++i) eight += " < main (train.cpp:99)";
+  std::string eight = "  make_weights (train.cpp:42) < main (train.cpp:99)";
+  for (int i = 1; i < 7; ++i) eight += " < train+0x9" + std::to_string(i);
   EXPECT_TRUE(text.starts_with(eight + " < ..\n")) << text;
 }
 

@@ -13,12 +13,13 @@
 #include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/leaks.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/stack_front.h"
 
 namespace vramscope {
 namespace {
 
 std::string where_text(const Report& report, std::size_t site, const NameFrame& name) {
-  return harmless(text(call_site(report, report.sites[site], name, kFramesShown)));
+  return harmless(text(call_site_in_text(report, report.sites[site], name, kFramesShown)));
 }
 
 const DeviceFacts* device_of(const Report& report, const KindFacts& kind) {
@@ -146,7 +147,7 @@ std::string temporary_sentence(const Report& report) {
   if (temporary == 0) return "";
   return count_text(static_cast<std::int64_t>(temporary)) + " of " + counted(all, "allocation") +
          " (" + percent_text(temporary, all) + ") were temporary: freed before their thread " +
-         "allocated again, within a tenth of the run.";
+         "allocated again, and not kept for a tenth of the run.";
 }
 
 }  // namespace

@@ -125,14 +125,19 @@ std::string sampling_text(const Report& report) {
 std::uint64_t temporary_of(const Report& report, const Site& site) {
   const std::uint64_t length = run_length(report);
   if (site.lifetimes.empty() || length == 0) return site.temporary_count;
+  // Of a class of lifetimes in which a tenth of the run lies nobody knows: it counts as shorter.
+  const bool is_repeated = site.totals.total_count > 1;
+  std::uint64_t lives = 0;
   std::uint64_t short_lives = 0;
   std::uint64_t end_ns = 1000;  // of the first class
   for (const std::uint64_t count : site.lifetimes) {
-    if (end_ns > length / 10) break;
-    short_lives += count;
+    const bool is_short = is_repeated ? end_ns / 10 <= length / 10 : end_ns <= length / 1000;
+    lives += count;
+    short_lives += is_short ? count : 0;
     end_ns *= 10;
   }
-  return std::min(site.temporary_count, short_lives);
+  const bool is_kept = short_lives <= lives / 2;  // one that is long among many does not tell
+  return is_kept ? std::min(site.temporary_count, short_lives) : site.temporary_count;
 }
 
 std::vector<Share> shares_of_peak(const Report& report) {

@@ -31,9 +31,10 @@ struct Share {
 [[nodiscard]] inline const SiteTotals& numbers_of(const Site& site) {
   return site.estimate ? *site.estimate : site.totals;
 }
-// Of the site's allocations those that were freed before their thread allocated again, and lived
-// for less than a tenth of the run: what a program keeps to its end is none, however few calls
-// follow.
+// Of the site's allocations those that were freed before their thread allocated again. Where half
+// of them lived for a tenth of the run these are none, nor is one that came once and lived for a
+// thousandth: what a program keeps is not temporary, however few calls follow. Most allocations are
+// far from these bounds, so that the same program gives the same numbers.
 [[nodiscard]] std::uint64_t temporary_of(const Report& report, const Site& site);
 // "estimates from one stack in 512 KiB"; "" when all stacks were taken.
 [[nodiscard]] std::string sampling_text(const Report& report);

@@ -69,7 +69,7 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
                               const Page& page);
 
 // Text from a file, safe to print: control characters and broken UTF-8 (without unicode,
-// everything beyond ASCII) become '?'.
+// everything beyond ASCII but the sign of times, 'x') become '?'.
 [[nodiscard]] std::string printable(std::string_view text, const Page& page);
 
 // Text for a line of stderr, where names must stay what they are: only control characters, those

@@ -331,8 +331,14 @@ std::string cut_name(const std::string& function, std::size_t width) {
 
 }  // namespace
 
+std::string times_text(const Caller& caller) {
+  return caller.times < 2 ? "" : " \u00d7 " + std::to_string(caller.times);
+}
+
 std::string function_name(const Caller& caller, std::size_t width) {
-  return cut_name(without_locals(caller.function), width);
+  const std::string times = times_text(caller);
+  const std::size_t taken = std::min(width, columns(times));
+  return cut_name(without_locals(caller.function), width - taken) + times;
 }
 
 std::string text(const CallSite& site) {
@@ -340,8 +346,8 @@ std::string text(const CallSite& site) {
   std::string result;
   for (const Caller& caller : site.callers) {
     if (!result.empty()) result += " < ";
-    result +=
-        text(Caller{.function = cut_name(caller.function, kMostOfAName), .place = caller.place});
+    result += text(Caller{.function = cut_name(caller.function, kMostOfAName) + times_text(caller),
+                          .place = caller.place});
   }
   return result;
 }

@@ -36,6 +36,7 @@ struct Caller {
   std::string module = {};  // "/app/train", "" of Python and of generated code
   std::string at = {};      // "train+0x1234", where in its module; "" of Python
   bool is_inlined = false;  // into the next one
+  std::size_t times = 1;    // of recursion that is folded
 };
 struct CallSite {
   std::string entry;            // the CUDA function that the caller used; "" unknown
@@ -88,6 +89,9 @@ struct CudaFrames {
 // The same as listings for machines tell it; in full "void make_weights<float>(int)
 // (/src/train.cpp:42)", and "clone (in /lib/libc.so.6)" where no file is known.
 [[nodiscard]] std::string listed_text(const Caller& caller, const NameFrame& name);
+
+// " × 20", of one that is there 20 times; else "".
+[[nodiscard]] std::string times_text(const Caller& caller);
 
 // The name in at most `width` columns where that is possible, its template arguments and then
 // itself cut in the middle: "build<float, ..>"; Python's "<locals>" are left out.

@@ -8,6 +8,7 @@
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/sites_text.h"
+#include "reporter/view/text/stack_front.h"
 
 namespace vramscope {
 namespace {
@@ -64,7 +65,7 @@ std::string histograms_text(const Report& report, SiteOrder order, const NameFra
   std::string result;
   for (const std::size_t index : sites_in_order(report, order, name, choice)) {
     const Site& site = report.sites[index];
-    const CallSite where = call_site(report, site, name, kFramesInRow + 1);
+    const CallSite where = call_site_in_text(report, site, name, kFramesInRow + 1);
     const std::size_t room = page.cuts ? page.width - 2 : Table::kUncut;
     result += (result.empty() ? "" : "\n");
     result += "  " + printable(stack_text(where, room, kFramesInRow), page) + "\n";

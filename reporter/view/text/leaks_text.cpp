@@ -18,6 +18,7 @@
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/site_numbers.h"
 #include "reporter/view/text/stack_difference.h"
+#include "reporter/view/text/stack_front.h"
 #include "reporter/view/text/tree_text.h"
 
 namespace vramscope {
@@ -124,8 +125,8 @@ std::string one_leak(const Report& report, const Leak& leak, const std::string& 
   if (leak.may_be_repeated) {
     line += "; whether one process allocated there again, only its own report tells";
   }
-  return paragraph(line, page) +
-         (choice.whole_stacks ? whole_stack_text(where, page, kIndent) : short_stack(where, page));
+  return paragraph(line, page) + (choice.whole_stacks ? whole_stack_text(where, page, kIndent)
+                                                      : short_stack(folded(where), page));
 }
 
 std::string rows(const Report& report, const std::vector<Leak>& leaks, const NameFrame& name,

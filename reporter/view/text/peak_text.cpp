@@ -22,6 +22,7 @@
 #include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/site_numbers.h"
+#include "reporter/view/text/stack_front.h"
 #include "reporter/view/text/thread_names.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/tree_text.h"
@@ -153,13 +154,12 @@ std::string added_text(const Report& report, const KindFacts& kind, bool is_leas
 
 std::string who_made_it(const Report& report, const KindFacts& kind, const NameFrame& name,
                         const Page& page, bool is_least) {
-  const bool is_choice = report.chosen && report.chosen->by_rows;
-  std::string result = is_choice ? "the peak of all was reached after " : "reached after ";
+  std::string result = "reached after ";
+  if (report.chosen && report.chosen->by_rows) result = "the peak of all was " + result;
   if (adds_peaks(report)) result = "the highest of them was reached after ";
   result += own_time_text(report, own_peak_ns(report, kind), kind.peak_ns);
-  if (!kind.peak_thread.empty()) {
-    result += " by thread " + ThreadNames(report, name).text(kind.peak_thread, page);
-  }
+  const std::string& thread = kind.peak_thread;
+  if (!thread.empty()) result += " by thread " + ThreadNames(report, name).text(thread, page);
   if (!kind.peak_range.empty() && kind.peak_range != "none") {
     result += " in " + printable(kind.peak_range, page);
   }
@@ -167,11 +167,11 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
   if (kind.peak_site < 0 || is_least) return result;
   const Site& site = report.sites[static_cast<std::size_t>(kind.peak_site)];
   if (page.stacks == Stacks::in_full) {
-    return result + "  by the allocation of\n" +
-           whole_stack_text(call_site(report, site, name, kAllFrames), page, 6);
+    const CallSite whole = call_site(report, site, name, kAllFrames);
+    return result + "  by the allocation of\n" + whole_stack_text(whole, page, 6);
   }
-  const std::string where = printable(text(call_site(report, site, name, kFramesShown)), page);
-  return result + paragraph("by the allocation of " + where, page);
+  const CallSite where = call_site_in_text(report, site, name, kFramesShown);
+  return result + paragraph("by the allocation of " + printable(text(where), page), page);
 }
 
 // are_joint: shares of several kinds.

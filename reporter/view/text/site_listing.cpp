@@ -9,11 +9,14 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/text/filter.h"
+#include "reporter/view/text/stack_front.h"
 
 namespace vramscope {
 namespace {
 
 constexpr unsigned kCallYields = 5;
+// Of a stack: as many as a row has, and a front that it leaves out.
+constexpr std::size_t kFramesLookedAt = 4 * kFramesInRow;
 
 std::string_view taken_line(std::string_view& text) {
   const std::string_view line = text.substr(0, text.find('\n'));
@@ -56,6 +59,13 @@ CallSite SiteListing::call_site_of(std::size_t row, std::size_t most) const {
   const std::int64_t site = rows_[row].site;
   if (site < 0) return {};
   return call_site(report_, report_.sites[static_cast<std::size_t>(site)], name_, most);
+}
+
+CallSite SiteListing::folded_site_of(std::size_t row) const {
+  const std::int64_t site = rows_[row].site;
+  if (site < 0) return {};
+  return folded_call_site(report_, report_.sites[static_cast<std::size_t>(site)], name_,
+                          kFramesLookedAt);
 }
 
 Table SiteListing::table_of(const std::vector<std::string>& last,
@@ -102,7 +112,7 @@ std::vector<CallSite> SiteListing::sites_beside() const {
   std::vector<CallSite> sites;
   for (std::size_t i = 0; i < std::min(kCompared, report_.sites.size()); ++i) {
     if (listed.contains(static_cast<std::int64_t>(i))) continue;
-    sites.push_back(call_site(report_, report_.sites[i], name_, kFramesInRow + 1));
+    sites.push_back(folded_call_site(report_, report_.sites[i], name_, kFramesLookedAt));
   }
   return sites;
 }
@@ -114,27 +124,27 @@ std::string SiteListing::in_rows(const Page& page) const {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (rows_[i].heading) continue;
     rows.push_back(i);
-    shown.push_back(sites[i] = call_site_of(i, kFramesInRow + 1));
+    shown.push_back(sites[i] = folded_site_of(i));
   }
   const bool is_column = calls_ == Calls::shown && !call_the_same(shown);
   const auto* const calls = is_column ? &sites : nullptr;
   const auto whole = [&](std::size_t i) { return call_site_of(rows[i], kAllFrames); };
+  const StacksShown beside{.is_wanted = wanted_by(page), .beside = sites_beside()};
+  std::vector<StackText> texts = stack_texts(shown, Table::kUncut, whole, beside);
   std::size_t widest = 0;
-  for (const CallSite& site : shown)
-    widest = std::max(widest, columns(stack_text(site, Table::kUncut)));
+  for (const StackText& one : texts) widest = std::max(widest, columns(one.text));
   Table table = table_of({}, calls, {});
   table.keep_room(widest);
-  const std::vector<StackText> texts = stack_texts(
-      shown, table.room(page), whole, {.is_wanted = wanted_by(page), .beside = sites_beside()});
+  if (table.room(page) < widest) texts = stack_texts(shown, table.room(page), whole, beside);
   std::vector<std::string> last(rows_.size());
   std::vector<const Caller*> tellers(rows_.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const auto& [text, told_by] = texts[i];
+    const auto& [text, front, told_by] = texts[i];
     last[rows[i]] = printable(text, page);
     const std::vector<Caller>& callers = shown[i].callers;
     if (callers.empty()) continue;
     const bool is_known = told_by < callers.size() && !callers[told_by].line.empty();
-    tellers[rows[i]] = &callers[is_known ? told_by : 0];
+    tellers[rows[i]] = &callers[is_known ? told_by : front];
   }
   table = table_of(last, calls, source_lines(tellers, page));
   table.keep_room(widest);
@@ -173,7 +183,7 @@ std::string where_text(const Report& report, std::int64_t site, const NameFrame&
                        const Page& page, std::size_t most) {
   if (site < 0) return "unknown";
   const Site& found = report.sites[static_cast<std::size_t>(site)];
-  const CallSite where = call_site(report, found, name, most + 1);
+  const CallSite where = call_site_in_text(report, found, name, most + 1);
   return printable(stack_text(where, Table::kUncut, most), page);
 }
 

@@ -37,10 +37,13 @@ struct StacksShown {
 
 struct StackText {
   std::string text;
-  std::size_t told_by = 0;  // the frame that tells the row from others; 0: the innermost, or none
+  std::size_t front = 0;    // the frame that it begins with
+  std::size_t told_by = 0;  // the frame that tells the row from others; `front`: that, or none
 };
 
-// One text for each stack, at most `room` columns. Stacks that read alike are told apart by the
+// One text for each stack, at most `room` columns, folded, and without the standard library and
+// wrappers at its front unless stacks would read alike that begin in different ones, or such a
+// frame is wanted; depths count in folded() stacks. Stacks that read alike are told apart by the
 // first frame that differs: "make (a.cpp:1) < .. < load (c.cpp:7)"; `whole` gives all frames of
 // one. Of those that begin in one function the first caller is shown that is another function's.
 [[nodiscard]] std::vector<StackText> stack_texts(const std::vector<CallSite>& sites,
@@ -80,6 +83,7 @@ class SiteListing {
     std::optional<std::string> heading = {};
   };
   [[nodiscard]] CallSite call_site_of(std::size_t row, std::size_t most) const;
+  [[nodiscard]] CallSite folded_site_of(std::size_t row) const;
   [[nodiscard]] Table table_of(const std::vector<std::string>& last,
                                const std::vector<CallSite>* calls,
                                const std::vector<std::string>& below) const;

@@ -130,7 +130,7 @@ const std::array<SiteColumn, 8> kColumns{{
     {SiteOrder::time, {"TIME", Table::Align::right, 6}, "TIME: in the allocating calls."},
     {SiteOrder::temporary,
      {"TEMP", Table::Align::right, 7},
-     "TEMP: freed before the thread allocated again, within a tenth of the run."},
+     "TEMP: freed before the thread allocated again, and not kept for a tenth of the run."},
     {SiteOrder::peak, {"LIFE", Table::Align::right, 8}, "LIFE: half of what was freed lived less."},
     {SiteOrder::growth,
      {"GREW", Table::Align::right, 9},

@@ -72,8 +72,10 @@ std::string filled(const CallSite& stack, FrameTexts frames, std::size_t most, s
 // "main:64".
 std::string with_line(const Caller& caller, std::size_t width) {
   const std::size_t line = caller.place.rfind(':');
-  return function_name(caller, width) +
-         (line == std::string::npos ? "" : caller.place.substr(line));
+  if (line == std::string::npos) return function_name(caller, width);
+  Caller once = caller;
+  once.times = 1;
+  return function_name(once, width) + caller.place.substr(line) + times_text(caller);
 }
 
 // Of the innermost frame, the best first.

@@ -6,15 +6,18 @@
 
 #include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/stack_difference.h"
+#include "reporter/view/text/stack_front.h"
 #include "reporter/view/text/stack_row.h"
 
 namespace vramscope {
 namespace {
 
+enum class Recursion : bool { folded, whole };
+using WholeStack = std::function<CallSite(std::size_t row, Recursion)>;
+
 class Telling {
  public:
-  Telling(std::size_t room, const std::function<CallSite(std::size_t)>& whole,
-          std::vector<std::string>& texts)
+  Telling(std::size_t room, const WholeStack& whole, std::vector<std::string>& texts)
       : room_(room), whole_(whole), texts_(texts), chosen_(texts.size()), told_by_(texts.size()) {}
 
   // Rows that begin in one function have a helper there, which says little: shows of each the first
@@ -111,8 +114,13 @@ class Telling {
   // Whether some of them read differently now.
   bool tell_group(const std::vector<std::size_t>& group) {
     std::vector<CallSite> stacks;
-    for (const std::size_t row : group) stacks.push_back(whole_(row));
-    const FramesApart difference = frames_apart(stacks, room_);
+    for (const std::size_t row : group) stacks.push_back(whole_(row, Recursion::folded));
+    FramesApart difference = frames_apart(stacks, room_);
+    if (difference.frames.empty()) {  // they differ within what is folded, if at all
+      stacks.clear();
+      for (const std::size_t row : group) stacks.push_back(whole_(row, Recursion::whole));
+      difference = frames_apart(stacks, room_);
+    }
     if (difference.frames.empty()) return false;
     bool told = false;
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -127,7 +135,7 @@ class Telling {
   }
 
   std::size_t room_;
-  const std::function<CallSite(std::size_t)>& whole_;
+  const WholeStack& whole_;
   std::vector<std::string>& texts_;
   std::vector<ChosenFrames> chosen_;  // of each row, what tells it from others
   std::vector<std::size_t> told_by_;
@@ -143,9 +151,64 @@ Caller read_frame(const std::string& frame) {
 
 }  // namespace
 
-std::vector<StackText> stack_texts(const std::vector<CallSite>& sites, std::size_t room,
-                                   const std::function<CallSite(std::size_t)>& whole,
+namespace {
+
+CallSite without_front(CallSite stack, std::size_t frames) {
+  frames = std::min(frames, stack.callers.size());
+  stack.callers.erase(stack.callers.begin(),
+                      stack.callers.begin() + static_cast<std::ptrdiff_t>(frames));
+  return stack;
+}
+
+// What of the front each of the first stacks, which have rows, and of the others loses.
+std::vector<std::size_t> fronts_of_rows(const std::vector<CallSite>& stacks, std::size_t rows,
+                                        const StacksShown& shown) {
+  FrontFrames frames;
+  std::vector<std::vector<std::uint32_t>> numbers;
+  for (const CallSite& stack : stacks) {
+    numbers.emplace_back();
+    for (const Caller& caller : stack.callers) numbers.back().push_back(frames.number(caller));
+  }
+  std::vector<std::size_t> fronts = fronts_of(numbers, frames.all());
+  std::map<std::string, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::vector<Caller>& callers = stacks[i].callers;
+    if (shown.is_wanted) {
+      const auto wanted = std::find_if(callers.begin(), callers.end(), shown.is_wanted);
+      fronts[i] = std::min(fronts[i], static_cast<std::size_t>(wanted - callers.begin()));
+    }
+    alike[stack_text(without_front(stacks[i], fronts[i]), Table::kUncut)].push_back(i);
+  }
+  const auto front = [&](std::size_t row) {
+    const auto begin = numbers[row].begin();
+    return std::vector<std::uint32_t>(begin, begin + static_cast<std::ptrdiff_t>(fronts[row]));
+  };
+  for (const auto& [text, group] : alike) {
+    const bool differ = std::any_of(group.begin(), group.end(), [&](std::size_t row) {
+      return front(row) != front(group.front());
+    });
+    if (!differ) continue;
+    for (const std::size_t row : group) fronts[row] = 0;
+  }
+  return fronts;
+}
+
+}  // namespace
+
+std::vector<StackText> stack_texts(const std::vector<CallSite>& all_sites, std::size_t room,
+                                   const std::function<CallSite(std::size_t)>& all_frames,
                                    const StacksShown& shown) {
+  std::vector<CallSite> all;
+  for (const CallSite& site : all_sites) all.push_back(folded(site));
+  for (const CallSite& site : shown.beside) all.push_back(folded(site));
+  const std::vector<std::size_t> fronts = fronts_of_rows(all, all_sites.size(), shown);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = without_front(std::move(all[i]), fronts[i]);
+  const std::vector<CallSite> sites(all.begin(),
+                                    all.begin() + static_cast<std::ptrdiff_t>(all_sites.size()));
+  const WholeStack whole = [&](std::size_t row, Recursion recursion) {
+    if (recursion == Recursion::whole) return all_frames(row);
+    return without_front(folded(all_frames(row)), fronts[row]);
+  };
   std::vector<std::string> texts;
   for (const CallSite& site : sites) texts.push_back(stack_text(site, room));
   std::vector<std::size_t> rows(sites.size());
@@ -153,13 +216,13 @@ std::vector<StackText> stack_texts(const std::vector<CallSite>& sites, std::size
   Telling telling(std::min<std::size_t>(room, 2 * kLongName), whole, texts);
   telling.show_own(sites);
   if (shown.is_wanted) telling.show_wanted(sites, shown.is_wanted);
-  std::vector<CallSite> all = sites;
-  all.insert(all.end(), shown.beside.begin(), shown.beside.end());
   telling.show_callers(all);
   telling.tell(rows);
   std::vector<StackText> told;
   for (const std::size_t row : rows) {
-    told.push_back({.text = std::move(texts[row]), .told_by = telling.told_by(row)});
+    told.push_back({.text = std::move(texts[row]),
+                    .front = fronts[row],
+                    .told_by = fronts[row] + telling.told_by(row)});
   }
   return told;
 }

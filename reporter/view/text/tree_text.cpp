@@ -10,6 +10,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
+#include "reporter/view/text/stack_front.h"
 
 namespace vramscope {
 namespace {
@@ -103,9 +104,11 @@ class Tree {
     if (is_new) {
       nodes_.emplace_back();
       nodes_.back().caller = caller;
-    } else if (nodes_[node].caller.place != caller.place) {
-      nodes_[node].has_one_place = false;
+      return node;
     }
+    Node& there = nodes_[node];
+    there.has_one_place = there.has_one_place && there.caller.place == caller.place;
+    if (there.caller.times != caller.times) there.caller.times = 1;
     return node;
   }
 
@@ -218,7 +221,7 @@ std::string one_tree(const Report& report, const NameFrame& name, const std::vec
   const std::size_t shown = rows_shown(shares.size(), most);
   Tree tree;
   for (std::size_t i = 0; i < shares.size(); ++i) {
-    tree.add(call_site(report, report.sites[shares[i].site], name, kAllFrames), shares[i],
+    tree.add(folded_call_site(report, report.sites[shares[i].site], name, kAllFrames), shares[i],
              i < shown);
   }
   if (shown == 0) return "";

@@ -92,12 +92,15 @@ std::string harmless(std::string_view text) {
 }
 
 std::string printable(std::string_view text, const Page& page) {
+  constexpr char32_t kTimesSign = 0xd7;  // our own, in rows
   std::string result;
   while (!text.empty()) {
     std::string_view rest = text;
     const char32_t c = take_code_point(rest);
     if (!misleads(c) && (c < 0x80 || page.unicode)) {
       result += text.substr(0, text.size() - rest.size());
+    } else if (c == kTimesSign) {
+      result += 'x';
     } else {
       result += '?';
     }
