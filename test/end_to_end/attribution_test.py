@@ -371,6 +371,34 @@ class Attribution(harness.Case):
         names.write_text("nonsense\n-1 zz\nffffffffffffffff ffffffffffffffff x\n\n12 4 \n")
         self.assertEqual(0, self.run_tool("sites", path).returncode)
 
+    def test_rows_begin_where_the_program_does(self):
+        self.run_tool("run", "--sim", "--quiet", harness.program("wrapped"))
+        (path,) = harness.pathlib.Path(self.folder).glob("*.json")
+        shown = self.run_tool("sites", path).stdout
+        self.assertRegex(shown, r"8\.00 MiB .*  make_weights \(wrapped.cpp:\d+\) < main \(")
+        self.assertRegex(shown, r"(?m)^ +2\.00 MiB .*  walk × 21 \(wrapped.cpp\) < main \(wrapped.cpp:\d+\)$")
+        self.assertRegex(shown, r"(?m)^ +2\.00 MiB .*  walk × 31 \(wrapped.cpp\) < main \(wrapped.cpp:\d+\)$")
+        self.assertNotIn("gpu_alloc", shown)
+        self.assertIn("walk x 21", self.run_tool("sites", path, LC_ALL="C").stdout)
+        self.assertIn("gpu_alloc (wrapped.cpp:", self.run_tool("sites", "--site", "gpu_alloc", path).stdout)
+        self.assertIn("\n      gpu_alloc\n", self.run_tool("sites", "--full", path).stdout)
+        (weights, *_) = json.loads(self.run_tool("sites", "--json", path).stdout)
+        self.assertTrue(weights["frames"][0].startswith("allocate (driver.h:"), "nothing is left out for machines")
+        self.assertTrue(any(frame.startswith("std::") for frame in weights["frames"]))
+        sums = json.loads(self.run_tool("sites", "--group", "function", "--json", path).stdout)
+        self.assertEqual([("make_weights (wrapped.cpp)", 1, 8 << 20), ("make_gradients (wrapped.cpp)", 1, 4 << 20),
+                          ("walk (wrapped.cpp)", 2, 4 << 20)],
+                         [(row["name"], row["site_count"], row["peak_bytes"]) for row in sums])  # fmt: skip
+        cut = self.run_tool("sites", "--group", "function", "-n", "1", path).stdout
+        self.assertIn("  8.00 MiB  50.0 % ", cut)
+        self.assertIn("  and 2 more functions\n", cut)
+        for what, name in (("file", "wrapped.cpp"), ("library", "wrapped")):
+            (row,) = json.loads(self.run_tool("sites", "--group", what, "--json", path).stdout)
+            self.assertEqual((name, 4, 16 << 20), (row["name"], row["site_count"], row["peak_bytes"]))
+        self.assertEqual(2, self.run_tool("sites", "--group", "function", "--by", "growth", path).returncode)
+        self.assertEqual(2, self.run_tool("sites", "--group", "colour", path).returncode)
+        self.assertEqual(2, self.run_tool("sites", "--group", "line", "--tree", path).returncode)
+
     def test_every_listing_says_the_same_as_text_and_as_json(self):
         self.run_tool("run", "--sim", "--quiet", harness.program("nvtx_ranges"))
         (path,) = harness.pathlib.Path(self.folder).glob("*.json")

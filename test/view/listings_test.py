@@ -27,6 +27,8 @@ SAMPLE = harness.SOURCE / "test/reporter/sample.json"
 OF_REPORTS = {
     "report": "report",
     "sites": "sites",
+    "sites --group function": "groups",
+    "sites --group line": "groups",
     "peak": "peak",
     "leaks": "leaks",
     "owners": "owners",

@@ -44,7 +44,7 @@ constexpr const char* kAxisWords = "owner, thread, stream, range, call, size";
 
 std::string no_axis(const std::string& name) {
   if (name == "function") {
-    return "functions are the program's, as in diff --by function; those of CUDA's driver are --by "
+    return "functions are the program's: sites --group function; those of CUDA's driver are --by "
            "call";
   }
   return axis_named(name) ? "" : "'" + name + "' is none of " + kAxisWords;
@@ -89,8 +89,8 @@ Verb add_owners(CommandLine& line) {
       "The parts in the end add up to what is used of a GPU. Threads have the names that the "
       "system "
       "knows; Python tells it none before 3.14, so the function that a thread began in stands "
-      "beside its number. What functions of the program did, sites and diff --by function "
-      "tell.\n"
+      "beside its number. What functions of the program did, sites --group function "
+      "tells, and of two reports diff --by function.\n"
       "Examples:\n"
       "  vramscope owners vramscope.train.4711.json\n"
       "  vramscope owners --by range vramscope.train.4711.json    by NVTX range");

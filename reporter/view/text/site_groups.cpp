@@ -1,0 +1,261 @@
+// Sums of places by what of the program they are in.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/site_groups.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "reporter/report/memory_name.h"
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/site_columns.h"
+#include "reporter/view/text/stack_front.h"
+#include "reporter/view/text/totals_text.h"
+
+namespace vramscope {
+namespace {
+
+std::string name_of_file(std::string_view path) {
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
+std::string line_left_off(const std::string& place) { return place.substr(0, place.rfind(':')); }
+
+// What a place is counted for: `key` tells it from others, `name` is short.
+struct GroupName {
+  std::string key;
+  std::string name;
+  friend auto operator<=>(const GroupName&, const GroupName&) = default;
+};
+
+const GroupName kUnknown{"unknown", "unknown"};
+
+// Of Python code, which lies in no object: its package, or whose it is.
+GroupName python_library(const Caller& caller) {
+  constexpr std::string_view kPackages = "-packages/";
+  const std::string_view path = caller.path;
+  if (const std::size_t at = path.find(kPackages); at != path.npos) {
+    const std::string_view inside = path.substr(at + kPackages.size());
+    const std::string name(inside.substr(0, inside.find_first_of("/.")));
+    return {name, name};
+  }
+  const std::string name = is_of_standard_library(caller) ? "Python's library" : "Python program";
+  return {name, name};
+}
+
+GroupName library_of(const Caller& caller) {
+  if (!caller.module.empty()) return {caller.module, name_of_file(caller.module)};
+  return caller.path.empty() ? kUnknown : python_library(caller);
+}
+
+GroupName file_of(const Caller& caller) {
+  if (caller.path.empty()) return library_of(caller);
+  return {line_left_off(caller.path), line_left_off(caller.place)};
+}
+
+bool has_name(const Caller& caller) { return caller.function != caller.at; }
+
+GroupName function_of(const Caller& caller, bool in_full) {
+  if (!has_name(caller)) return library_of(caller);
+  const GroupName file = file_of(caller);
+  const std::string& full = caller.full.empty() ? caller.function : caller.full;
+  const std::string in_file = caller.path.empty() ? " (in " : " (";
+  return {full + in_file + file.key + ")",
+          (in_full ? full : function_name(caller, 80)) + in_file + file.name + ")"};
+}
+
+GroupName line_of(const Caller& caller) {
+  if (caller.path.empty()) return {caller.module + caller.at, caller.at};
+  return {caller.path, caller.place};
+}
+
+GroupName group_of(const Caller& caller, GroupBy by, bool in_full) {
+  switch (by) {
+    case GroupBy::function:
+      return function_of(caller, in_full);
+    case GroupBy::file:
+      return file_of(caller);
+    case GroupBy::library:
+      return library_of(caller);
+    case GroupBy::line:
+      return line_of(caller);
+  }
+  return kUnknown;
+}
+
+// The group of each site.
+std::vector<GroupName> groups_of_sites(const Report& report, GroupBy by, const NameFrame& name) {
+  constexpr std::size_t kMostFrames = 128;  // deeper stacks are not recorded
+  FrontFrames frames;
+  std::vector<GroupName> names;  // by number of the frame
+  NumberedCallers callers(report, name, [&](const Caller& caller) {
+    const std::uint32_t number = frames.number(caller);
+    if (number == names.size()) names.push_back(group_of(caller, by, name.in_full));
+    return number;
+  });
+  std::vector<std::vector<std::uint32_t>> stacks;
+  for (const Site& site : report.sites) stacks.push_back(callers.of(site, kMostFrames));
+  const std::vector<std::size_t> fronts = fronts_of(stacks, frames.all());
+  std::vector<GroupName> groups;
+  for (std::size_t i = 0; i < stacks.size(); ++i) {
+    groups.push_back(stacks[i].empty() ? kUnknown : names[stacks[i][fronts[i]]]);
+  }
+  return groups;
+}
+
+using Memory = std::pair<Kind, std::uint16_t>;
+
+// Short names that several have do not tell them apart.
+void set_group_names(std::map<std::pair<GroupName, Memory>, SiteGroup>& groups, bool in_full) {
+  std::map<std::string, std::string> first;  // key by name
+  std::map<std::string, bool> are_several;
+  for (const auto& [what, group] : groups) {
+    const GroupName& named = what.first;
+    const auto [known, is_new] = first.try_emplace(named.name, named.key);
+    if (!is_new && known->second != named.key) are_several[named.name] = true;
+  }
+  for (auto& [what, group] : groups) {
+    const GroupName& named = what.first;
+    group.name = in_full || are_several.contains(named.name) ? named.key : named.name;
+  }
+}
+
+std::uint64_t rank_of_group(const SiteGroup& group, SiteOrder order) {
+  switch (order) {
+    case SiteOrder::live:
+      return group.totals.live_bytes;
+    case SiteOrder::total:
+      return group.totals.total_bytes;
+    case SiteOrder::count:
+      return group.totals.total_count;
+    case SiteOrder::time:
+      return group.totals.total_ns;
+    default:
+      return group.totals.peak_bytes;
+  }
+}
+
+std::vector<SiteGroup> groups_of(const Report& report, GroupBy by, SiteOrder order,
+                                 const NameFrame& name, const RowChoice& choice) {
+  const std::vector<GroupName> names = groups_of_sites(report, by, name);
+  std::map<std::pair<GroupName, Memory>, SiteGroup> all;
+  std::map<Memory, std::uint64_t> whole;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    if (report.sites[i].is_left_out) continue;  // the others' estimates stand for it
+    for (const SitePart& part : report.sites[i].parts) {
+      if (!holds_memory(part.kind)) continue;
+      const Memory memory{part.kind, part.device};
+      SiteGroup& group = all[{names[i], memory}];
+      group.by = by;
+      group.kind = part.kind;
+      group.device = part.device;
+      ++group.sites;
+      group.totals += numbers_of(part);
+      whole[memory] += numbers_of(part).peak_bytes;
+    }
+  }
+  set_group_names(all, name.in_full);
+  std::vector<SiteGroup> groups;
+  for (auto& [what, group] : all) {
+    group.whole = whole[what.second];
+    groups.push_back(std::move(group));
+  }
+  std::stable_sort(groups.begin(), groups.end(), [&](const SiteGroup& a, const SiteGroup& b) {
+    return std::pair(rank_of_group(a, order), a.totals.total_bytes) >
+           std::pair(rank_of_group(b, order), b.totals.total_bytes);
+  });
+  arrange(groups, group_columns(), choice);
+  return groups;
+}
+
+std::string title_of_groups(GroupBy by) {
+  std::string title(kGroupByNames[static_cast<std::size_t>(by)]);
+  for (char& letter : title) letter = static_cast<char>(letter - 'a' + 'A');
+  return title;
+}
+
+std::string counted_groups(GroupBy by, std::size_t count) {
+  if (by == GroupBy::library && count != 1) return count_text(count) + " more libraries";
+  return counted(count, "more " + std::string(kGroupByNames[static_cast<std::size_t>(by)]));
+}
+
+}  // namespace
+
+bool is_order_of_groups(SiteOrder order) {
+  return order != SiteOrder::temporary && order != SiteOrder::growth;
+}
+
+Columns<SiteGroup> group_columns() {
+  using Row = SiteGroup;
+  return {
+      {"group",
+       [](const Row& row) { return std::string(kGroupByNames[static_cast<std::size_t>(row.by)]); }},
+      {"name", [](const Row& row) { return row.name; }},
+      {"kind", [](const Row& row) { return kind_cell(row.kind); }},
+      {"device", [](const Row& row) { return number(row.device); }},
+      {"site_count", [](const Row& row) { return row.sites; }},
+      {"peak_bytes", [](const Row& row) { return row.totals.peak_bytes; }},
+      {"live_bytes", [](const Row& row) { return row.totals.live_bytes; }},
+      {"live_count", [](const Row& row) { return row.totals.live_count; }},
+      {"total_bytes", [](const Row& row) { return row.totals.total_bytes; }},
+      {"total_count", [](const Row& row) { return row.totals.total_count; }},
+      {"total_ns", [](const Row& row) { return row.totals.total_ns; }}};
+}
+
+std::string groups_text(const Report& report, GroupBy by, SiteOrder order, const NameFrame& name,
+                        const Page& page, const RowChoice& choice) {
+  using enum Table::Align;
+  const std::vector<SiteGroup> groups = groups_of(report, by, order, name, choice);
+  if (groups.empty()) return nothing_text(report);
+  const auto yields = [&](SiteOrder column, unsigned otherwise) {
+    return column == order ? 0U : otherwise;
+  };
+  Table table({{"AT PEAK", right, yields(SiteOrder::peak, 1)},
+               {"SHARE", right, 4},
+               {"NOW", right, yields(SiteOrder::live, 3)},
+               {"TOTAL", right, yields(SiteOrder::total, 5)},
+               {"COUNT", right, yields(SiteOrder::count, 2)},
+               {"TIME", right, yields(SiteOrder::time, 7)},
+               {"SITES", right, 6},
+               {"MEMORY", left},
+               {title_of_groups(by), left}});
+  const std::size_t shown = rows_shown(groups.size(), choice.most);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const SiteTotals& totals = groups[i].totals;
+    table.add({bytes_text(totals.peak_bytes), percent_text(totals.peak_bytes, groups[i].whole),
+               bytes_text(totals.live_bytes), bytes_text(totals.total_bytes),
+               count_text(totals.total_count), duration_text(totals.total_ns),
+               count_text(groups[i].sites), memory_name(groups[i].kind, groups[i].device),
+               printable(groups[i].name, page)});
+  }
+  std::string text = table.text(page);
+  if (shown < groups.size()) {
+    text += paragraph("and " + counted_groups(by, groups.size() - shown), page);
+  }
+  const std::string when = adds_peaks(report) ? "of each process, when its memory held most"
+                                              : "when that memory held most";
+  return text + table.left_out(page) + "\n" +
+         paragraph("Requested bytes of all sites. AT PEAK: " + when +
+                       ". A site counts for the frame that its row begins with: not the standard "
+                       "library's, nor a wrapper's.",
+                   page) +
+         totals_text(report, page);
+}
+
+std::string groups_json(const Report& report, GroupBy by, SiteOrder order, const NameFrame& name,
+                        const RowChoice& choice) {
+  JsonText json;
+  add_objects(json.array(), groups_of(report, by, order, name, choice), group_columns(),
+              choice.most);
+  return json.end().text();
+}
+
+void add_groups_csv(CsvText& csv, const Report& report, GroupBy by, SiteOrder order,
+                    const NameFrame& name, const RowChoice& choice) {
+  add_rows(csv, groups_of(report, by, order, name, choice), group_columns(), choice.most);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,50 @@
+// groups_text() adds up the places of a report by function, file, library or line.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "allocator/ground/named_enum.h"
+#include "reporter/report/report.h"
+#include "reporter/view/text/columns.h"
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/frames.h"
+#include "reporter/view/text/sites_text.h"
+
+namespace vramscope {
+
+// A place counts for the frame that its row begins with: the innermost one that is neither the
+// standard library's nor a wrapper's, see stack_front.h. Of code without names or lines that is the
+// object it lies in.
+#define VRAMSCOPE_SITE_GROUPS(X) X(function) X(file) X(library) X(line)
+VRAMSCOPE_NAMED_ENUM(GroupBy, std::uint8_t, VRAMSCOPE_SITE_GROUPS);
+
+// All places of one group and memory. Where stacks were sampled, the estimates.
+struct SiteGroup {
+  GroupBy by = GroupBy::function;
+  std::string name;
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t sites = 0;
+  SiteTotals totals;
+  std::uint64_t whole = 0;  // that totals.peak_bytes is a part of: all of that memory
+};
+
+// Whether groups can be in this order; single places alone can be in the others.
+[[nodiscard]] bool is_order_of_groups(SiteOrder order);
+
+[[nodiscard]] Columns<SiteGroup> group_columns();
+
+// Sums are of all places; as many rows as chosen are left of them. Each text and JSON ends with a
+// newline.
+[[nodiscard]] std::string groups_text(const Report& report, GroupBy by, SiteOrder order,
+                                      const NameFrame& name, const Page& page,
+                                      const RowChoice& choice);
+[[nodiscard]] std::string groups_json(const Report& report, GroupBy by, SiteOrder order,
+                                      const NameFrame& name, const RowChoice& choice);
+void add_groups_csv(CsvText& csv, const Report& report, GroupBy by, SiteOrder order,
+                    const NameFrame& name, const RowChoice& choice);
+
+}  // namespace vramscope
