@@ -85,6 +85,7 @@ class Reader {
     if (block.state != BlockState::active_allocated) return;
     segment.allocated_size += block.size;
     out.blocks.back().born_ns = born_.time_of(serial);
+    out.blocks.back().born = serial;
   }
 
   // Addresses grow along a chain, so that it ends.
@@ -127,6 +128,7 @@ class Reader {
 
 void list(const ListedRecords& records, const BirthTimes& born, Snapshot& out) {
   Reader(records, born).read(out);
+  out.allocations = born.newest();
 }
 
 }  // namespace vramscope

@@ -28,6 +28,7 @@ struct BlockSnapshot {
   Tag tag = 0;                       // who asked; 0 for free blocks
   BlockState state = BlockState::inactive;
   std::uint64_t born_ns = 0;  // active_allocated: when; 0: not known
+  std::uint64_t born = 0;     // the same as the number of its allocation, among all of the run
 };
 
 // Memory obtained from the driver in one call; pages of a reservation that follow each other are
@@ -131,7 +132,8 @@ struct Snapshot {
   std::vector<std::uint64_t> group_peaks;   // index = Group: most that its tags held together
   std::vector<TimelineSnapshot> timelines;  // of `kinds`, in the same order
   std::uint64_t start_ns = 0;               // from which all times count
-  std::uint64_t first_ns = 0;               // of the first allocation, from which histories count
+  std::uint64_t first_ns = 0;               // of the first allocation
+  std::uint64_t allocations = 0;            // of all kinds: the number of the last one
   std::uint64_t taken_ns = 0;               // of the last one
 };
 

@@ -34,6 +34,8 @@ class BirthTimes {
   // All that the other one knows; there is room.
   void copy_from(const BirthTimes& other) noexcept;
 
+  // The number of the last allocation that was noted; 0: none.
+  [[nodiscard]] std::uint64_t newest() const noexcept { return newest_; }
   // `serial` was noted. Not later than it was.
   [[nodiscard]] std::uint64_t time_of(std::uint64_t serial) const noexcept;
 

@@ -137,6 +137,7 @@ void Ledger::detail_allocation(Account& account, Tag tag, std::uint64_t bytes) n
   }
   note(account, account.current_bytes() - bytes);
   note_history(tag, live_bytes(tag) - bytes);
+  ++order_;
   if (account.joint == nullptr) return;
   const Amount before = live_of(account, tag) - Amount{bytes, 1};
   joint_peaks_.came(*account.joint, kind_of_account(index_in(accounts_, account)), tag, before,

@@ -179,7 +179,7 @@ class Ledger {
   void meet_other_kinds(Account& account) noexcept;
   // `live`: what the tag held since its last change.
   void note_history(Tag tag, std::uint64_t live) noexcept {
-    if (tag != 0 && tag < histories_.size()) histories_[tag].note(latest_ns_ - first_ns_, live);
+    if (tag != 0 && tag < histories_.size()) histories_[tag].note(order_, live);
   }
   // `peak`: number of its account's.
   static void add(TagTotals& totals, const Holding& holding, std::uint64_t peak);
@@ -198,8 +198,9 @@ class Ledger {
   std::size_t group_count_ = 1;  // highest group that was joined + 1
   std::size_t tag_count_ = 1;    // highest tag seen + 1
   std::uint64_t start_ns_;
-  std::uint64_t first_ns_ = 0;  // of the first call with details: histories begin
+  std::uint64_t first_ns_ = 0;  // of the first call with details
   std::uint64_t latest_ns_ = 0;
+  std::uint64_t order_ = 0;  // allocations with details, of all tags: by them histories count
   Copies<Copy> copies_;
 };
 

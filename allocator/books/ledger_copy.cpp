@@ -58,6 +58,7 @@ void Ledger::Copy::begin(const Ledger& ledger) noexcept {
   start_ns = ledger.start_ns_;
   first_ns = ledger.first_ns_;
   latest_ns = ledger.latest_ns_;
+  order = ledger.order_;
   taken_ns = std::max(latest_ns, call_time_ns);
 }
 
@@ -124,7 +125,7 @@ class Ledger::Copy::Tags : public RowSource<TagTotals> {
         joint_(copy.joint),
         first_(copy.first),
         count_(copy.tag_count),
-        age_ns_(copy.taken_ns - copy.first_ns),
+        order_(copy.order),
         unknown_(copy.describe_unknown()) {
     for (std::size_t i = 0; i < peaks_.size(); ++i) peaks_[i] = copy.accounts[i].peak;
   }
@@ -138,7 +139,7 @@ class Ledger::Copy::Tags : public RowSource<TagTotals> {
     if (tag == 0 || tag >= histories_.size()) return totals;
     totals.history = histories_[tag];
     const Amount live = tags_[tag].total - tags_[tag].gone;
-    totals.history.note(age_ns_, live[0]);
+    totals.history.note(order_, live[0]);
     return totals;
   }
 
@@ -161,7 +162,7 @@ class Ledger::Copy::Tags : public RowSource<TagTotals> {
   std::array<std::uint64_t, kKinds * kMaxDevices> peaks_{};  // numbers of the accounts' peaks
   const Account* const first_;
   const std::size_t count_;
-  const std::uint64_t age_ns_;
+  const std::uint64_t order_;
   const TagTotals unknown_;
 };
 

@@ -56,6 +56,7 @@ struct Ledger::Copy {
   std::uint64_t start_ns = 0;
   std::uint64_t first_ns = 0;
   std::uint64_t latest_ns = 0;
+  std::uint64_t order = 0;
   std::uint64_t taken_ns = 0;
   Copy* next = nullptr;
 

@@ -273,9 +273,11 @@ Site AssembledSites::at(std::size_t index) const {
   };
   auto block = std::partition_point(live_blocks_.begin(), live_blocks_.end(),
                                     [&](std::uint32_t i) { return site_of_block(i) < index; });
+  std::vector<const BlockSnapshot*> blocks;
   for (; block != live_blocks_.end() && site_of_block(*block) == index; ++block) {
-    ages_.add(parts_.memory.blocks[*block], site.live_by_age);
+    blocks.push_back(&parts_.memory.blocks[*block]);
   }
+  ages_.add(blocks, site);
   return site;
 }
 

@@ -151,11 +151,12 @@ std::vector<ThreadStart> make_threads(const RecorderFacts& facts) {
 TimelineFacts make_timeline(const ReportParts& parts) {
   const Snapshot& memory = parts.memory;
   TimelineFacts timeline;
+  timeline.allocations = memory.allocations;
   timeline.duration_ns = memory.taken_ns - std::min(start_of(memory), memory.taken_ns);
   timeline.start_ns =
       parts.process.report_time_ns - std::min(timeline.duration_ns, parts.process.report_time_ns);
   for (const TagTotals& tag : memory.tags) {
-    if (tag.history.used != 0) timeline.past_interval_ns = tag.history.interval_ns();
+    if (tag.history.used != 0) timeline.past_interval = tag.history.interval();
   }
   for (const TimelineSnapshot& series : memory.timelines) {
     if (series.highest.empty()) continue;
@@ -329,35 +330,53 @@ std::vector<LedgerEntry> make_ledger(const ReportParts& parts, const std::vector
   return ledger;
 }
 
-// To the end of a bucket.
-Ages::Ages(const Snapshot& memory) {
-  const std::uint64_t start = start_of(memory);
-  begin_ns_ = std::max(memory.first_ns, start);
-  std::uint64_t end = 0;
-  for (const TimelineSnapshot& series : memory.timelines) {
-    end = std::max(end, start + series.bucket_ns * series.highest.size());
+Ages::Ages(const Snapshot& memory) : allocations_(memory.allocations) {
+  for (const BlockSnapshot& block : memory.blocks) {
+    if (counts(block)) births_.push_back(block.born);
   }
-  end = end == 0 ? memory.taken_ns : std::min(end, memory.taken_ns);
-  length_ns_ = end - std::min(begin_ns_, end);
+  std::sort(births_.begin(), births_.end());
 }
 
 void Ages::add(const BlockSnapshot& block, std::vector<std::uint64_t>& ages) const {
   constexpr std::size_t kTenths = 10;
   ages.resize(kTenths);
-  const std::uint64_t after = block.born_ns - std::min(begin_ns_, block.born_ns);
-  const std::size_t tenth = static_cast<std::size_t>(
-      static_cast<double>(after) / static_cast<double>(length_ns_) * double{kTenths});
+  const auto tenth = static_cast<std::size_t>(static_cast<double>(block.born - 1) /
+                                              static_cast<double>(allocations_) * double{kTenths});
   ages[std::min(tenth, kTenths - 1)] += block.requested_size;
+}
+
+// Between two that are live, as many numbers as live blocks were given: nothing came and went.
+void Ages::add(std::vector<const BlockSnapshot*>& blocks, Site& site) const {
+  if (blocks.empty()) return;
+  std::sort(blocks.begin(), blocks.end(),
+            [](const auto* a, const auto* b) { return a->born < b->born; });
+  const auto rank = [this](const BlockSnapshot* block) {
+    return static_cast<std::uint64_t>(
+        std::lower_bound(births_.begin(), births_.end(), block->born) - births_.begin());
+  };
+  site.live_turns = 1;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    add(*blocks[i], site.live_by_age);
+    if (i == 0) continue;
+    const std::uint64_t came = blocks[i]->born - blocks[i - 1]->born;
+    site.live_turns += came > rank(blocks[i]) - rank(blocks[i - 1]) ? 1 : 0;
+  }
+  site.live_first = blocks.front()->born;
+  site.live_last = blocks.back()->born;
+  const std::uint64_t first_ns = blocks.front()->born_ns;
+  site.live_span_ns = blocks.back()->born_ns - std::min(first_ns, blocks.back()->born_ns);
 }
 
 void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,
               std::vector<Site>& sites) {
   const Ages ages(parts.memory);
+  std::vector<std::vector<const BlockSnapshot*>> blocks(sites.size());
   for (const BlockSnapshot& block : parts.memory.blocks) {
     if (!ages.counts(block) || block.tag >= site_of_tag.size()) continue;
     const std::int64_t site = site_of_tag[block.tag];
-    if (site >= 0) ages.add(block, sites[static_cast<std::size_t>(site)].live_by_age);
+    if (site >= 0) blocks[static_cast<std::size_t>(site)].push_back(&block);
   }
+  for (std::size_t i = 0; i < sites.size(); ++i) ages.add(blocks[i], sites[i]);
 }
 
 }  // namespace vramscope

@@ -33,24 +33,28 @@ namespace vramscope {
 [[nodiscard]] std::vector<LedgerEntry> make_ledger(const ReportParts& parts,
                                                    const std::vector<AxisEntry>& axes);
 
-// The time in which memory was allocated, by whose tenths live bytes are told: from the first
-// allocation to the last change of what was held, about. What a program does before and afterwards,
-// warming up, waiting, its exit, says nothing of what it allocated.
+// The order in which memory was allocated, by whose tenths live bytes are told: the same however
+// fast the program ran, and however long it waited before and afterwards.
 class Ages {
  public:
+  // May throw bad_alloc.
   explicit Ages(const Snapshot& memory);
   [[nodiscard]] bool counts(const BlockSnapshot& block) const {
-    return length_ns_ != 0 && block.state == BlockState::active_allocated;
+    return block.born != 0 && block.born <= allocations_ &&
+           block.state == BlockState::active_allocated;
   }
-  // A block that counts. May throw bad_alloc.
-  void add(const BlockSnapshot& block, std::vector<std::uint64_t>& ages) const;
+  // Blocks that count, all of a site; sorts them. May throw bad_alloc.
+  void add(std::vector<const BlockSnapshot*>& blocks, Site& site) const;
 
  private:
-  std::uint64_t begin_ns_ = 0;
-  std::uint64_t length_ns_ = 0;
+  void add(const BlockSnapshot& block, std::vector<std::uint64_t>& ages) const;
+
+  std::uint64_t allocations_ = 0;
+  std::vector<std::uint64_t> births_ = {};  // of all live blocks, in order
 };
 
-// The bytes of live blocks by the tenth of the run in which they were allocated, by site.
+// The bytes of live blocks by the tenth of the allocations in which they came, and
+// how often others came and went between them, by site.
 void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,
               std::vector<Site>& sites);
 

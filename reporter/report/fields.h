@@ -15,6 +15,7 @@
 #include "reporter/report/field_forms.h"
 #include "reporter/report/oom_fields.h"
 #include "reporter/report/report.h"
+#include "reporter/report/timeline_fields.h"
 
 namespace vramscope {
 
@@ -167,23 +168,6 @@ void visit_fields(Self& joint, F&& f) {
   f("live", joint.shares);
 }
 
-template <IsOne<TimelineSeries> Self, class F>
-void visit_fields(Self& series, F&& f) {
-  f.required("kind", series.kind);
-  f("device", Ordinal{series.device});
-  f.required("bucket_ns", series.bucket_ns);
-  f("highest", series.highest);
-  f("last", series.last);
-}
-
-template <IsOne<TimelineFacts> Self, class F>
-void visit_fields(Self& timeline, F&& f) {
-  f("start_ns", timeline.start_ns);
-  f("duration_ns", timeline.duration_ns);
-  f("past_interval_ns", timeline.past_interval_ns);
-  f("series", timeline.series);
-}
-
 template <IsOne<TraceReport> Self, class F>
 void visit_fields(Self& trace, F&& f) {
   f("path", trace.path);
@@ -267,6 +251,10 @@ void visit_fields(Self& site, F&& f) {
   f("sizes", site.sizes);
   f("live_by_age", site.live_by_age);
   f("live_past", site.live_past);
+  f("live_turns", site.live_turns);
+  f("live_first", site.live_first);
+  f("live_last", site.live_last);
+  f("live_span_ns", site.live_span_ns);
 }
 
 template <IsOne<ThreadStart> Self, class F>

@@ -142,7 +142,7 @@ class Merger::State {
     for (MergedProcess& process : merged_processes(report)) {
       if (report.processes.empty()) process.live = live_of(report, std::move(rest));
       renumber(process, [&](std::size_t site) { return sites_.refer(report.sites[site]); });
-      process.timeline.past_interval_ns = 0;
+      process.timeline.past_interval_ns = process.timeline.past_interval = 0;
       processes_.push_back(std::move(process));
     }
     for (Site& site : report.sites) sites_.add(std::move(site));

@@ -87,6 +87,8 @@ inline void add_numbers(Site& sum, const Site& more) {
   add_numbers(sum.lifetimes, more.lifetimes);
   add_numbers(sum.sizes, more.sizes);
   add_numbers(sum.live_by_age, more.live_by_age);
+  sum.live_turns = std::max(sum.live_turns, more.live_turns);
+  sum.live_span_ns = std::max(sum.live_span_ns, more.live_span_ns);
 }
 
 inline void add_numbers(DeviceFacts& sum, const DeviceFacts& more) {

@@ -122,7 +122,10 @@ struct TimelineSeries {
 struct TimelineFacts {
   std::uint64_t start_ns = 0;  // since the epoch: when recording began, time 0
   std::uint64_t duration_ns = 0;
-  std::uint64_t past_interval_ns = 0;  // of Site::live_past; 0: there is none
+  std::uint64_t past_interval_ns =
+      0;                            // of Site::live_past, in reports of earlier versions; 0: none
+  std::uint64_t past_interval = 0;  // of Site::live_past, in allocations; 0: there is none
+  std::uint64_t allocations = 0;    // of the run; 0: earlier versions told ages by time
   std::vector<TimelineSeries> series;
 };
 
@@ -171,8 +174,14 @@ struct Site {
   std::uint64_t temporary_count = 0;            // freed before the thread allocated again
   std::vector<std::uint64_t> lifetimes = {};    // of what was freed, in decades from under 1 us on
   std::vector<std::uint64_t> sizes = {};        // by std::bit_width(bytes)
-  std::vector<std::uint64_t> live_by_age = {};  // bytes, by the tenth of the run; empty: nothing
+  std::vector<std::uint64_t> live_by_age = {};  // bytes, by the tenth of the run's allocations
   std::vector<std::uint64_t> live_past = {};    // bytes, at the end of each interval of the run
+  // Of what is live: how often some of it came after others had come and gone; 0: not known. And
+  // the time from the first to the last of it.
+  std::uint64_t live_turns = 0;
+  std::uint64_t live_first = 0;  // number of its first allocation, of all of the run; and the last
+  std::uint64_t live_last = 0;
+  std::uint64_t live_span_ns = 0;
   // Not written. Of a report that a view changed: the numbers in the file of the sites that this
   // one stands for; empty: its index.
   std::vector<std::uint32_t> numbers = {};

@@ -187,17 +187,11 @@ while time.monotonic() < end:
         self.assertEqual([300 * MIB, 500 * MIB], [event["bytes"] for event in read["events"]])
 
     def run_leaking(self, mode):
-        """Reports of a run whose leak grew all along by the clock, too: a busy machine may halt it for most of it."""
-        for attempt in range(20):
-            folder = pathlib.Path(self.folder) / f"{mode}{attempt}"
-            folder.mkdir()
-            self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--mode", mode, "-o", folder / "x.json", "--",
-                          harness.program("leaking"), VRAMSCOPE_SIM=BARE)  # fmt: skip
-            reports = sorted(folder.iterdir())
-            found = [json.loads(self.run_tool("leaks", "--json", path).stdout)["leaks"] for path in reports]
-            if all("grows" in [leak["class"] for leak in leaks] for leaks in found):
-                return reports
-        self.fail("no run in which the leak grew all along")
+        folder = pathlib.Path(self.folder) / mode
+        folder.mkdir()
+        self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--mode", mode, "-o", folder / "x.json", "--",
+                      harness.program("leaking"), VRAMSCOPE_SIM=BARE)  # fmt: skip
+        return sorted(folder.iterdir())
 
     def test_a_leak_is_called_one_and_the_next_command_names_its_place(self):
         for mode in ("cache", "observe"):

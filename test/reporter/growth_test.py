@@ -29,7 +29,7 @@ def report_with_everything():
     report = json.loads(SAMPLE.read_text())
     report["cupti"] = json.loads((GOLDEN / "observe-cupti.json").read_text())["cupti"]
     for site in report["sites"]:
-        site["estimate"] = {key: site[key] for key in site if key.endswith(("_bytes", "_count", "_ns")) and not key.startswith(("temporary", "refused"))}
+        site["estimate"] = {key: site[key] for key in site if key.endswith(("_bytes", "_count", "_ns")) and not key.startswith(("temporary", "refused", "live_span"))}
         for part in site["parts"]:
             part["estimate"] = dict(site["estimate"])
     for name in ("axes", "functions", "ledger", "kinds"):

@@ -121,6 +121,10 @@ Snapshot memory() {
   memory.taken_ns = kStart + 1'000'000'000;
   memory.blocks[0].born_ns = kStart + 950'000'000;
   memory.blocks[2].born_ns = kStart;
+  memory.allocations = 100;
+  memory.blocks[2].born = 1;
+  memory.blocks[3].born = 2;
+  memory.blocks[0].born = 100;
   return memory;
 }
 

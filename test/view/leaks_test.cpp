@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reporter/report/attribution.h"
 #include "reporter/view/text/leak_rows.h"
 #include "reporter/view/text/report_text.h"
 #include "test/view/sample_report.h"
@@ -174,6 +175,71 @@ TEST(Leaks, WhatCameInTheLastTenthMayBeInUse) {
 
 TEST(Leaks, AReportThatDoesNotTellAgesHasThemLeft) {
   EXPECT_EQ(class_of(report_of(3, 3, {})), LeakClass::left);
+}
+
+// A program that allocates and frees as its place says; the time between calls is the run's own.
+struct Program {
+  explicit Program(std::uint64_t pause_ns) : pause_ns(pause_ns) {}
+
+  void keep(Tag site, std::uint64_t bytes) {
+    now_ns += pause_ns * (1 + memory.allocations % 7);
+    memory.blocks.push_back({.requested_size = bytes,
+                             .tag = site,
+                             .state = BlockState::active_allocated,
+                             .born_ns = now_ns,
+                             .born = ++memory.allocations});
+    SiteTotals& totals = sites[site].totals;
+    totals.live_bytes += bytes;
+    ++totals.live_count;
+    ++totals.total_count;
+  }
+  void use(Tag site) {
+    ++memory.allocations;
+    ++sites[site].totals.total_count;
+    now_ns += pause_ns;
+  }
+  // "grows 2.00 MiB each call, kept 10.0 MiB each call".
+  std::string classes() {
+    ReportParts parts;
+    parts.memory = memory;
+    add_ages(parts, {0, 1, 2}, sites);
+    Report report = sample_report();
+    report.timeline.allocations = memory.allocations;
+    report.sites = sites;
+    for (Site& site : report.sites) site.parts = {{.kind = Kind::device, .totals = site.totals}};
+    std::string text;
+    for (const Leak& leak : leaks_of(report, {}, sample_names()).leaks) {
+      text += (text.empty() ? "" : ", ") +
+              std::string(kLeakClassNames[static_cast<std::size_t>(leak.looks)]) + " " +
+              rate_text(report, leak.share);
+    }
+    return text;
+  }
+
+  std::uint64_t pause_ns;
+  std::uint64_t now_ns = 1;
+  Snapshot memory = {};
+  std::vector<Site> sites = std::vector<Site>(3);
+};
+
+// By tenths of time a slow run had other classes, and a model was a leak where it was all.
+TEST(Leaks, GrowInAPartOfTheRunThatRepeatsWhateverItsSpeed) {
+  for (const std::uint64_t pause_ns : {1ULL, 1'000'000'000ULL}) {
+    Program leak(pause_ns), weights(pause_ns), row(pause_ns), rare(pause_ns), staged(pause_ns);
+    for (int i = 0; i < 4; ++i) leak.keep(0, 10 * kMiB);
+    for (int i = 0; i < 400; ++i) leak.keep(1, 2 * kMiB), leak.use(2);
+    for (int i = 0; i < 100; ++i) weights.keep(0, 9 * kMiB), row.keep(0, 9 * kMiB);
+    for (int i = 0; i < 20; ++i) weights.use(1);
+    for (int i = 0; i < 600; ++i) i % 5 == 0 ? rare.keep(0, 8 * kMiB) : rare.use(0);
+    for (int i = 0; i < 30; ++i) staged.use(1), staged.keep(0, 30 * kMiB);
+    for (int i = 0; i < 60; ++i) staged.use(2);
+
+    EXPECT_EQ(leak.classes(), "grows 2.00 MiB each call, kept 10.0 MiB each call");
+    EXPECT_EQ(weights.classes(), "left 9.00 MiB each call");
+    EXPECT_EQ(row.classes(), "left 9.00 MiB each call") << "nothing tells";
+    EXPECT_EQ(rare.classes(), "grows 8.00 MiB each 5 calls");
+    EXPECT_EQ(staged.classes(), "left 30.0 MiB each call") << "held since it was loaded";
+  }
 }
 
 TEST(Leaks, KindsAreToldApart) {

@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kTenths = 10;
 constexpr std::size_t kTenthsOfGrowth = 3;  // two may be one busy moment across a border
 constexpr std::uint64_t kCountOfGrowth = 3;
+constexpr std::uint64_t kTurnsOfGrowth = 3;
 
 // Of the compilers' functions that initialise a file's variables, and of the loader that calls
 // them.
@@ -74,7 +75,7 @@ bool is_all_in(const std::vector<std::uint64_t>& by_age, std::size_t tenth) {
 // nothing of a leak, and how many there are depends on when the program ended.
 std::size_t intervals_in_use(const Report& report) {
   const TimelineFacts& timeline = report.timeline;
-  if (timeline.series.empty() || timeline.past_interval_ns == 0) return SIZE_MAX;
+  if (timeline.series.empty() || timeline.past_interval_ns == 0) return SIZE_MAX;  // by order
   std::uint64_t first_ns = UINT64_MAX;  // the bucket of the first allocation: pasts begin there
   std::uint64_t begun_ns = 0;           // the last bucket
   for (const TimelineSeries& series : timeline.series) {
@@ -107,10 +108,23 @@ std::optional<std::uint64_t> rises_of(const Site& site, std::size_t intervals) {
 // What a report tells of who allocated at a place, of a merged one of which processes.
 struct LeakedPlace {
   const Site& site;
+  bool is_held_since = false;
   std::size_t intervals;            // of its past that count
   std::vector<LeakHolder> holders;  // empty: of one process, or the report does not tell
   std::size_t processes;
 };
+
+// What came all in one go, or stopped to come long before the end: it was allocated for good, and
+// no part of the run that repeats was seen to add to it. Reports of earlier versions do not tell.
+bool is_held_since(const Report& report, const Site& site) {
+  constexpr std::uint64_t kTurnsMissed = 8;
+  if (site.live_turns == 0) return false;
+  if (site.live_turns < kTurnsOfGrowth) return true;
+  const std::uint64_t all = report.timeline.allocations;
+  if (site.live_last == 0 || all <= site.live_last) return false;
+  const std::uint64_t each = (site.live_last - site.live_first) / (site.live_turns - 1);
+  return all - site.live_last > kTurnsMissed * each;
+}
 
 std::uint64_t freed_count(const Site& site) {
   return site.totals.total_count - std::min(site.totals.total_count, site.totals.live_count);
@@ -131,8 +145,8 @@ std::uint64_t most_of_one_process(const LeakedPlace& place, const Leak& leak) {
 LeakClass class_of(const LeakedPlace& place, const Leak& leak) {
   const Site& site = place.site;
   if (leak.by_initialiser) return LeakClass::kept;
-  const bool is_spread =
-      leak.tenths >= kTenthsOfGrowth && most_of_one_process(place, leak) >= kCountOfGrowth;
+  const bool is_spread = !place.is_held_since && leak.tenths >= kTenthsOfGrowth &&
+                         most_of_one_process(place, leak) >= kCountOfGrowth;
   const std::optional<std::uint64_t> rises = rises_of(site, place.intervals);
   if (is_spread && rises.value_or(2) > 1) return LeakClass::grows;
   // One buffer, freed and allocated anew, larger each time.
@@ -220,6 +234,32 @@ std::string_view describe(LeakClass leak) {
   return "";
 }
 
+std::string rate_text(const Report& report, const Share& share) {
+  const Site& site = report.sites[share.site];
+  if (share.count == 0 || site.live_turns == 0) return "";
+  const std::uint64_t made = std::max(site.totals.total_count, share.count);
+  const std::uint64_t calls = (made + share.count / 2) / share.count;
+  return bytes_text(static_cast<std::int64_t>(share.bytes / share.count)) + " each " +
+         (calls < 2 ? "call" : counted(calls, "call"));
+}
+
+std::uint64_t full_in_ns(const Report& report, const Share& share) {
+  const Site& site = report.sites[share.site];
+  const bool is_told = report.processes.empty() && report.oom.events.empty() && !site.is_part &&
+                       site.parts.size() == 1 && takes_device_memory(share.kind);
+  if (!is_told || share.count < 2 || site.live_span_ns == 0) return 0;
+  const auto device =
+      std::find_if(report.devices.begin(), report.devices.end(),
+                   [&](const DeviceReport& one) { return one.facts.index == share.device; });
+  if (device == report.devices.end() || device->facts.free_bytes == 0) return 0;
+  const auto count = static_cast<double>(share.count);
+  const double in_span_bytes = static_cast<double>(share.bytes) * (count - 1) / count;
+  const double ns = static_cast<double>(device->facts.free_bytes) / in_span_bytes *
+                    static_cast<double>(site.live_span_ns);
+  constexpr double kYear = 3.2e16;  // from there on nobody asks
+  return ns < kYear ? static_cast<std::uint64_t>(ns) : 0;
+}
+
 std::uint64_t leaked_bytes(const Leaks& leaks) {
   std::uint64_t bytes = leaks.without_site;
   for (const LeakedMemory& memory : leaks.memory) bytes += memory.bytes;
@@ -248,8 +288,10 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
     Leak leak{.share = share,
               .looks = LeakClass::left,
               .tenths = tenths_of_growth(site),
-              .by_initialiser = initialisers.are_above(site)};
+              .by_initialiser = initialisers.are_above(site),
+              .is_in_one_go = site.live_turns == 1 && share.count >= kCountOfGrowth};
     const LeakedPlace place{.site = site,
+                            .is_held_since = is_held_since(report, site),
                             .intervals = intervals,
                             .holders = holders.of(share),
                             .processes = report.processes.size()};
@@ -264,8 +306,12 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
             return memory.kind == share.kind && memory.device == share.device;
           });
   }
-  std::stable_sort(result.leaks.begin(), result.leaks.end(),
-                   [](const Leak& a, const Leak& b) { return a.looks < b.looks; });
+  std::stable_sort(result.leaks.begin(), result.leaks.end(), [&](const Leak& a, const Leak& b) {
+    const auto key = [&](const Leak& one) {
+      return std::tuple(one.looks, ~one.share.bytes, report.sites[one.share.site].live_first);
+    };
+    return key(a) < key(b);
+  });
   put_largest_first(result.memory);
   put_largest_first(result.suppressed);
   result.without_site = without_site_bytes(report);
@@ -281,6 +327,7 @@ bool leaks_lead(const Report& report) {
   for (const Share& share : shares_alive(report)) {
     const Site& site = report.sites[share.site];
     const LeakedPlace place{.site = site,
+                            .is_held_since = is_held_since(report, site),
                             .intervals = intervals,
                             .holders = holders.of(share),
                             .processes = report.processes.size()};

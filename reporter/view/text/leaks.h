@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,9 +16,9 @@
 namespace vramscope {
 
 // What memory that was never freed looks like, by when it was allocated; the likeliest leak first.
-// The run goes from the first allocation to the report.
-//   grows  several allocations of one place, in three tenths of the run or more, and more at the
-//          report than before
+// The run is counted in the program's allocations, so that its speed and its waits do not matter.
+//   grows  several allocations of one place, with others between them that came and went, in three
+//          tenths of the run or more, to its end, and more at the report than before
 //   left   anything else
 //   late   all of it in the last tenth of the run: it may have been in use at its end
 //   kept   in an initialiser that runs before main, or all that its place ever allocated, in the
@@ -40,6 +41,7 @@ struct Leak {
   // All in the first tenth of the run, in a merged report: of the place's other allocations it does
   // not tell whether the same process made them.
   bool may_be_repeated = false;
+  bool is_in_one_go = false;    // several, between which nothing else came and went
   bool is_never_freed = false;  // its place allocated many times, and none of these was freed
 };
 
@@ -72,6 +74,12 @@ struct Leaks {
 // What blocks hold that wait for their free to complete is no leak. May throw bad_alloc.
 [[nodiscard]] Leaks leaks_of(const Report& report, const Suppressions& suppressions,
                              const NameFrame& name);
+// "256 KiB each 50 calls": of what is live there a block, and how many calls of the place left one;
+// "" where the report does not tell how it came.
+[[nodiscard]] std::string rate_text(const Report& report, const Share& share);
+// How long it takes until what is free on the device is gone, too, as fast as it came; 0: not
+// known.
+[[nodiscard]] std::uint64_t full_in_ns(const Report& report, const Share& share);
 // Of all suppressions together.
 // Also of call stacks that nobody knows.
 [[nodiscard]] std::uint64_t leaked_bytes(const Leaks& leaks);

@@ -82,9 +82,27 @@ std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks
   return processes;
 }
 
+// "; 256 KiB each 50 calls of on_error; at this rate the device is full in 3 h".
+std::string growth_text(const Report& report, const Leak& leak, const CallSite& where,
+                        const Page& page) {
+  std::string text = rate_text(report, leak.share);
+  if (text.empty()) return "";
+  if (!where.callers.empty()) {
+    text += " of " + printable(function_name(where.callers.front(), Table::kUncut), page);
+  }
+  const std::uint64_t full_ns = full_in_ns(report, leak.share);
+  return "; " + text +
+         (full_ns == 0 ? "" : "; at this rate the device is full in " + duration_text(full_ns));
+}
+
 // "allocated in 9 of 10 tenths of the run", "" where that is not known or says nothing.
-std::string when_text(const Leak& leak) {
+std::string when_text(const Report& report, const Leak& leak, const CallSite& where,
+                      const Page& page) {
   if (leak.by_initialiser) return ", by an initialiser";
+  if (leak.looks == LeakClass::grows && report.sites[leak.share.site].live_turns != 0) {
+    return growth_text(report, leak, where, page);
+  }
+  if (leak.is_in_one_go) return ", one after the other";
   if (leak.looks == LeakClass::late || leak.tenths == 0) return "";
   return ", allocated in " + std::to_string(leak.tenths) + " of 10 tenths of the run";
 }
@@ -121,7 +139,7 @@ std::string one_leak(const Report& report, const Leak& leak, const std::string& 
                      count_of_made(leak, site) + ", " +
                      memory_name(leak.share.kind, leak.share.device);
   if (!where.entry.empty()) line += ", " + printable(where.entry, page);
-  line += when_text(leak) + whose;
+  line += when_text(report, leak, where, page) + whose;
   if (leak.may_be_repeated) {
     line += "; whether one process allocated there again, only its own report tells";
   }

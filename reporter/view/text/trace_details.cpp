@@ -75,12 +75,12 @@ class SitePasts {
  public:
   explicit SitePasts(std::size_t sites) : live_(sites) {}
 
-  void advance(std::uint64_t after_ns) {
-    while (after_ns / width_ns_ > ends_.size()) {
+  void advance(std::uint64_t allocations) {
+    while (allocations / width_ > ends_.size()) {
       if (ends_.size() == kIntervals) {
         for (std::size_t i = 0; i < kIntervals / 2; ++i) ends_[i] = std::move(ends_[2 * i + 1]);
         ends_.resize(kIntervals / 2);
-        width_ns_ *= 2;
+        width_ *= 2;
       } else {
         ends_.push_back(live_);
       }
@@ -90,7 +90,7 @@ class SitePasts {
   void went(std::size_t site, std::uint64_t bytes) { live_[site] -= bytes; }
 
   void put_into(Report& report) const {
-    if (!ends_.empty()) report.timeline.past_interval_ns = width_ns_;
+    if (!ends_.empty()) report.timeline.past_interval = width_;
     for (std::size_t i = 0; i < report.sites.size(); ++i) {
       for (const auto& end : ends_) report.sites[i].live_past.push_back(end[i]);
     }
@@ -98,8 +98,8 @@ class SitePasts {
 
  private:
   static constexpr std::size_t kIntervals = 8;
-  std::uint64_t width_ns_ = std::uint64_t{1} << 22;  // 4 ms, as in a report
-  std::vector<std::uint64_t> live_;                  // by site
+  std::uint64_t width_ = std::uint64_t{1} << History::kFirstWidthBits;  // allocations
+  std::vector<std::uint64_t> live_;                                     // by site
   std::vector<std::vector<std::uint64_t>> ends_ = {};
 };
 
@@ -123,11 +123,6 @@ class Details : public TraceMemory::Changes {
     is_temporary_ = false;
     if (one.what > trace::What::went || event.failed) return;
     const bool frees = is_freeing(event.effect) && event.tag != 0;
-    if (frees || (is_allocating(event.effect) && event.bytes != 0)) {
-      changed_ns_ = now_ns_;
-      if (!first_ns_) first_ns_ = changed_ns_;
-      pasts_.advance(after(*first_ns_, changed_ns_));
-    }
     LastCall& last = last_[one.thread];
     if (is_allocating(event.effect)) {
       last = {.address = event.address, .tag = event.tag};
@@ -138,8 +133,11 @@ class Details : public TraceMemory::Changes {
   }
 
   void came(const TraceBlock& block, const Event& event) override {
+    pasts_.advance(allocations_);
+    ++allocations_;
     if (blocks_.size() <= block.slot) blocks_.resize(block.slot + std::size_t{1});
-    blocks_[block.slot] = {.tag = block.tag, .bytes = block.bytes, .born_ns = start_ns_};
+    blocks_[block.slot] = {
+        .tag = block.tag, .bytes = block.bytes, .born_ns = start_ns_, .born = allocations_};
     const std::size_t site = site_of_tag(names_, block.tag);
     count_at(sites_[site].sizes, static_cast<std::size_t>(std::bit_width(block.bytes)));
     pasts_.came(site, block.bytes);
@@ -154,6 +152,7 @@ class Details : public TraceMemory::Changes {
       counts.temporary += is_temporary_ ? 1 : 0;
     }
     its.born_ns = 0;
+    pasts_.advance(allocations_);
     pasts_.went(site_of_tag(names_, block.tag), block.bytes);
     joint_.went(block, how);
     peaks_->went(block.tag, block.bytes);
@@ -167,6 +166,7 @@ class Details : public TraceMemory::Changes {
       site.sizes = std::move(sites_[i].sizes);
       site.temporary_count = sites_[i].temporary;
     }
+    pasts_.advance(allocations_);
     pasts_.put_into(report);
     add_counts(totals);
     std::vector<std::int64_t> sites;  // by tag
@@ -177,7 +177,8 @@ class Details : public TraceMemory::Changes {
     report.axes = make_axes(parts_);
     report.ledger = make_ledger(parts_, report.axes);
     report.threads = make_threads(parts_.recorder);
-    add_ages_to(report.sites, sites);
+    parts_.memory.allocations = report.timeline.allocations = allocations_;
+    add_ages(parts_, sites, report.sites);
     parts_.memory.kinds = joint_.totals();
     for (const KindFacts& facts : make_kinds(parts_, sites)) {
       report.joint_peaks.push_back({.facts = facts, .shares = joint_.shares(facts.device, sites)});
@@ -189,6 +190,7 @@ class Details : public TraceMemory::Changes {
     Tag tag = 0;
     std::uint64_t bytes = 0;
     std::uint64_t born_ns = 0;  // 0: it is gone
+    std::uint64_t born = 0;     // the number of its allocation
   };
   struct LastCall {
     Address address = 0;
@@ -199,26 +201,6 @@ class Details : public TraceMemory::Changes {
     std::vector<std::uint64_t> sizes = {};
     std::uint64_t temporary = 0;
   };
-
-  // As far as the timelines of the process's report go, whose buckets are whole.
-  [[nodiscard]] TimelineSnapshot changes() const {
-    const std::uint64_t at = after(parts_.memory.start_ns, changed_ns_);
-    unsigned bits = TimelineSnapshot::kFirstWidthBits;
-    while (at >> bits >= TimelineSnapshot::kMostBuckets) ++bits;
-    TimelineSnapshot snapshot;
-    snapshot.bucket_ns = std::uint64_t{1} << bits;
-    snapshot.highest.resize(static_cast<std::size_t>(at >> bits) + 1);
-    return snapshot;
-  }
-
-  // By tenths of the time in which memory came and went.
-  void add_ages_to(std::vector<Site>& sites, const std::vector<std::int64_t>& site_of_tag) {
-    Snapshot& memory = parts_.memory;
-    memory.first_ns = first_ns_.value_or(0);
-    const TimelineSnapshot& last = memory.timelines.emplace_back(changes());
-    memory.taken_ns = memory.start_ns + last.bucket_ns * last.highest.size();
-    add_ages(parts_, site_of_tag, sites);
-  }
 
   void add_counts(const TraceTotals& totals) {
     Snapshot& memory = parts_.memory;
@@ -253,7 +235,8 @@ class Details : public TraceMemory::Changes {
       memory.blocks.push_back({.requested_size = block.bytes,
                                .tag = block.tag,
                                .state = BlockState::active_allocated,
-                               .born_ns = block.born_ns});
+                               .born_ns = block.born_ns,
+                               .born = block.born});
     }
   }
 
@@ -265,11 +248,10 @@ class Details : public TraceMemory::Changes {
   JointPeaks joint_;
   std::vector<Block> blocks_;  // by slot
   std::map<std::uint32_t, LastCall> last_;
-  std::optional<std::uint64_t> first_ns_;  // when memory first came
-  std::uint64_t changed_ns_ = 0;           // when memory last came or went
-  std::uint64_t start_ns_ = 0;             // of the event that is being looked at
-  std::uint64_t now_ns_ = 0;               // never goes back, also where threads overlapped
-  bool is_temporary_ = false;  // the free that is being looked at is of what its thread got last
+  std::uint64_t allocations_ = 0;
+  std::uint64_t start_ns_ = 0;  // of the event that is being looked at
+  std::uint64_t now_ns_ = 0;    // never goes back, also where threads overlapped
+  bool is_temporary_ = false;   // the free that is being looked at is of what its thread got last
 };
 
 // They keep the numbers that they have in the trace.

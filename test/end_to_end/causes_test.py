@@ -1,0 +1,64 @@
+"""Small programs that run out of memory for known causes: what `leaks` says of each, at whatever speed it ran."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import pathlib
+
+import harness
+
+# The cause, and the classes of what is held at the end.
+CAUSES = {
+    "leak": {"grows", "kept"},
+    "weights": {"left"},
+    "rare_leak": {"grows"},
+    "steady": {"left"},
+    "row": {"left"},
+    "staged": {"left"},
+    "small_leak": {"grows", "kept"},
+    "model": {"left"},
+    "too_large": set(),
+    "overlap": set(),
+}
+
+
+class Causes(harness.Case):
+    def run_cause(self, cause, *words):
+        folder = pathlib.Path(self.folder) / "-".join((cause, *words))
+        folder.mkdir()
+        done = self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--trace", folder / "x.trace", "-o", folder / "x.json", "--",
+                             harness.program("memory_causes"), cause, *words, VRAMSCOPE_SIM="context_bytes=0")  # fmt: skip
+        self.assertEqual(0, done.returncode, done.stderr)
+        (final,) = [path for path in folder.glob("*.json") if json.loads(path.read_text())["trigger"] == "exit"]
+        return final, folder / "x.trace"
+
+    def rows(self, path):
+        leaks = json.loads(self.run_tool("leaks", "--json", path).stdout)["leaks"]
+        return [(leak["class"], leak["bytes"], leak["count"], leak["frames"]) for leak in leaks]
+
+    def test_what_is_a_leak_is_told_from_what_is_held(self):
+        for cause, classes in CAUSES.items():
+            with self.subTest(cause):
+                final, _ = self.run_cause(cause)
+                self.assertEqual(classes, {row[0] for row in self.rows(final)})
+                page = folder_page(self, final)
+                self.assertEqual("grows" in classes, "look like a leak that grows" in page)
+
+    def test_a_slow_run_and_its_trace_have_the_same_classes_in_the_same_order(self):
+        for cause in CAUSES:
+            with self.subTest(cause):
+                rows = [self.rows(path) for path in (*self.run_cause(cause), *self.run_cause(cause, "slow"))]
+                self.assertEqual([rows[0]] * 4, rows)
+
+    def test_the_rate_of_a_leak_is_told(self):
+        final, _ = self.run_cause("rare_leak")
+        self.assertIn("8.00 MiB each 5 calls of on_error", " ".join(self.run_tool("leaks", final).stdout.split()))
+
+
+def folder_page(case, report):
+    path = report.with_suffix(".html")
+    done = case.run_tool("html", "-o", path, report)
+    case.assertEqual(0, done.returncode, done.stderr)
+    return path.read_text()
+
+
+if __name__ == "__main__":
+    harness.main()
