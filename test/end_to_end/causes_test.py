@@ -1,22 +1,24 @@
-"""Small programs that run out of memory for known causes: what `leaks` says of each, at whatever speed it ran."""
+"""Small programs that run out of memory for known causes: what `oom` and `leaks` say of each, at whatever speed it ran."""
 # SPDX-License-Identifier: Apache-2.0
 import json
 import pathlib
 
 import harness
 
-# The cause, and the classes of what is held at the end.
+# The cause, the class of each place that holds something at the end, and what the hint says.
+LEAK = "never freed, and grew to the end"
+HELD = "the program itself holds most of it"
 CAUSES = {
-    "leak": {"grows", "kept"},
-    "weights": {"left"},
-    "rare_leak": {"grows"},
-    "steady": {"left"},
-    "row": {"left"},
-    "staged": {"left"},
-    "small_leak": {"grows", "kept"},
-    "model": {"left"},
-    "too_large": set(),
-    "overlap": set(),
+    "leak": ({"grows", "kept"}, LEAK, HELD),
+    "weights": ({"left"}, HELD, "grew"),
+    "rare_leak": ({"grows"}, LEAK, HELD),
+    "steady": ({"left"}, HELD, "grew"),
+    "row": ({"left"}, "a leak, or what the program needs", "grew"),
+    "staged": ({"left"}, HELD, "grew"),
+    "small_leak": ({"grows", "kept"}, LEAK, HELD),
+    "model": ({"left"}, HELD, "grew"),
+    "too_large": (set(), "it asks for more than the whole GPU has", "grew"),
+    "overlap": (set(), HELD, "grew"),
 }
 
 
@@ -35,12 +37,21 @@ class Causes(harness.Case):
         return [(leak["class"], leak["bytes"], leak["count"], leak["frames"]) for leak in leaks]
 
     def test_what_is_a_leak_is_told_from_what_is_held(self):
-        for cause, classes in CAUSES.items():
+        for cause, (classes, said, unsaid) in CAUSES.items():
             with self.subTest(cause):
                 final, _ = self.run_cause(cause)
                 self.assertEqual(classes, {row[0] for row in self.rows(final)})
+                hint = " ".join(self.run_tool("oom", final).stdout.split("hint: ", 1)[1].split())
+                self.assertIn(said, hint)
+                self.assertNotIn(unsaid, hint)
                 page = folder_page(self, final)
                 self.assertEqual("grows" in classes, "look like a leak that grows" in page)
+
+    def test_growth_makes_it_pointless_to_say_how_much_more_would_have_been_enough(self):
+        final, _ = self.run_cause("leak")
+        self.assertNotIn("would have been enough", self.run_tool("oom", final).stdout)
+        final, _ = self.run_cause("weights")
+        self.assertIn("would have been enough", self.run_tool("oom", final).stdout)
 
     def test_a_slow_run_and_its_trace_have_the_same_classes_in_the_same_order(self):
         for cause in CAUSES:

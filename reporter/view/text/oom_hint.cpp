@@ -63,6 +63,9 @@ LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& eve
     const std::uint64_t there = share.kind == Kind::managed ? event.direct_bytes : UINT64_MAX;
     if (there == 0) continue;
     found.is_growth = found.is_growth && leak->looks == LeakClass::grows;
+    if (found.rate.empty() && leak->looks == LeakClass::grows) {
+      found.rate = rate_text(report, leak->share);  // of the largest: they come first
+    }
     found.bytes += std::min({share.live_bytes, leak->share.bytes, there});
     found.count += std::min(share.live_count, leak->share.count);
     ++found.places;
@@ -163,10 +166,8 @@ std::string lacking_clause(const OomEvent& event) {
   return lacking == 0 ? "" : "; " + amount_text(lacking) + " more, free, would have been enough";
 }
 
-// Behind a leak nothing is enough for long.
-std::string for_this_request(const std::string& clause) {
-  return clause.empty() ? "" : clause + " for this request";
-}
+// Behind what grows nothing is enough for long.
+std::string of_rate(const LeakThen& leak) { return leak.rate.empty() ? "" : ", " + leak.rate; }
 
 // No leak and no hole is why; "" where that much could have been free.
 std::string hint_of_size(const Report& report, const OomEvent& event) {
@@ -268,10 +269,14 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
   if (std::string hint = hint_of_size(report, event); !hint.empty()) return hint;
   if (std::string hint = hint_of_segment(report, event); !hint.empty()) return hint;
   if (const LeakThen leak = leak_then(report, leaks, event); leak.bytes != 0) {
+    const std::string enough =
+        event.by_limit ? enough_clause(report, event) : lacking_clause(event);
     return (leak.is_most ? "most" : amount_text(leak.bytes)) + " of it was " +
            (is_final(report) ? "never freed" : "not freed until then") +
+           (leak.is_growth ? ", and grew to the end" + of_rate(leak)
+                           : ": a leak, or what the program needs") +
            ": vramscope leaks names the places" + rounding_clause(event) +
-           for_this_request(event.by_limit ? enough_clause(report, event) : lacking_clause(event)) +
+           (leak.is_growth ? "" : enough) +
            (native_safe_serves(report, event) ? policy_clause(report, event) : "");
   }
   if (event.by_limit) return hint_of_limit(report, event);

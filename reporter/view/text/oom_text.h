@@ -28,6 +28,7 @@ struct LeakThen {
   std::uint64_t count = 0;  // blocks
   std::uint64_t places = 0;
   bool is_growth = true;  // all of them allocated all along
+  std::string rate = {};  // "2.00 MiB each call", of the largest that grows; "": not known
   bool is_most = false;   // half of what was asked for or more; else enough for what was refused
 };
 [[nodiscard]] LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& event);
