@@ -514,10 +514,35 @@ TEST(Oom, CallsFragmentationWhatTheMapDoes) {
   OomEvent& event = report.oom.events.front();
   event.split_free_bytes = 2 << 20;
   EXPECT_EQ(stranded_then(report, event), 0U);
-  EXPECT_TRUE(has(text_of(report), "refused it, not the GPU; 300 MiB were live;"));
+  EXPECT_TRUE(has(hint_for(report, event, {}),
+                  "refused it, not the GPU; 300 MiB were live: 200 MiB allocated once and held (1 "
+                  "place); a limit of"));
 
   event.split_free_bytes = 103 << 20;
   EXPECT_EQ(stranded_then(report, event), 103U << 20);
+}
+
+// Weights that were allocated once, and buffers that come and go, are no leak.
+TEST(Oom, TellsWhatWasHeldForGoodFromWhatIsTemporary) {
+  Report report = refused();
+  report.oom.events.resize(1);
+  OomEvent& event = report.oom.events[0];
+  event.native_free_bytes = 1;
+  event.split_free_bytes = 0;
+  Site& site = report.sites[static_cast<std::size_t>(event.shares.at(0).site)];
+  const std::uint64_t live = event.shares[0].live_count;
+  const auto hint = [&](std::uint64_t made) {
+    site.totals.total_count = made;
+    return hint_for(report, event, {});
+  };
+  EXPECT_TRUE(has(hint(live), ": 200 MiB allocated once and held (1 place); see what was live"));
+  EXPECT_TRUE(has(hint(live + 1), "most of it: see what was live")) << "it may be the end";
+  EXPECT_TRUE(has(hint(3 * live),
+                  ": 200 MiB temporary (1 place, where what is allocated is freed), "
+                  "which overlapped: freed before, it would have been enough; see"))
+      << hint(3 * live);
+  event.bytes = 400 << 20;
+  EXPECT_FALSE(has(hint(3 * live), "overlapped")) << "it would not have been enough";
 }
 
 // 2 MiB were refused where "12.0 MiB free under the limit" was said: others freed them meanwhile.

@@ -64,7 +64,7 @@ LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& eve
     if (there == 0) continue;
     found.is_growth = found.is_growth && leak->looks == LeakClass::grows;
     if (found.rate.empty() && leak->looks == LeakClass::grows) {
-      found.rate = rate_text(report, leak->share);  // of the largest: they come first
+      found.rate = harmless(rate_text(report, leak->share));  // of the largest: they come first
     }
     found.bytes += std::min({share.live_bytes, leak->share.bytes, there});
     found.count += std::min(share.live_count, leak->share.count);
@@ -181,7 +181,16 @@ std::string hint_of_size(const Report& report, const OomEvent& event) {
   return "it asks for more than the whole GPU has (" + amount_text(event.total_bytes) + ")";
 }
 
-std::string hint_of_limit(const Report& report, const OomEvent& event) {
+// "; 900 MiB allocated once and held (1 place)", and whether what was temporary is why.
+std::string held_clause(const HeldThen& held, std::uint64_t lacking) {
+  const std::string text = held_text(held);
+  if (text.empty()) return "";
+  const bool overlaps = lacking != 0 && held.temporary_bytes >= lacking;
+  return ": " + text +
+         (overlaps ? ", which overlapped: freed before, it would have been enough" : "");
+}
+
+std::string hint_of_limit(const Report& report, const OomEvent& event, const Leaks& leaks) {
   const std::string policy = policy_clause(report, event);
   if (const std::uint64_t stranded = stranded_then(report, event); stranded != 0) {
     return "fragmentation: with the " + amount_text(stranded) +
@@ -195,9 +204,13 @@ std::string hint_of_limit(const Report& report, const OomEvent& event) {
            policy;
   }
   const std::uint64_t live = event.allocated_bytes + event.direct_bytes;
+  const std::uint64_t limit = refusing_limit(report, event);
+  const std::uint64_t lacking =
+      limit == 0 ? 0 : lacking_then(event, free_under_limit(limit, event));
   return "the limit of --device-memory-limit refused it, not the GPU" +
-         (live == 0 ? "" : "; " + amount_text(live) + " were live") + rounding_clause(event) +
-         enough_clause(report, event) + policy;
+         (live == 0 ? "" : "; " + amount_text(live) + " were live") +
+         (live == 0 ? "" : held_clause(held_then(report, event, leaks), lacking)) +
+         rounding_clause(event) + enough_clause(report, event) + policy;
 }
 
 // Blocks that live in pages of a pool keep these there.
@@ -234,7 +247,7 @@ std::string hint_of_pools(const OomEvent& event) {
 }
 
 // Whoever had the most of what was used.
-std::string hint_of_holders(const OomEvent& event) {
+std::string hint_of_holders(const Report& report, const OomEvent& event, const Leaks& leaks) {
   const std::uint64_t ours = event.allocated_bytes + event.direct_bytes + event.rounding_bytes;
   const std::uint64_t own = own_outside(event);
   const std::uint64_t pools = pools_then(event);
@@ -255,8 +268,11 @@ std::string hint_of_holders(const OomEvent& event) {
            "keep: see what was live" +
            lacking_clause(event) + pools_clause(event);
   }
-  return "the program itself holds most of it: see what was live, and vramscope peak" +
-         rounding_clause(event) + lacking_clause(event) + pools_clause(event);
+  const std::string held =
+      held_clause(held_then(report, event, leaks), lacking_then(event, event.free_bytes));
+  return "the program itself holds most of it" + (held.empty() ? ":" : held + ";") +
+         " see what was live, and vramscope peak" + rounding_clause(event) + lacking_clause(event) +
+         pools_clause(event);
 }
 
 }  // namespace
@@ -279,7 +295,7 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
            (leak.is_growth ? "" : enough) +
            (native_safe_serves(report, event) ? policy_clause(report, event) : "");
   }
-  if (event.by_limit) return hint_of_limit(report, event);
+  if (event.by_limit) return hint_of_limit(report, event, leaks);
   if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
   if (!event.has_details || event.total_bytes == 0) return "";
   if (event.bytes != 0 && event.free_bytes >= event.bytes) {
@@ -301,7 +317,7 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
                 : "; without the cache it would be in pieces, too");
   }
   if (std::string hint = hint_of_pools(event); !hint.empty()) return hint;
-  return hint_of_holders(event) + policy_clause(report, event);
+  return hint_of_holders(report, event, leaks) + policy_clause(report, event);
 }
 
 }  // namespace vramscope

@@ -32,6 +32,17 @@ struct LeakThen {
   bool is_most = false;   // half of what was asked for or more; else enough for what was refused
 };
 [[nodiscard]] LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& event);
+// Of the rest: what places held all of whose memory was live then, and those that freed most of
+// what they had allocated. Of other places nothing tells.
+struct HeldThen {
+  std::uint64_t once_bytes = 0;  // requested, as all here
+  std::uint64_t once_places = 0;
+  std::uint64_t temporary_bytes = 0;
+  std::uint64_t temporary_places = 0;
+};
+[[nodiscard]] HeldThen held_then(const Report& report, const OomEvent& event, const Leaks& leaks);
+// "900 MiB allocated once and held (1 place), ..."; "": nothing tells.
+[[nodiscard]] std::string held_text(const HeldThen& held);
 // Whether it would have been refused had nothing been held: more than the limit, or the GPU, has.
 [[nodiscard]] bool asks_for_too_much(const Report& report, const OomEvent& event);
 
