@@ -81,7 +81,7 @@ struct AssembledSites::Key {
 
 AssembledSites::AssembledSites(const ReportParts& parts)
     : parts_(parts),
-      ages_(parts.memory),
+      ages_(parts),
       sites_(std::max<std::size_t>(parts.recorder.sites.size(), kLeftOutSite + 1)),
       tags_(std::max(parts.memory.tags.size(), parts.recorder.tags.size())) {
   list_tags();

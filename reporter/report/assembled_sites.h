@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reporter/report/attribution.h"
+#include "reporter/report/ages.h"
 #include "reporter/report/parts.h"
 #include "reporter/report/report.h"
 #include "reporter/report/site_list.h"

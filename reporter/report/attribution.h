@@ -33,29 +33,4 @@ namespace vramscope {
 [[nodiscard]] std::vector<LedgerEntry> make_ledger(const ReportParts& parts,
                                                    const std::vector<AxisEntry>& axes);
 
-// The order in which memory was allocated, by whose tenths live bytes are told: the same however
-// fast the program ran, and however long it waited before and afterwards.
-class Ages {
- public:
-  // May throw bad_alloc.
-  explicit Ages(const Snapshot& memory);
-  [[nodiscard]] bool counts(const BlockSnapshot& block) const {
-    return block.born != 0 && block.born <= allocations_ &&
-           block.state == BlockState::active_allocated;
-  }
-  // Blocks that count, all of a site; sorts them. May throw bad_alloc.
-  void add(std::vector<const BlockSnapshot*>& blocks, Site& site) const;
-
- private:
-  void add(const BlockSnapshot& block, std::vector<std::uint64_t>& ages) const;
-
-  std::uint64_t allocations_ = 0;
-  std::vector<std::uint64_t> births_ = {};  // of all live blocks, in order
-};
-
-// The bytes of live blocks by the tenth of the allocations in which they came, and
-// how often others came and went between them, by site.
-void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,
-              std::vector<Site>& sites);
-
 }  // namespace vramscope

@@ -255,6 +255,8 @@ void visit_fields(Self& site, F&& f) {
   f("live_first", site.live_first);
   f("live_last", site.live_last);
   f("live_span_ns", site.live_span_ns);
+  f("live_range", site.live_range);
+  f("live_passes", site.live_passes);
 }
 
 template <IsOne<ThreadStart> Self, class F>

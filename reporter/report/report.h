@@ -182,6 +182,8 @@ struct Site {
   std::uint64_t live_first = 0;  // number of its first allocation, of all of the run; and the last
   std::uint64_t live_last = 0;
   std::uint64_t live_span_ns = 0;
+  std::string live_range = {};    // the innermost named range in which all of it came; "": none
+  std::uint64_t live_passes = 0;  // how often the program entered that; 0: not known
   // Not written. Of a report that a view changed: the numbers in the file of the sites that this
   // one stands for; empty: its index.
   std::vector<std::uint32_t> numbers = {};

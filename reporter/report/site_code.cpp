@@ -42,6 +42,10 @@ class SiteWriter {
   void put(const Ordinal<T>& ordinal) {
     put(ordinal.value);
   }
+  void put(const std::string& text) {
+    put(text.size());
+    bytes_ += text;
+  }
   template <class T>
   void put(const std::vector<T>& values) {
     put(values.size());
@@ -90,6 +94,11 @@ class SiteReader {
   template <class T>
   void get(const Ordinal<T>& ordinal) {
     get(ordinal.value);
+  }
+  void get(std::string& text) {
+    const std::uint64_t size = number();
+    text = bytes_.substr(0, size);
+    bytes_.remove_prefix(text.size());
   }
   template <class T>
   void get(std::vector<T>& values) {

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reporter/report/attribution.h"
+#include "reporter/report/ages.h"
 #include "reporter/view/text/leak_rows.h"
 #include "reporter/view/text/report_text.h"
 #include "test/view/sample_report.h"
@@ -188,7 +188,7 @@ struct Program {
                              .state = BlockState::active_allocated,
                              .born_ns = now_ns,
                              .born = ++memory.allocations});
-    SiteTotals& totals = sites[site].totals;
+    SiteTotals& totals = sites[static_cast<std::size_t>(site_of_tag[site])].totals;
     totals.live_bytes += bytes;
     ++totals.live_count;
     ++totals.total_count;
@@ -202,7 +202,12 @@ struct Program {
   std::string classes() {
     ReportParts parts;
     parts.memory = memory;
-    add_ages(parts, {0, 1, 2}, sites);
+    parts.recorder.ranges = ranges;
+    for (const std::uint32_t range : range_of_tag) {
+      TagFact& tag = parts.recorder.tags.own().emplace_back();
+      tag.values[static_cast<std::size_t>(Axis::range)] = range;
+    }
+    add_ages(parts, site_of_tag, sites);
     Report report = sample_report();
     report.timeline.allocations = memory.allocations;
     report.sites = sites;
@@ -220,6 +225,9 @@ struct Program {
   std::uint64_t now_ns = 1;
   Snapshot memory = {};
   std::vector<Site> sites = std::vector<Site>(3);
+  std::vector<RangeFact> ranges = {};
+  std::vector<std::uint32_t> range_of_tag = {};
+  std::vector<std::int64_t> site_of_tag = {0, 1, 2};
 };
 
 // By tenths of time a slow run had other classes, and a model was a leak where it was all.
@@ -240,6 +248,60 @@ TEST(Leaks, GrowInAPartOfTheRunThatRepeatsWhateverItsSpeed) {
     EXPECT_EQ(rare.classes(), "grows 8.00 MiB each 5 calls");
     EXPECT_EQ(staged.classes(), "left 30.0 MiB each call") << "held since it was loaded";
   }
+}
+
+// Of a row of blocks nothing tells, unless the program names the part of it that repeats.
+TEST(Leaks, GrowInANamedRangeThatRepeats) {
+  Program row(1), place_of_both(1);
+  place_of_both.site_of_tag = {0, 1, 1};
+  for (int i = 0; i < 90; ++i) {
+    row.keep(1 + static_cast<Tag>(i % 2), 4 * kMiB);
+    place_of_both.keep(1 + static_cast<Tag>(i % 2), 4 * kMiB);
+  }
+  const auto entered = [](Program& program, std::uint64_t steps) {
+    program.range_of_tag = {0, 3, 4};
+    program.ranges = {{},
+                      {.parent = 0, .domain = "", .name = "epoch", .entered = 1},
+                      {.parent = 1, .domain = "", .name = "step", .entered = steps},
+                      {.parent = 2, .domain = "net", .name = "forward", .entered = steps},
+                      {.parent = 2, .domain = "", .name = "backward", .entered = steps}};
+    return program.classes();
+  };
+  const std::string two = "grows 4.00 MiB each pass of epoch/step/";
+  EXPECT_EQ(entered(row, 45), two + "net:forward, " + two + "backward");
+  EXPECT_EQ(entered(row, 1), "left 4.00 MiB each call, left 4.00 MiB each call");
+  EXPECT_TRUE(entered(row, 15).starts_with("grows 12.0 MiB each pass of epoch/step/net:forward"));
+  EXPECT_TRUE(entered(row, 450).starts_with("grows 4.00 MiB each 10 passes of epoch/"));
+
+  EXPECT_EQ(entered(place_of_both, 45), "grows 8.00 MiB each pass of epoch/step");
+
+  for (int i = 0; i < 800; ++i) row.use(0);
+  EXPECT_TRUE(entered(row, 45).starts_with("left ")) << "it stopped long before the end";
+}
+
+// "at this rate the device is full in": of what is free there, and what came between the first
+// block and the last one.
+TEST(Leaks, TellHowLongTheDeviceWillDo) {
+  Report report = report_of(11, 11, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {1, 2, 3, 4});
+  Site& site = report.sites[0];
+  site.live_turns = 11;
+  site.live_first = 1;
+  site.live_last = report.timeline.allocations = 22;
+  site.live_span_ns = 60'000'000'000;  // 10 MiB a minute
+  report.oom.events.clear();
+  report.devices[0].facts.free_bytes = 1800 * kMiB;
+  const auto text = [&] {
+    const Leaks leaks = leaks_of(report, {}, sample_names());
+    return leaks_text(report, leaks, {}, sample_names(), {}, {});
+  };
+  const std::string full = "at this rate the device is full in ";
+  EXPECT_NE(text().find("1.00 MiB each call of "), std::string::npos) << text();
+  EXPECT_NE(text().find(full + "3 h"), std::string::npos) << text();
+  report.devices[0].facts.free_bytes = 0;
+  EXPECT_EQ(text().find(full), std::string::npos) << "nobody knows what is free";
+  report.devices[0].facts.free_bytes = 1800 * kMiB;
+  site.live_span_ns = 0;
+  EXPECT_EQ(text().find(full), std::string::npos) << "nobody knows how fast";
 }
 
 TEST(Leaks, KindsAreToldApart) {

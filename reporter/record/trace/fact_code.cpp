@@ -70,6 +70,10 @@ void put(FactWriter& out, const RangeFact& range) {
   out.text(range.domain);
   out.text(range.name);
 }
+void put_passes(FactWriter& out, std::uint64_t number, const RangeFact& range) {
+  out.begin(FactType::passes, number);
+  out.number(range.entered);
+}
 
 void put(FactWriter& out, const MarkFact& mark) {
   out.number(mark.clock_ns);
@@ -145,6 +149,13 @@ void get(TraceBytes& bytes, TraceProcess& process) {
   process.clock_ns = bytes.number();
 }
 
+void get_passes(TraceBytes& bytes, std::vector<RangeFact>& ranges) {
+  const std::uint64_t index = bytes.number();
+  const std::uint64_t entered = bytes.number();
+  if (index >= kMostFacts) bytes.fail();
+  if (!bytes.bad() && index < ranges.size()) ranges[index].entered = entered;
+}
+
 // As: the form in which the fact is written.
 template <class Fact, class As = Fact>
 void get_into(TraceBytes& bytes, std::size_t most_missing, std::vector<Fact>& facts) {
@@ -202,6 +213,9 @@ bool get_fact(FactType type, TraceBytes& bytes, std::size_t most_missing, TraceN
       break;
     case FactType::range:
       get_into(bytes, most_missing, names.facts.ranges);
+      break;
+    case FactType::passes:
+      get_passes(bytes, names.facts.ranges);
       break;
     case FactType::source:
       get_into(bytes, most_missing, names.facts.sources);

@@ -60,6 +60,7 @@ void put(FactWriter& out, const std::string& text);
 void put(FactWriter& out, const ModuleFact& module);
 void put(FactWriter& out, const ThreadFact& thread);
 void put(FactWriter& out, const RangeFact& range);
+void put_passes(FactWriter& out, std::uint64_t number, const RangeFact& range);
 void put(FactWriter& out, const MarkFact& mark);
 
 // A stream with that number, begun as what it is: with a name or without. May throw bad_alloc.

@@ -48,6 +48,7 @@ TraceFacts::Chunks TraceFacts::next(const RecorderFacts& names) {
   put_all(out, FactType::thread, names.threads, 0);
   for (std::size_t i = 0; i < names.streams.size(); ++i) put_stream(out, i, names.streams[i]);
   put_all(out, FactType::range, names.ranges, 0);
+  for (std::size_t i = 0; i < names.ranges.size(); ++i) put_passes(out, i, names.ranges[i]);
   Chunks chunks = out.take();
   sources_ = std::max(sources_, names.sources.size());
   codes_ = std::max(codes_, names.codes.size());

@@ -44,6 +44,7 @@ enum class FactType : std::uint8_t {
   source,
   code,
   named_stream,  // before 0.1.0's last days no stream had a name
+  passes,        // of a range that was described; before then nobody counted them
 };
 
 // Before the bytes of each chunk, as it lies in the file: little endian, without gaps.

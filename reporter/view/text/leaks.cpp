@@ -114,15 +114,21 @@ struct LeakedPlace {
   std::size_t processes;
 };
 
+// The program itself names a part of the run that repeats, in which all of it came.
+bool repeats(const Site& site) { return site.live_passes >= kTurnsOfGrowth; }
+
 // What came all in one go, or stopped to come long before the end: it was allocated for good, and
 // no part of the run that repeats was seen to add to it. Reports of earlier versions do not tell.
 bool is_held_since(const Report& report, const Site& site) {
   constexpr std::uint64_t kTurnsMissed = 8;
   if (site.live_turns == 0) return false;
-  if (site.live_turns < kTurnsOfGrowth) return true;
+  const std::uint64_t turns =
+      repeats(site) ? std::max(site.live_turns, std::min(site.live_passes, site.totals.live_count))
+                    : site.live_turns;
+  if (turns < kTurnsOfGrowth) return true;
   const std::uint64_t all = report.timeline.allocations;
   if (site.live_last == 0 || all <= site.live_last) return false;
-  const std::uint64_t each = (site.live_last - site.live_first) / (site.live_turns - 1);
+  const std::uint64_t each = (site.live_last - site.live_first) / (turns - 1);
   return all - site.live_last > kTurnsMissed * each;
 }
 
@@ -234,13 +240,19 @@ std::string_view describe(LeakClass leak) {
   return "";
 }
 
-std::string rate_text(const Report& report, const Share& share) {
+std::string rate_text(const Report& report, const Share& share, const std::string& function) {
   const Site& site = report.sites[share.site];
   if (share.count == 0 || site.live_turns == 0) return "";
-  const std::uint64_t made = std::max(site.totals.total_count, share.count);
-  const std::uint64_t calls = (made + share.count / 2) / share.count;
-  return bytes_text(static_cast<std::int64_t>(share.bytes / share.count)) + " each " +
-         (calls < 2 ? "call" : counted(calls, "call"));
+  const bool by_range = repeats(site);
+  const std::uint64_t parts =
+      by_range ? site.live_passes : std::max(site.totals.total_count, share.count);
+  const std::uint64_t growths = std::min(share.count, parts);  // several blocks each, perhaps
+  const std::uint64_t each = (parts + growths / 2) / growths;
+  const char* const unit = by_range ? "pass" : "call";
+  const std::string& of = by_range ? site.live_range : function;
+  return bytes_text(static_cast<std::int64_t>(share.bytes / growths)) + " each " +
+         (each < 2 ? unit : count_text(each) + " " + unit + (by_range ? "es" : "s")) +
+         (of.empty() ? "" : " of " + of);
 }
 
 std::uint64_t full_in_ns(const Report& report, const Share& share) {
@@ -285,11 +297,12 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
             [&](const UsedSuppression& used) { return used.row == *row; });
       continue;
     }
-    Leak leak{.share = share,
-              .looks = LeakClass::left,
-              .tenths = tenths_of_growth(site),
-              .by_initialiser = initialisers.are_above(site),
-              .is_in_one_go = site.live_turns == 1 && share.count >= kCountOfGrowth};
+    Leak leak{
+        .share = share,
+        .looks = LeakClass::left,
+        .tenths = tenths_of_growth(site),
+        .by_initialiser = initialisers.are_above(site),
+        .is_in_one_go = site.live_turns == 1 && !repeats(site) && share.count >= kCountOfGrowth};
     const LeakedPlace place{.site = site,
                             .is_held_since = is_held_since(report, site),
                             .intervals = intervals,

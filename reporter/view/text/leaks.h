@@ -17,8 +17,9 @@ namespace vramscope {
 
 // What memory that was never freed looks like, by when it was allocated; the likeliest leak first.
 // The run is counted in the program's allocations, so that its speed and its waits do not matter.
-//   grows  several allocations of one place, with others between them that came and went, in three
-//          tenths of the run or more, to its end, and more at the report than before
+//   grows  several allocations of one place, with others between them that came and went or in a
+//          named range that repeats, in three tenths of the run or more, to its end, and more at
+//          the report than before
 //   left   anything else
 //   late   all of it in the last tenth of the run: it may have been in use at its end
 //   kept   in an initialiser that runs before main, or all that its place ever allocated, in the
@@ -74,9 +75,11 @@ struct Leaks {
 // What blocks hold that wait for their free to complete is no leak. May throw bad_alloc.
 [[nodiscard]] Leaks leaks_of(const Report& report, const Suppressions& suppressions,
                              const NameFrame& name);
-// "256 KiB each 50 calls": of what is live there a block, and how many calls of the place left one;
-// "" where the report does not tell how it came.
-[[nodiscard]] std::string rate_text(const Report& report, const Share& share);
+// "256 KiB each 50 calls of on_error": of what is live there a block, and how many calls of the
+// place left one; "256 KiB each 50 passes of epoch/step" where a named range repeats; "" where the
+// report does not tell how it came. function: as it is shown, "": not known.
+[[nodiscard]] std::string rate_text(const Report& report, const Share& share,
+                                    const std::string& function = "");
 // How long it takes until what is free on the device is gone, too, as fast as it came; 0: not
 // known.
 [[nodiscard]] std::uint64_t full_in_ns(const Report& report, const Share& share);

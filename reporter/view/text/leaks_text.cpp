@@ -85,11 +85,10 @@ std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks
 // "; 256 KiB each 50 calls of on_error; at this rate the device is full in 3 h".
 std::string growth_text(const Report& report, const Leak& leak, const CallSite& where,
                         const Page& page) {
-  std::string text = rate_text(report, leak.share);
+  const std::string function =
+      where.callers.empty() ? "" : function_name(where.callers.front(), Table::kUncut);
+  const std::string text = printable(rate_text(report, leak.share, function), page);
   if (text.empty()) return "";
-  if (!where.callers.empty()) {
-    text += " of " + printable(function_name(where.callers.front(), Table::kUncut), page);
-  }
   const std::uint64_t full_ns = full_in_ns(report, leak.share);
   return "; " + text +
          (full_ns == 0 ? "" : "; at this rate the device is full in " + duration_text(full_ns));

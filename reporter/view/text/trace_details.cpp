@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "allocator/snapshot.h"
+#include "reporter/report/ages.h"
 #include "reporter/report/attribution.h"
 #include "reporter/report/parts.h"
 #include "reporter/report/peaks.h"
