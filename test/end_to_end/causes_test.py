@@ -1,57 +1,76 @@
-"""Small programs that run out of memory for known causes: what `oom` and `leaks` say of each, at whatever speed it ran."""
+"""Small programs that run out of memory for known causes, each with a twin: what `oom`, `leaks` and the page say of each, at whatever speed it ran."""
 # SPDX-License-Identifier: Apache-2.0
 import json
 import pathlib
+import tempfile
 
 import harness
 
-# The cause, the class of each place that holds something at the end, and what the hint says.
+# What the hint says.
 LEAK = "never freed, and grew to the end"
 HELD = "the program itself holds most of it"
-CAUSES = {
-    "leak": ({"grows", "kept"}, LEAK, HELD),
-    "weights": ({"left"}, HELD, "grew"),
-    "rare_leak": ({"grows"}, LEAK, HELD),
-    "steady": ({"left"}, HELD, "grew"),
-    "row": ({"left"}, "a leak, or what the program needs", "grew"),
-    "staged": ({"left"}, HELD, "grew"),
-    "small_leak": ({"grows", "kept"}, LEAK, HELD),
-    "model": ({"left"}, HELD, "grew"),
-    "too_large": (set(), "it asks for more than the whole GPU has", "grew"),
-    "overlap": (set(), HELD, "grew"),
-}
+ONCE = "allocated once and held"
+THIN = ": a leak, or what the program needs"
+OVERLAP = "where what is allocated is freed), which overlapped: freed before, it would have been enough"
+PINNED = "fragmentation: with the 500 MiB free in pieces the GPU would have had enough"
+SERVED = None  # memory does not run out
+# Of each cause and of its twin: the classes of the places that hold something at the end, what the hint says, and what it must not.
+PAIRS = [
+    ("leak", {"grows", "kept"}, LEAK, HELD, "weights", {"left"}, ONCE, "grew"),
+    ("rare_leak", {"grows"}, LEAK, HELD, "steady", {"left"}, ONCE, "grew"),
+    ("small_leak", {"grows", "kept"}, LEAK, HELD, "model", {"left"}, ONCE, "grew"),
+    ("requests", {"grows"}, LEAK, HELD, "staged", {"left"}, ONCE, "grew"),
+    ("steps", {"grows"}, LEAK, "or what the program needs", "row", {"left"}, THIN, "grew"),
+    ("larger_buffer", {"grows"}, LEAK, ONCE, "buffer", {"late"}, HELD, "grew"),
+    ("endless_cache", {"grows"}, LEAK, HELD, "cache", {"left"}, HELD, "grew"),
+    ("overlap", set(), OVERLAP, "once", "in_turn", set(), SERVED, ""),
+    ("pinned_segments", {"left"}, PINNED, "leak", "free_segments", {"left", "late"}, SERVED, ""),
+    ("too_large", set(), "it asks for more than the whole GPU has", "holds", "just_fits", {"late"}, SERVED, ""),
+]
+CAUSES = {row[0]: row[1:4] for row in PAIRS} | {row[4]: row[5:] for row in PAIRS}
+FOLDER = tempfile.TemporaryDirectory()
 
 
 class Causes(harness.Case):
-    def run_cause(self, cause, *words):
-        folder = pathlib.Path(self.folder) / "-".join((cause, *words))
+    def run_cause(self, *words):
+        """The report of a run, and its trace; once for all tests."""
+        folder = pathlib.Path(FOLDER.name, "-".join(words))
+        if folder.exists():
+            return folder / "x.json", folder / "x.trace"
         folder.mkdir()
         done = self.run_tool("run", "--sim", "--sim-memory", "1GiB", "--trace", folder / "x.trace", "-o", folder / "x.json", "--",
-                             harness.program("memory_causes"), cause, *words, VRAMSCOPE_SIM="context_bytes=0")  # fmt: skip
+                             harness.program("memory_causes"), *words, VRAMSCOPE_SIM="context_bytes=0")  # fmt: skip
         self.assertEqual(0, done.returncode, done.stderr)
-        (final,) = [path for path in folder.glob("*.json") if json.loads(path.read_text())["trigger"] == "exit"]
-        return final, folder / "x.trace"
+        return folder / "x.json", folder / "x.trace"
 
     def rows(self, path):
         leaks = json.loads(self.run_tool("leaks", "--json", path).stdout)["leaks"]
         return [(leak["class"], leak["bytes"], leak["count"], leak["frames"]) for leak in leaks]
 
-    def test_what_is_a_leak_is_told_from_what_is_held(self):
+    def text(self, *words):
+        return " ".join(self.run_tool(*words).stdout.split("Next: ")[0].split())
+
+    def test_each_cause_is_told_from_its_twin(self):
         for cause, (classes, said, unsaid) in CAUSES.items():
             with self.subTest(cause):
                 final, _ = self.run_cause(cause)
                 self.assertEqual(classes, {row[0] for row in self.rows(final)})
-                hint = " ".join(self.run_tool("oom", final).stdout.split("hint: ", 1)[1].split())
+                text = self.text("oom", final)
+                if said is SERVED:
+                    self.assertEqual("Memory never ran out.", text)
+                    continue
+                hint = text.split("hint: ", 1)[1]
                 self.assertIn(said, hint)
                 self.assertNotIn(unsaid, hint)
-                page = folder_page(self, final)
-                self.assertEqual("grows" in classes, "look like a leak that grows" in page)
+                grows = "grows" in classes
+                self.assertNotEqual(grows or "fragmentation" in hint or "whole GPU" in hint, "would have been enough" in hint)
+                self.assertEqual(grows, "look like a leak that grows" in self.page(final))
 
-    def test_growth_makes_it_pointless_to_say_how_much_more_would_have_been_enough(self):
-        final, _ = self.run_cause("leak")
-        self.assertNotIn("would have been enough", self.run_tool("oom", final).stdout)
-        final, _ = self.run_cause("weights")
-        self.assertIn("would have been enough", self.run_tool("oom", final).stdout)
+    def page(self, report):
+        path = report.with_suffix(".html")
+        done = self.run_tool("html", "-o", path, report)
+        self.assertEqual(0, done.returncode, done.stderr)
+        return path.read_text()
 
     def test_a_slow_run_and_its_trace_have_the_same_classes_in_the_same_order(self):
         for cause in CAUSES:
@@ -60,15 +79,14 @@ class Causes(harness.Case):
                 self.assertEqual([rows[0]] * 4, rows)
 
     def test_the_rate_of_a_leak_is_told(self):
-        final, _ = self.run_cause("rare_leak")
-        self.assertIn("8.00 MiB each 5 calls of on_error", " ".join(self.run_tool("leaks", final).stdout.split()))
+        for cause, rate in (("rare_leak", "8.00 MiB each 5 calls of on_error"), ("steps", "10.0 MiB each pass of train/step")):
+            for path in self.run_cause(cause):
+                self.assertIn(f"; {rate}", self.text("leaks", path))
+        self.assertIn("grew to the end, 10.0 MiB each pass of train/step:", self.text("oom", self.run_cause("steps")[0]))
 
-
-def folder_page(case, report):
-    path = report.with_suffix(".html")
-    done = case.run_tool("html", "-o", path, report)
-    case.assertEqual(0, done.returncode, done.stderr)
-    return path.read_text()
+    def test_how_long_the_device_will_do_is_told_of_a_leak_that_did_not_fill_it(self):
+        final, _ = self.run_cause("slow_leak")
+        self.assertRegex(self.text("leaks", final), r"; 2\.00 MiB each call of \S+; at this rate the device is full in [0-9.]+ \S+ ")
 
 
 if __name__ == "__main__":

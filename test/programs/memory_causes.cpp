@@ -1,15 +1,21 @@
-// Runs out of memory, or not, for the cause that its first word names. With "slow" as the second it
-// waits unevenly between its steps and long before its end: the same allocations, at other times.
+// Runs out of memory, or not, for the cause that its first word names; each has a twin that it is
+// mistaken for. With "slow" as the second it waits unevenly between its steps and long before its
+// end: the same allocations, at other times.
 // SPDX-License-Identifier: Apache-2.0
+#include <nvtx3/nvToolsExt.h>
+
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "test/programs/driver.h"
 
 namespace {
 
+constexpr int kMost = 1000;  // steps: memory runs out before
 bool is_slow = false;
 
 void wait(int ms) {
@@ -31,7 +37,7 @@ bool use(std::size_t bytes) {
 template <class Step>
 void repeat(int steps, Step step) {
   for (int i = 0; i < steps; ++i) {
-    if (i == 1 || i == 4) wait(60);
+    if (i == 1 || i == 4) wait(15);
     if (!step(i)) return;
   }
 }
@@ -49,51 +55,125 @@ void repeat(int steps, Step step) {
   return call % 5 == 0 || cuMemFree(block) == CUDA_SUCCESS;
 }
 
-void run(const std::string& cause) {
-  constexpr int kMost = 1000;
-  if (cause == "leak") {
-    load(4, 10 * kMiB);
-    repeat(kMost, [](int) { return leak(2 * kMiB) && use(8 * kMiB); });
-  } else if (cause == "weights") {  // as many, but at first
-    load(100, 9 * kMiB);
-    repeat(20, [](int) { return use(8 * kMiB); });
-    keep(200 * kMiB);
-  } else if (cause == "rare_leak") {
-    repeat(kMost, [](int i) { return on_error(i, 8 * kMiB); });
-  } else if (cause == "steady") {  // the same calls, freed
-    load(90, 10 * kMiB);
-    repeat(50, [](int) { return use(8 * kMiB); });
-    keep(200 * kMiB);
-  } else if (cause == "row") {  // a leak or a model: nobody can tell
-    load(kMost, 10 * kMiB);
-  } else if (cause == "staged") {
-    load_by_staging(30, 30 * kMiB);
-    repeat(60, [](int) { return use(8 * kMiB); });
-    keep(200 * kMiB);
-  } else if (cause == "small_leak") {  // beside a model that has most
-    load(9, 100 * kMiB);
-    repeat(kMost, [](int) { return leak(2 * kMiB) && use(16 * kMiB); });
-  } else if (cause == "model") {
-    load(9, 100 * kMiB);
-    repeat(40, [](int) { return use(16 * kMiB); });
-    keep(300 * kMiB);
-  } else if (cause == "too_large") {
-    repeat(20, [](int) { return use(8 * kMiB); });
-    keep(2048 * kMiB);
-  } else if (cause == "overlap") {  // of two temporary buffers
-    repeat(20, [](int) { return use(8 * kMiB); });
-    CUdeviceptr first = 0;
-    MUST(cuMemAlloc(&first, 600 * kMiB));
-    keep(600 * kMiB);
+void end_by(std::size_t bytes) {
+  repeat(60, [](int) { return use(8 * kMiB); });
+  keep(bytes);
+}
+
+// A buffer that is freed and allocated anew.
+[[gnu::noinline]] bool resize(CUdeviceptr& buffer, std::size_t bytes) {
+  if (buffer != 0) MUST(cuMemFree(buffer));
+  return cuMemAlloc(&buffer, bytes) == CUDA_SUCCESS;
+}
+void resize_often(std::size_t first, std::size_t more) {
+  CUdeviceptr buffer = 0;
+  repeat(kMost, [&](int i) {
+    return i < 60 && resize(buffer, first + more * static_cast<std::size_t>(i));
+  });
+  keep(900 * kMiB);
+}
+
+// Keeps what it is asked for, and of more than `most` the newest.
+void cache(std::size_t most, int requests) {
+  std::vector<CUdeviceptr> kept;
+  repeat(requests, [&](int) {
+    kept.push_back(0);
+    if (cuMemAlloc(&kept.back(), 10 * kMiB) != CUDA_SUCCESS) return false;
+    if (kept.size() > most) {
+      MUST(cuMemFree(kept.front()));
+      kept.erase(kept.begin());
+    }
+    return use(8 * kMiB);
+  });
+}
+
+[[gnu::noinline]] CUdeviceptr activations() { return allocate(600 * kMiB); }
+[[gnu::noinline]] bool workspace(CUdeviceptr& block) {
+  return cuMemAlloc(&block, 500 * kMiB) == CUDA_SUCCESS;
+}
+// Of two buffers, each freed before the other is asked for but in the last step.
+void overlap(bool at_last) {
+  for (int step = 0; step < 20; ++step) {
+    CUdeviceptr first = activations();
+    CUdeviceptr second = 0;
+    if (at_last && step == 19) {
+      workspace(second);
+      MUST(cuMemFree(first));
+      return;
+    }
     MUST(cuMemFree(first));
+    if (workspace(second)) MUST(cuMemFree(second));
   }
 }
+
+// Of blocks of which two share a segment, one of each two is freed, or both of every second two.
+void pin_segments(bool frees_whole_ones) {
+  std::vector<CUdeviceptr> blocks;
+  for (int i = 0; i < 1000; ++i) blocks.push_back(allocate(kMiB));
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if ((frees_whole_ones ? i / 2 : i) % 2 == 0) MUST(cuMemFree(blocks[i]));
+  }
+  end_by(300 * kMiB);
+}
+
+void in_steps(std::size_t bytes) {
+  nvtxRangePushA("train");
+  repeat(kMost, [&](int) {
+    nvtxRangePushA("step");
+    const bool is_served = keep(bytes);
+    nvtxRangePop();
+    return is_served;
+  });
+  nvtxRangePop();
+}
+
+const std::map<std::string, void (*)()> kCauses = {
+    {"leak",
+     [] {
+       load(4, 10 * kMiB);
+       repeat(kMost, [](int) { return leak(2 * kMiB) && use(8 * kMiB); });
+     }},
+    {"weights", [] { load(100, 9 * kMiB), end_by(200 * kMiB); }},  // as many, but at first
+
+    {"rare_leak", [] { repeat(kMost, [](int i) { return on_error(i, 8 * kMiB); }); }},
+    {"steady", [] { load(90, 10 * kMiB), end_by(200 * kMiB); }},  // the same calls, freed
+
+    {"small_leak",  // beside a model that has most
+     [] {
+       load(9, 100 * kMiB);
+       repeat(kMost, [](int) { return leak(2 * kMiB) && use(16 * kMiB); });
+     }},
+    {"model", [] { load(9, 100 * kMiB), end_by(300 * kMiB); }},
+
+    {"requests", [] { load_by_staging(kMost, 30 * kMiB); }},
+    {"staged", [] { load_by_staging(30, 30 * kMiB), end_by(200 * kMiB); }},  // it stops
+
+    {"steps", [] { in_steps(10 * kMiB); }},
+    {"row", [] { load(kMost, 10 * kMiB); }},  // a leak or a model: nobody can tell
+
+    {"larger_buffer", [] { resize_often(10 * kMiB, 5 * kMiB); }},
+    {"buffer", [] { resize_often(305 * kMiB, 0); }},
+
+    {"endless_cache", [] { cache(kMost, kMost); }},
+    {"cache", [] { cache(12, 30), keep(950 * kMiB); }},
+
+    {"overlap", [] { overlap(true); }},
+    {"in_turn", [] { overlap(false); }},
+
+    {"pinned_segments", [] { pin_segments(false); }},
+    {"free_segments", [] { pin_segments(true); }},
+
+    {"slow_leak", [] { repeat(100, [](int) { return leak(2 * kMiB) && use(8 * kMiB); }); }},
+
+    {"too_large", [] { end_by(2048 * kMiB); }},
+    {"just_fits", [] { end_by(1000 * kMiB); }},
+};
 
 }  // namespace
 
 int main(int count, char** words) {
   is_slow = count > 2 && std::strcmp(words[2], "slow") == 0;
   start();
-  if (count > 1) run(words[1]);
-  wait(500);
+  if (count > 1) kCauses.at(words[1])();
+  wait(100);
 }
