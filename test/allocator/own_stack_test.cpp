@@ -48,7 +48,7 @@ TEST(OwnStack, RunsInPlaceWhereItIsInUse) {
     outer = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
     own_stack::run([&] { inner = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); });
   });
-  EXPECT_LT(inner, outer);  // below it, on the same stack
+  EXPECT_LE(inner, outer);  // on the same stack; in the same frame where a compiler inlines it
   EXPECT_LT(outer - inner, 4096U);
 }
 
