@@ -132,7 +132,6 @@ struct Snapshot {
   std::vector<std::uint64_t> group_peaks;   // index = Group: most that its tags held together
   std::vector<TimelineSnapshot> timelines;  // of `kinds`, in the same order
   std::uint64_t start_ns = 0;               // from which all times count
-  std::uint64_t first_ns = 0;               // of the first allocation
   std::uint64_t allocations = 0;            // of all kinds: the number of the last one
   std::uint64_t taken_ns = 0;               // of the last one
 };

@@ -50,7 +50,6 @@ std::size_t Ledger::decade_of(std::uint64_t ns) noexcept {
 inline std::uint64_t Ledger::now() noexcept {
   if (call_time_ns > latest_ns_) {
     if (start_ns_ == 0) start_ns_ = call_time_ns;
-    if (first_ns_ == 0) first_ns_ = call_time_ns;
     latest_ns_ = call_time_ns;
   }
   return latest_ns_ - start_ns_;

@@ -198,7 +198,6 @@ class Ledger {
   std::size_t group_count_ = 1;  // highest group that was joined + 1
   std::size_t tag_count_ = 1;    // highest tag seen + 1
   std::uint64_t start_ns_;
-  std::uint64_t first_ns_ = 0;  // of the first call with details
   std::uint64_t latest_ns_ = 0;
   std::uint64_t order_ = 0;  // allocations with details, of all tags: by them histories count
   Copies<Copy> copies_;

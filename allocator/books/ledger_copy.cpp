@@ -56,7 +56,6 @@ void Ledger::Copy::begin(const Ledger& ledger) noexcept {
   first = ledger.accounts_.data();
   tag_count = ledger.tag_count_;
   start_ns = ledger.start_ns_;
-  first_ns = ledger.first_ns_;
   latest_ns = ledger.latest_ns_;
   order = ledger.order_;
   taken_ns = std::max(latest_ns, call_time_ns);
@@ -218,7 +217,6 @@ void Ledger::Copy::describe(Snapshot& snapshot) {
     snapshot.group_peaks.push_back(groups[i].peak_bytes);
   }
   snapshot.start_ns = start_ns;
-  snapshot.first_ns = first_ns;
   snapshot.taken_ns = taken_ns;
 }
 

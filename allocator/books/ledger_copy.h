@@ -54,7 +54,6 @@ struct Ledger::Copy {
   const Account* first = nullptr;                          // of the ledger's accounts
   std::size_t tag_count = 0;
   std::uint64_t start_ns = 0;
-  std::uint64_t first_ns = 0;
   std::uint64_t latest_ns = 0;
   std::uint64_t order = 0;
   std::uint64_t taken_ns = 0;
