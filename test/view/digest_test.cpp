@@ -63,22 +63,22 @@ TEST(Digest, WhatLivesAsLongAsTheRunIsNotTemporary) {
   const Site at_once = site(1, {0, 0, 1});
   const Site again = site(4, {0, 0, 0, 0, 0, 4});
 
-  EXPECT_EQ(temporary_of(report, weights), 0U);
-  EXPECT_EQ(temporary_of(report, scratch), 30U);
-  EXPECT_EQ(temporary_of(report, both), 2U);
-  EXPECT_EQ(temporary_of(report, few), 8U);
-  EXPECT_EQ(temporary_of(report, once), 0U);
-  EXPECT_EQ(temporary_of(report, at_once), 1U);
-  EXPECT_EQ(temporary_of(report, again), 4U) << "nobody knows";
+  EXPECT_EQ(temporary_of(weights, run_length(report)), 0U);
+  EXPECT_EQ(temporary_of(scratch, run_length(report)), 30U);
+  EXPECT_EQ(temporary_of(both, run_length(report)), 2U);
+  EXPECT_EQ(temporary_of(few, run_length(report)), 8U);
+  EXPECT_EQ(temporary_of(once, run_length(report)), 0U);
+  EXPECT_EQ(temporary_of(at_once, run_length(report)), 1U);
+  EXPECT_EQ(temporary_of(again, run_length(report)), 4U) << "nobody knows";
 
   report.processes.resize(2);  // of a long sequence of them
   report.processes[1].timeline.duration_ns = 150'000'000;
   report.timeline.duration_ns = 900'000'000'000;
-  EXPECT_EQ(temporary_of(report, weights), 0U);
+  EXPECT_EQ(temporary_of(weights, run_length(report)), 0U);
 
   report.processes.clear();
   report.timeline.duration_ns = 0;  // an old report tells neither
-  EXPECT_EQ(temporary_of(report, weights), 1U);
+  EXPECT_EQ(temporary_of(weights, run_length(report)), 1U);
 }
 
 // Blocks whose free waits for graphs were called leaks.

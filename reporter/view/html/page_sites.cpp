@@ -47,6 +47,7 @@ std::size_t part_with_most_calls(const Site& site) {
 // A row for each part of each site, with what was never freed still to come.
 std::vector<PageRow> all_rows(const Report& report, MemoryIndex& index) {
   std::vector<PageRow> rows;
+  const std::uint64_t run_ns = run_length(report);
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     const Site& site = report.sites[i];
     const std::size_t temporary = part_with_most_calls(site);
@@ -55,7 +56,7 @@ std::vector<PageRow> all_rows(const Report& report, MemoryIndex& index) {
       if (!holds_memory(part.kind)) continue;  // the same bytes would be counted again
       PageRow row{.site = i, .memory = index(part.kind, part.device), .totals = numbers_of(part)};
       row.totals.live_bytes = row.totals.live_count = 0;
-      if (p == temporary) row.temporary_count = temporary_of(report, site);
+      if (p == temporary) row.temporary_count = temporary_of(site, run_ns);
       rows.push_back(row);
     }
   }

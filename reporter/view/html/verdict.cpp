@@ -140,9 +140,10 @@ std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
 std::string temporary_sentence(const Report& report) {
   std::uint64_t all = 0;
   std::uint64_t temporary = 0;
+  const std::uint64_t run_ns = run_length(report);
   for (const Site& site : report.sites) {
     all += numbers_of(site).total_count;
-    temporary += temporary_of(report, site);
+    temporary += temporary_of(site, run_ns);
   }
   if (temporary == 0) return "";
   return count_text(static_cast<std::int64_t>(temporary)) + " of " + counted(all, "allocation") +

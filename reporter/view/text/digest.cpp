@@ -47,15 +47,6 @@ void put_largest_first(std::vector<Share>& shares) {
   });
 }
 
-// Of several processes that of the longest.
-std::uint64_t run_length(const Report& report) {
-  std::uint64_t length = report.processes.empty() ? report.timeline.duration_ns : 0;
-  for (const MergedProcess& one : report.processes) {
-    length = std::max(length, one.timeline.duration_ns);
-  }
-  return length;
-}
-
 std::vector<Share> shares(const Report& report, std::uint64_t SiteTotals::*bytes,
                           std::uint64_t SiteTotals::*count) {
   std::vector<Share> result;
@@ -122,16 +113,24 @@ std::string sampling_text(const Report& report) {
          bytes_text(static_cast<std::int64_t>(report.sample_bytes));
 }
 
-std::uint64_t temporary_of(const Report& report, const Site& site) {
-  const std::uint64_t length = run_length(report);
-  if (site.lifetimes.empty() || length == 0) return site.temporary_count;
+std::uint64_t run_length(const Report& report) {
+  std::uint64_t length = report.processes.empty() ? report.timeline.duration_ns : 0;
+  for (const MergedProcess& one : report.processes) {
+    length = std::max(length, one.timeline.duration_ns);
+  }
+  return length;
+}
+
+std::uint64_t temporary_of(const Site& site, std::uint64_t run_length_ns) {
+  if (site.lifetimes.empty() || run_length_ns == 0) return site.temporary_count;
   // Of a class of lifetimes in which a tenth of the run lies nobody knows: it counts as shorter.
   const bool is_repeated = site.totals.total_count > 1;
   std::uint64_t lives = 0;
   std::uint64_t short_lives = 0;
   std::uint64_t end_ns = 1000;  // of the first class
   for (const std::uint64_t count : site.lifetimes) {
-    const bool is_short = is_repeated ? end_ns / 10 <= length / 10 : end_ns <= length / 1000;
+    const bool is_short =
+        is_repeated ? end_ns / 10 <= run_length_ns / 10 : end_ns <= run_length_ns / 1000;
     lives += count;
     short_lives += is_short ? count : 0;
     end_ns *= 10;

@@ -31,11 +31,14 @@ struct Share {
 [[nodiscard]] inline const SiteTotals& numbers_of(const Site& site) {
   return site.estimate ? *site.estimate : site.totals;
 }
-// Of the site's allocations those that were freed before their thread allocated again. Where half
-// of them lived for a tenth of the run these are none, nor is one that came once and lived for a
-// thousandth: what a program keeps is not temporary, however few calls follow. Most allocations are
-// far from these bounds, so that the same program gives the same numbers.
-[[nodiscard]] std::uint64_t temporary_of(const Report& report, const Site& site);
+// How long the program ran; of several processes, how long the longest did. In nanoseconds, 0: not
+// known.
+[[nodiscard]] std::uint64_t run_length(const Report& report);
+// How many of the site's allocations were freed before their thread allocated again. What a program
+// keeps does not count, however few calls follow: sites of which half lived for a tenth of the run,
+// and a single allocation that lived for a thousandth of it. Most allocations are far from these
+// bounds, so that the same program gives the same numbers.
+[[nodiscard]] std::uint64_t temporary_of(const Site& site, std::uint64_t run_length_ns);
 // "estimates from one stack in 512 KiB"; "" when all stacks were taken.
 [[nodiscard]] std::string sampling_text(const Report& report);
 

@@ -18,7 +18,7 @@
 namespace vramscope {
 namespace {
 
-std::uint64_t rank(const Report& report, const Site& site, SiteOrder order) {
+std::uint64_t rank(const Site& site, SiteOrder order, std::uint64_t run_ns) {
   switch (order) {
     case SiteOrder::peak:
       return numbers_of(site).peak_bytes;
@@ -31,7 +31,7 @@ std::uint64_t rank(const Report& report, const Site& site, SiteOrder order) {
     case SiteOrder::time:
       return numbers_of(site).total_ns;
     case SiteOrder::temporary:
-      return temporary_of(report, site);
+      return temporary_of(site, run_ns);
     case SiteOrder::growth:
       return growth_of(site).rises;
   }
@@ -43,9 +43,10 @@ std::vector<std::size_t> all_in_order(const Report& report, SiteOrder order) {
   std::iota(sites.begin(), sites.end(), std::size_t{0});
   // The others' estimates stand for it.
   std::erase_if(sites, [&](std::size_t i) { return report.sites[i].is_left_out; });
+  const std::uint64_t run_ns = run_length(report);
   const auto key = [&](std::size_t i) {
     const Site& site = report.sites[i];
-    return std::pair(rank(report, site, order),
+    return std::pair(rank(site, order, run_ns),
                      order == SiteOrder::growth ? growth_of(site).bytes : 0);
   };
   std::stable_sort(sites.begin(), sites.end(),
@@ -137,14 +138,14 @@ const std::array<SiteColumn, 8> kColumns{{
      "GREW: intervals of the run over which its live bytes rose, since they last fell."},
 }};
 
-std::vector<std::string> cells_of(const Report& report, const Site& site) {
+std::vector<std::string> cells_of(const Site& site, std::uint64_t run_ns) {
   const SiteTotals& totals = numbers_of(site);
   return {bytes_text(static_cast<std::int64_t>(totals.peak_bytes)),
           bytes_text(static_cast<std::int64_t>(totals.live_bytes)),
           bytes_text(static_cast<std::int64_t>(totals.total_bytes)),
           count_text(static_cast<std::int64_t>(totals.total_count)),
           duration_text(totals.total_ns),
-          site.is_part ? "-" : percent_text(temporary_of(report, site), site.totals.total_count),
+          site.is_part ? "-" : percent_text(temporary_of(site, run_ns), site.totals.total_count),
           lifetime_text(site.lifetimes),
           growth_text(growth_of(site))};
 }
@@ -231,7 +232,8 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
   add("total_count", [](const Site& site) { return numbers_of(site).total_count; });
   add("total_ns", [](const Site& site) { return numbers_of(site).total_ns; });
   add("estimated", [](const Site& site) { return site.estimate.has_value(); });
-  add("temporary_count", [&report](const Site& site) { return temporary_of(report, site); });
+  add("temporary_count",
+      [run_ns = run_length(report)](const Site& site) { return temporary_of(site, run_ns); });
   add("growth_intervals", [](const Site& site) { return number(growth_of(site).rises); });
   add("intervals", [](const Site& site) { return number(growth_of(site).intervals); });
   add("growth_bytes", [](const Site& site) { return growth_of(site).bytes; });
@@ -254,8 +256,9 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
   }
   SiteListing table(report, name, columns_for(order), SiteListing::Calls::shown);
   const std::size_t shown = rows_shown(sites.size(), choice.most);
+  const std::uint64_t run_ns = run_length(report);
   for (std::size_t i = 0; i < shown; ++i) {
-    table.add(cells_of(report, report.sites[sites[i]]), static_cast<std::int64_t>(sites[i]));
+    table.add(cells_of(report.sites[sites[i]], run_ns), static_cast<std::int64_t>(sites[i]));
   }
   const std::string rows = table.text(page);
   return rows + remarks(report, sites.size() - shown, page) + "\n" + legend_of(report, rows, page) +

@@ -25,9 +25,10 @@ struct Sums {
 Sums sums_of_sites(const Report& report) {
   Sums sums;
   const bool is_choice = report.chosen && report.chosen->by_rows;
+  const std::uint64_t run_ns = run_length(report);
   for (const Site& site : report.sites) {
     sums.told += site.is_part ? 0 : site.totals.total_count;
-    sums.temporary += temporary_of(report, site);
+    sums.temporary += temporary_of(site, run_ns);
     sums.ns += is_choice ? numbers_of(site).total_ns : site.totals.total_ns;
   }
   for (const Share& share : shares_alive(report)) {
