@@ -105,15 +105,6 @@ std::optional<std::uint64_t> rises_of(const Site& site, std::size_t intervals) {
   return is_filled ? 0 : growth_of(used).rises;
 }
 
-// What a report tells of who allocated at a place, of a merged one of which processes.
-struct LeakedPlace {
-  const Site& site;
-  bool is_held_since = false;
-  std::size_t intervals;            // of its past that count
-  std::vector<LeakHolder> holders;  // empty: of one process, or the report does not tell
-  std::size_t processes;
-};
-
 // The program itself names a part of the run that repeats, in which all of it came.
 bool repeats(const Site& site) { return site.live_passes >= kTurnsOfGrowth; }
 
@@ -131,6 +122,22 @@ bool is_held_since(const Report& report, const Site& site) {
   const std::uint64_t each = (site.live_last - site.live_first) / (turns - 1);
   return all - site.live_last > kTurnsMissed * each;
 }
+
+// What a report tells of who allocated at a place, of a merged one of which processes.
+struct LeakedPlace {
+  LeakedPlace(const Report& report, const Share& share, const LeakHolders& all,
+              std::size_t past_intervals)
+      : site(report.sites[share.site]),
+        is_held(is_held_since(report, site)),
+        intervals(past_intervals),
+        holders(all.of(share)),
+        processes(report.processes.size()) {}
+  const Site& site;
+  bool is_held;                     // see is_held_since()
+  std::size_t intervals;            // of its past that count
+  std::vector<LeakHolder> holders;  // empty: of one process, or the report does not tell
+  std::size_t processes;
+};
 
 std::uint64_t freed_count(const Site& site) {
   return site.totals.total_count - std::min(site.totals.total_count, site.totals.live_count);
@@ -151,7 +158,7 @@ std::uint64_t most_of_one_process(const LeakedPlace& place, const Leak& leak) {
 LeakClass class_of(const LeakedPlace& place, const Leak& leak) {
   const Site& site = place.site;
   if (leak.by_initialiser) return LeakClass::kept;
-  const bool is_spread = !place.is_held_since && leak.tenths >= kTenthsOfGrowth &&
+  const bool is_spread = !place.is_held && leak.tenths >= kTenthsOfGrowth &&
                          most_of_one_process(place, leak) >= kCountOfGrowth;
   const std::optional<std::uint64_t> rises = rises_of(site, place.intervals);
   if (is_spread && rises.value_or(2) > 1) return LeakClass::grows;
@@ -260,10 +267,8 @@ std::uint64_t full_in_ns(const Report& report, const Share& share) {
   const bool is_told = report.processes.empty() && report.oom.events.empty() && !site.is_part &&
                        site.parts.size() == 1 && takes_device_memory(share.kind);
   if (!is_told || share.count < 2 || site.live_span_ns == 0) return 0;
-  const auto device =
-      std::find_if(report.devices.begin(), report.devices.end(),
-                   [&](const DeviceReport& one) { return one.facts.index == share.device; });
-  if (device == report.devices.end() || device->facts.free_bytes == 0) return 0;
+  const DeviceReport* const device = find_device(report, share.device);
+  if (device == nullptr || device->facts.free_bytes == 0) return 0;
   const auto count = static_cast<double>(share.count);
   const double in_span_bytes = static_cast<double>(share.bytes) * (count - 1) / count;
   const double ns = static_cast<double>(device->facts.free_bytes) / in_span_bytes *
@@ -303,11 +308,7 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
         .tenths = tenths_of_growth(site),
         .by_initialiser = initialisers.are_above(site),
         .is_in_one_go = site.live_turns == 1 && !repeats(site) && share.count >= kCountOfGrowth};
-    const LeakedPlace place{.site = site,
-                            .is_held_since = is_held_since(report, site),
-                            .intervals = intervals,
-                            .holders = holders.of(share),
-                            .processes = report.processes.size()};
+    const LeakedPlace place(report, share, holders, intervals);
     leak.looks = class_of(place, leak);
     leak.may_be_repeated = place.processes > 1 && !leak.by_initialiser && freed_count(site) != 0 &&
                            is_all_in(site.live_by_age, 0);
@@ -338,13 +339,9 @@ bool leaks_lead(const Report& report) {
   const std::size_t intervals = intervals_in_use(report);
   std::uint64_t left = 0;
   for (const Share& share : shares_alive(report)) {
-    const Site& site = report.sites[share.site];
-    const LeakedPlace place{.site = site,
-                            .is_held_since = is_held_since(report, site),
-                            .intervals = intervals,
-                            .holders = holders.of(share),
-                            .processes = report.processes.size()};
-    const LeakClass looks = class_of(place, {.share = share, .tenths = tenths_of_growth(site)});
+    const LeakedPlace place(report, share, holders, intervals);
+    const LeakClass looks =
+        class_of(place, {.share = share, .tenths = tenths_of_growth(place.site)});
     if (looks == LeakClass::grows || looks == LeakClass::left) left += share.bytes;
   }
   std::uint64_t peak = 0;
