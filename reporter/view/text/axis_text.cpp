@@ -68,14 +68,6 @@ std::string axis_name(Axis axis) {
 // As a person reads it.
 std::string axis_word(Axis axis) { return axis == Axis::size_class ? "size" : axis_name(axis); }
 
-std::string axis_title(Axis axis) {
-  std::string title = axis_word(axis);
-  for (char& letter : title) {
-    letter = letter >= 'a' ? static_cast<char>(letter - 'a' + 'A') : letter;
-  }
-  return title;
-}
-
 // Reports do not follow what had no value, and have what it held at the peak of all, or holds now:
 // that is its own peak where it was all that was held then, and where nothing was freed.
 bool knows_own_peak(const Report& report, const AxisEntry& entry) {
@@ -110,7 +102,7 @@ std::string axis_rows(const Report& report, Axis axis, const std::vector<AxisEnt
                {"COUNT", right, 3},
                {"TIME", right, 5},
                {"MEMORY", left},
-               {axis_title(axis), left}});
+               {in_capitals(axis_word(axis)), left}});
   const auto add = [&](const SiteTotals& totals, const std::string& own_peak,
                        const AxisEntry& entry, const std::string& value) {
     table.add({bytes_text(totals.peak_bytes), own_peak, bytes_text(totals.live_bytes),

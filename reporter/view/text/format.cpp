@@ -106,6 +106,14 @@ std::string enumerated(const std::vector<std::string>& parts) {
   return text;
 }
 
+std::string in_capitals(std::string_view word) {
+  std::string title(word);
+  for (char& letter : title) {
+    letter = letter >= 'a' ? static_cast<char>(letter - 'a' + 'A') : letter;
+  }
+  return title;
+}
+
 std::string counted(std::uint64_t count, std::string_view noun) {
   std::string text = count_text(static_cast<std::int64_t>(count)) + " " + std::string(noun);
   return count == 1 ? text : text + "s";

@@ -55,6 +55,9 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
 // "a", "a and b", "a, b and c".
 [[nodiscard]] std::string enumerated(const std::vector<std::string>& parts);
 
+// "OWNER" of "owner".
+[[nodiscard]] std::string in_capitals(std::string_view word);
+
 // "1 call", "1,234 calls".
 [[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cinttypes>
 #include <cstdio>
 #include <memory>
@@ -204,6 +205,14 @@ std::string walk(const Report& report, const Site& site, std::size_t most, const
 
 }  // namespace
 
+std::string without_line(const std::string& place) {
+  const std::size_t colon = place.rfind(':');
+  const bool is_line = colon != std::string::npos && colon + 1 < place.size() &&
+                       std::all_of(place.begin() + static_cast<std::ptrdiff_t>(colon) + 1,
+                                   place.end(), [](unsigned char c) { return std::isdigit(c); });
+  return is_line ? place.substr(0, colon) : place;
+}
+
 NameFrame names_from_symbols(Stacks shown) {
   auto symbols = std::make_shared<Symbols>(symbol_cache_folder());
   auto generated = std::make_shared<std::optional<PerfMap>>();
@@ -301,7 +310,7 @@ std::string text(const Caller& caller) {
 
 std::string listed_text(const Caller& caller, const NameFrame& name) {
   if (!name.in_full) return text(caller);
-  const std::string& function = caller.full.empty() ? caller.function : caller.full;
+  const std::string& function = full_name(caller);
   if (!caller.path.empty()) return function + " (" + caller.path + ")";
   return caller.module.empty() ? function : function + " (in " + caller.module + ")";
 }

@@ -38,6 +38,11 @@ struct Caller {
   bool is_inlined = false;  // into the next one
   std::size_t times = 1;    // of recursion that is folded
 };
+[[nodiscard]] inline const std::string& full_name(const Caller& caller) {
+  return caller.full.empty() ? caller.function : caller.full;
+}
+// "train.cpp" of "train.cpp:42".
+[[nodiscard]] std::string without_line(const std::string& place);
 struct CallSite {
   std::string entry;            // the CUDA function that the caller used; "" unknown
   std::vector<Caller> callers;  // innermost first
@@ -90,7 +95,7 @@ struct CudaFrames {
 // (/src/train.cpp:42)", and "clone (in /lib/libc.so.6)" where no file is known.
 [[nodiscard]] std::string listed_text(const Caller& caller, const NameFrame& name);
 
-// " × 20", of one that is there 20 times; else "".
+// " × 20" for a frame that stands for 20 calls of itself; "" for any other.
 [[nodiscard]] std::string times_text(const Caller& caller);
 
 // The name in at most `width` columns where that is possible, its template arguments and then

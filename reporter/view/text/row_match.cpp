@@ -11,15 +11,6 @@
 namespace vramscope {
 namespace {
 
-// "train.cu:94" without ":94".
-std::string without_line(const std::string& place) {
-  const std::size_t colon = place.rfind(':');
-  const bool is_line = colon != std::string::npos && colon + 1 < place.size() &&
-                       std::all_of(place.begin() + static_cast<std::ptrdiff_t>(colon) + 1,
-                                   place.end(), [](unsigned char c) { return std::isdigit(c); });
-  return is_line ? place.substr(0, colon) : place;
-}
-
 using RowEntries = std::vector<RowEntry*>;  // null: matched already
 
 RowEntries entries_of(RowSides& sides) {

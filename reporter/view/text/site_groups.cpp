@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporter/report/files/file_name.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/site_columns.h"
@@ -17,12 +18,6 @@
 
 namespace vramscope {
 namespace {
-
-std::string name_of_file(std::string_view path) {
-  return std::string(path.substr(path.rfind('/') + 1));
-}
-
-std::string line_left_off(const std::string& place) { return place.substr(0, place.rfind(':')); }
 
 // What a place is counted for: `key` tells it from others, `name` is short.
 struct GroupName {
@@ -47,13 +42,13 @@ GroupName python_library(const Caller& caller) {
 }
 
 GroupName library_of(const Caller& caller) {
-  if (!caller.module.empty()) return {caller.module, name_of_file(caller.module)};
+  if (!caller.module.empty()) return {caller.module, base_name(caller.module)};
   return caller.path.empty() ? kUnknown : python_library(caller);
 }
 
 GroupName file_of(const Caller& caller) {
   if (caller.path.empty()) return library_of(caller);
-  return {line_left_off(caller.path), line_left_off(caller.place)};
+  return {without_line(caller.path), without_line(caller.place)};
 }
 
 bool has_name(const Caller& caller) { return caller.function != caller.at; }
@@ -61,7 +56,7 @@ bool has_name(const Caller& caller) { return caller.function != caller.at; }
 GroupName function_of(const Caller& caller, bool in_full) {
   if (!has_name(caller)) return library_of(caller);
   const GroupName file = file_of(caller);
-  const std::string& full = caller.full.empty() ? caller.function : caller.full;
+  const std::string& full = full_name(caller);
   const std::string in_file = caller.path.empty() ? " (in " : " (";
   return {full + in_file + file.key + ")",
           (in_full ? full : function_name(caller, 80)) + in_file + file.name + ")"};
@@ -172,9 +167,7 @@ std::vector<SiteGroup> groups_of(const Report& report, GroupBy by, SiteOrder ord
 }
 
 std::string title_of_groups(GroupBy by) {
-  std::string title(kGroupByNames[static_cast<std::size_t>(by)]);
-  for (char& letter : title) letter = static_cast<char>(letter - 'a' + 'A');
-  return title;
+  return in_capitals(kGroupByNames[static_cast<std::size_t>(by)]);
 }
 
 std::string counted_groups(GroupBy by, std::size_t count) {

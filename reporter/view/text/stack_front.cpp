@@ -13,12 +13,13 @@
 namespace vramscope {
 namespace {
 
-std::string path_of_file(const std::string& path) { return path.substr(0, path.rfind(':')); }
+const std::string& full_place(const Caller& caller) {
+  return caller.path.empty() ? caller.place : caller.path;
+}
 
 bool is_same_function(const Caller& a, const Caller& b) {
   return a.function == b.function && a.full == b.full && a.module == b.module &&
-         path_of_file(a.path.empty() ? a.place : a.path) ==
-             path_of_file(b.path.empty() ? b.place : b.path);
+         without_line(full_place(a)) == without_line(full_place(b));
 }
 
 // How often the `period` callers from `at` on come one after the other.
@@ -40,8 +41,8 @@ Caller one_of(const std::vector<Caller>& callers, std::size_t at, std::size_t pe
   }
   caller.times = all;
   if (!is_one_line) {
-    caller.place = path_of_file(caller.place);
-    caller.path = path_of_file(caller.path);
+    caller.place = without_line(caller.place);
+    caller.path = without_line(caller.path);
     caller.line.clear();
   }
   return caller;
@@ -149,11 +150,11 @@ CallSite call_site_in_text(const Report& report, const Site& site, const NameFra
 }
 
 std::uint32_t FrontFrames::number(const Caller& caller) {
-  const std::string& name = caller.full.empty() ? caller.function : caller.full;
-  const std::string& path = caller.path.empty() ? caller.place : caller.path;
+  const std::string& name = full_name(caller);
+  const std::string& path = full_place(caller);
   const std::uint32_t place = places_.of(name + '\n' + path);
   if (place < frames_.size()) return place;
-  frames_.push_back({.function = functions_.of(name + '\n' + path_of_file(path)),
+  frames_.push_back({.function = functions_.of(name + '\n' + without_line(path)),
                      .place = place,
                      .has_name = caller.at.empty() || caller.function != caller.at,
                      .is_standard = is_of_standard_library(caller),

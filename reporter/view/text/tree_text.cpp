@@ -45,8 +45,6 @@ struct Node {
   std::map<std::pair<std::string, std::string>, End> ends;  // allocations: by place and call
 };
 
-std::string file_of(const std::string& place) { return place.substr(0, place.rfind(':')); }
-
 // Of "train.cpp:99"; 0: there is none.
 std::size_t line_of(const std::string& place) {
   const std::size_t colon = place.rfind(':');
@@ -97,8 +95,8 @@ class Tree {
   };
 
   std::size_t below(std::size_t at, const Caller& caller) {
-    const std::string& name = caller.full.empty() ? caller.function : caller.full;
-    const std::string key = name + '\n' + file_of(caller.path);
+    const std::string& name = full_name(caller);
+    const std::string key = name + '\n' + without_line(caller.path);
     const auto [known, is_new] = nodes_[at].below.try_emplace(key, nodes_.size());
     const std::size_t node = known->second;
     if (is_new) {
@@ -119,7 +117,8 @@ class Tree {
     constexpr std::size_t kEnough = 24;  // of a name
     constexpr std::size_t kLeast = 12;
     const std::string name = function_name(node.caller, kNameWidth);
-    const std::string place = node.has_one_place ? node.caller.place : file_of(node.caller.place);
+    const std::string place =
+        node.has_one_place ? node.caller.place : without_line(node.caller.place);
     const std::string in_file = place.empty() ? "" : " (" + place + ")";
     const std::string call = ends_here(node) ? node.ends.begin()->first.second : "";
     const std::string by = call.empty() ? "" : " by " + call;

@@ -62,7 +62,7 @@ std::string whole_stack_text(const CallSite& site, const Page& page, std::size_t
   if (site.callers.empty()) return std::string(indent, ' ') + "no stack was taken\n";
   std::string result;
   for (const Caller& caller : site.callers) {
-    const std::string& name = caller.full.empty() ? caller.function : caller.full;
+    const std::string& name = full_name(caller);
     const std::string mark = caller.is_inlined ? " (inlined)" : "";
     result += broken(printable(name, page) + mark, page, indent);
     result += where_it_lies(caller, page, indent + 2);
