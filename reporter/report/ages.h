@@ -10,12 +10,11 @@
 
 namespace vramscope {
 
-// The order in which memory was allocated, by whose tenths live bytes are told: the same however
-// fast the program ran, and however long it waited before and afterwards.
+// Ages are numbers of allocations, not times: they stay the same however fast the program ran, and
+// however long it waited.
 class Ages {
  public:
-  // May throw bad_alloc.
-  // Of parts that outlive this and do not change.
+  // The parts outlive this and do not change. May throw bad_alloc.
   explicit Ages(const ReportParts& parts);
   [[nodiscard]] bool counts(const BlockSnapshot& block) const {
     return block.born != 0 && block.born <= allocations_ &&
@@ -34,8 +33,7 @@ class Ages {
   std::vector<std::uint64_t> births_ = {};  // of all live blocks, in order
 };
 
-// The bytes of live blocks by the tenth of the allocations in which they came, and
-// how often others came and went between them, by site.
+// Sets in each site what Ages tells of its live blocks.
 void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,
               std::vector<Site>& sites);
 

@@ -122,10 +122,11 @@ struct TimelineSeries {
 struct TimelineFacts {
   std::uint64_t start_ns = 0;  // since the epoch: when recording began, time 0
   std::uint64_t duration_ns = 0;
-  std::uint64_t past_interval_ns =
-      0;                            // of Site::live_past, in reports of earlier versions; 0: none
-  std::uint64_t past_interval = 0;  // of Site::live_past, in allocations; 0: there is none
-  std::uint64_t allocations = 0;    // of the run; 0: earlier versions told ages by time
+  // The length of the intervals of Site::live_past: in time, as reports of earlier versions have
+  // it, or in allocations. The other is 0; both are where there is none.
+  std::uint64_t past_interval_ns = 0;
+  std::uint64_t past_interval = 0;
+  std::uint64_t allocations = 0;  // of the run; 0: a report of an earlier version
   std::vector<TimelineSeries> series;
 };
 
@@ -176,14 +177,14 @@ struct Site {
   std::vector<std::uint64_t> sizes = {};        // by std::bit_width(bytes)
   std::vector<std::uint64_t> live_by_age = {};  // bytes, by the tenth of the run's allocations
   std::vector<std::uint64_t> live_past = {};    // bytes, at the end of each interval of the run
-  // Of what is live: how often some of it came after others had come and gone; 0: not known. And
-  // the time from the first to the last of it.
+  // Of what is live: how often some of it came after others had come and gone; 0: not known.
   std::uint64_t live_turns = 0;
-  std::uint64_t live_first = 0;  // number of its first allocation, of all of the run; and the last
-  std::uint64_t live_last = 0;
-  std::uint64_t live_span_ns = 0;
-  std::string live_range = {};    // the innermost named range in which all of it came; "": none
-  std::uint64_t live_passes = 0;  // how often the program entered that; 0: not known
+  std::uint64_t live_first =
+      0;  // the number of its first allocation among all of the run; 0: not known
+  std::uint64_t live_last = 0;     // the same of the last
+  std::uint64_t live_span_ns = 0;  // the time between these two
+  std::string live_range = {};     // the innermost named range in which all of it came; "": none
+  std::uint64_t live_passes = 0;   // how often the program entered that; 0: not known
   // Not written. Of a report that a view changed: the numbers in the file of the sites that this
   // one stands for; empty: its index.
   std::vector<std::uint32_t> numbers = {};

@@ -41,11 +41,12 @@ struct StackText {
   std::size_t told_by = 0;  // the frame that tells the row from others; `front`: that, or none
 };
 
-// One text for each stack, at most `room` columns, folded, and without the standard library and
-// wrappers at its front unless stacks would read alike that begin in different ones, or such a
-// frame is wanted; depths count in folded() stacks. Stacks that read alike are told apart by the
-// first frame that differs: "make (a.cpp:1) < .. < load (c.cpp:7)"; `whole` gives all frames of
-// one. Of those that begin in one function the first caller is shown that is another function's.
+// One text for each stack, at most `room` columns. Recursion is folded, and depths count in
+// folded() stacks. Frames of the standard library and of wrappers are left out at the front, unless
+// they are all that tells two stacks apart, or such a frame is wanted. Stacks that read alike are
+// told apart by the first frame that differs: "make (a.cpp:1) < .. < load (c.cpp:7)"; `whole` gives
+// all frames of one. Of those that begin in one function the first caller is shown that is another
+// function's.
 [[nodiscard]] std::vector<StackText> stack_texts(const std::vector<CallSite>& sites,
                                                  std::size_t room,
                                                  const std::function<CallSite(std::size_t)>& whole,
