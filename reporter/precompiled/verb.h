@@ -5,5 +5,5 @@
 #include <memory>
 
 #include "reporter/report/report.h"
-#include "reporter/view/verbs/inputs.h"
-#include "reporter/view/verbs/verb.h"
+#include "reporter/view/command/inputs.h"
+#include "reporter/view/command/verb.h"

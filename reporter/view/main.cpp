@@ -10,10 +10,10 @@
 
 #include "reporter/report/commit.h"
 #include "reporter/report/report.h"
+#include "reporter/view/command/inputs.h"
+#include "reporter/view/command/verb.h"
 #include "reporter/view/export/build_parts.h"
 #include "reporter/view/outside/executable.h"
-#include "reporter/view/verbs/inputs.h"
-#include "reporter/view/verbs/verb.h"
 
 namespace vramscope {
 namespace {

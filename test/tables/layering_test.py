@@ -24,8 +24,8 @@ ARROWS = [
 
 # What only some files may include, and who.
 RESERVED = [
-    (r"CLI/", r"reporter/view/verbs/arguments\.cpp$",
-     "only reporter/view/verbs/arguments.cpp compiles the argument parser"),
+    (r"CLI/", r"reporter/view/command/arguments\.cpp$",
+     "only reporter/view/command/arguments.cpp compiles the argument parser"),
     (r"sqlite3\.h", r"reporter/view/export/sqlite\.cpp$", "only view/export/sqlite.cpp knows SQLite"),
     (r"\w+\.pb\.h", r"reporter/view/export/(pprof|perfetto)\.cpp$",
      "only the formats of their names know what protoc makes"),
@@ -44,7 +44,7 @@ FOLDERS = {
     "reporter": ["precompiled", "view", "report", "record"],
     "reporter/record": ["", "trace", "python", "stack"],
     "reporter/report": ["live", "", "traces", "files"],
-    "reporter/view": ["", "verbs", "doctor", "export", "import", "html", "text", "outside"],
+    "reporter/view": ["", "command", "doctor", "export", "import", "html", "text", "outside"],
 }
 
 # The face of a room: what all its folders may include, wherever it lies.
@@ -185,7 +185,7 @@ def check_sizes(root, paths):
         if not path.endswith((".h", ".cpp")):
             continue
         is_alone = path.endswith(".cpp") and unit(path) + ".h" not in paths
-        if lines < MIN_LINES and is_alone and "/verbs/" not in path:
+        if lines < MIN_LINES and is_alone and "/command/" not in path:
             yield f"{path}: under {MIN_LINES} lines and without a header of its own"
         for name, methods in class_sizes(text).items():
             if methods > MAX_METHODS:

@@ -1,15 +1,15 @@
 // run and snapshot: arguments, summary, and what /proc tells of a process.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/verbs/run.h"
+#include "reporter/view/command/run.h"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
 
 #include "interpose/settings/options.h"
+#include "reporter/view/command/left_behind.h"
+#include "reporter/view/command/verb.h"
 #include "reporter/view/outside/target.h"
-#include "reporter/view/verbs/left_behind.h"
-#include "reporter/view/verbs/verb.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {

@@ -1,0 +1,253 @@
+// vramscope check: whether reports keep to limits, for a CI job.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "interpose/settings/options.h"
+#include "reporter/report/report.h"
+#include "reporter/view/command/counted_once.h"
+#include "reporter/view/command/inputs.h"
+#include "reporter/view/command/merged_input.h"
+#include "reporter/view/command/newer.h"
+#include "reporter/view/command/verb.h"
+#include "reporter/view/text/check_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kSites = 3;
+const FilterUse kUse;
+
+struct Arguments {
+  std::vector<std::string> files;
+  std::string peak, leak, total, allocations;  // "": no limit
+  bool no_oom = false;
+  bool interim = false;
+  std::string baseline;  // "": none
+  std::string tolerance = "0%";
+  std::vector<std::string> suppress;
+  bool no_usual = false;
+  Listing listing{.json = false, .most = kSites, .output = ""};
+  Filter filter;
+  Reading reading;
+};
+
+std::string no_size(const std::string& word) {
+  Bytes bytes;
+  return read(word, bytes)
+             ? ""
+             : "'" + word + "' is not a number of bytes such as 10GiB or 0" + unit_meant(word);
+}
+
+std::string no_percent(const std::string& word) {
+  Percent percent;
+  return read(word, percent) ? "" : "'" + word + "' is not a percentage such as 2%";
+}
+
+std::optional<std::uint64_t> size_limit(const std::string& word) {
+  Bytes bytes;
+  if (word.empty() || !read(word, bytes)) return std::nullopt;
+  return bytes.value;
+}
+
+// What leads to leaks leaves out what this did.
+std::string with_suppressions(std::string next, const Arguments& given) {
+  constexpr std::string_view kLeaks = "leaks ";
+  if (!next.starts_with(kLeaks)) return next;
+  std::string options;
+  for (const std::string& file : given.suppress) options += "--suppress " + shell_word(file) + " ";
+  if (given.no_usual) options += "--no-default-suppressions ";
+  return next.insert(kLeaks.size(), options);
+}
+
+// Of one that was named by itself, or all of whose family were.
+void add_newer(Checked& checked, const std::string& path, const std::vector<std::string>& paths) {
+  if (const auto newer = newer_than(path, paths)) {
+    checked.unfinished.push_back({path, newer_text(*newer)});
+  }
+}
+
+// The one reason why the report is not the last word, if it is not.
+void add_end_of_run(Checked& checked, const Report& report, const std::string& path,
+                    const std::vector<std::string>& paths) {
+  add_newer(checked, path, paths);
+  if (checked.unfinished.empty()) add_unfinished(checked, report, path);
+}
+
+// False: no report could be judged. What could not be read was said.
+bool check_each(const Arguments& given, const std::vector<std::string>& paths,
+                const CheckLimits& limits, const Suppressions& suppressions,
+                std::vector<Checked>& all) {
+  Filtering filtering(given.filter, kUse);
+  const auto read_again = [&](const std::string& file) {
+    std::string path = file;
+    std::optional<Report> report = open_report(path, given.reading);
+    if (report && filtering.apply(*report, path) != Filtering::Result::done) report.reset();
+    if (report) choose_frames(*report, {});
+    return report;
+  };
+  const RunsNaming naming{.read_again = read_again, .name = names_from_symbols()};
+  for (std::string path : paths) {
+    std::optional<Report> report = open_report(path, given.reading);
+    if (!report) {
+      all.push_back({.file = path, .next = {}, .checks = {}, .is_unread = true});
+      continue;
+    }
+    const Filtering::Result result = filtering.apply(*report, path);
+    if (result == Filtering::Result::refused) return false;
+    if (result == Filtering::Result::lacks) continue;
+    if (!given.filter.site.empty() && report->sites.empty()) continue;
+    choose_frames(*report, {});
+    all.push_back(checks_of(*report, path, limits, suppressions, naming));
+    if (!given.interim) add_end_of_run(all.back(), *report, path, paths);
+    all.back().next = with_suppressions(all.back().next, given);
+  }
+  const std::size_t unread = unread_in(all);
+  const bool is_any_judged = all.size() > unread;
+  if (!is_any_judged && paths.size() > unread) {
+    filtering.say_lacking();
+    if (!given.filter.site.empty()) say("no call stack passes --site " + given.filter.site);
+  }
+  return is_any_judged;
+}
+
+// All together against all together.
+bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
+                    const Suppressions& suppressions, std::vector<Checked>& all) {
+  std::optional<Report> report = open_merged(paths, given.reading);
+  std::optional<Report> baseline =
+      report ? open_named(given.baseline, given.reading) : std::nullopt;
+  if (!baseline) return false;
+  Filtering filtering(given.filter, kUse);
+  if (!filtering.applies(*report, given.files.front())) return false;
+  if (filtering.apply(*baseline, given.baseline) == Filtering::Result::lacks) {
+    filter_report(*baseline, given.filter, kUse, names_from_symbols());  // nothing of it was there
+  }
+  choose_frames(*report, {});
+  choose_frames(*baseline, {});
+  Percent tolerance;
+  (void)read(given.tolerance, tolerance);
+  const std::string file = paths.size() == 1 ? paths.front() : given.files.front();
+  const auto read_again = [&](const std::string& of_one) {
+    std::string path = of_one;
+    std::optional<Report> own = open_report(path, given.reading);
+    if (own && Filtering(given.filter, kUse).apply(*own, path) != Filtering::Result::done) {
+      own.reset();
+    }
+    if (own) choose_frames(*own, {});
+    return own;
+  };
+  const RunsNaming naming{.read_again = read_again, .name = names_from_symbols()};
+  Checked checked = checks_against(*report, *baseline, file, tolerance.value, suppressions, naming);
+  if (all.empty()) add_ends(checked, *report, file);  // else those before it have said so
+  if (all.empty() && !given.interim) {
+    for (const std::string& path : paths) add_newer(checked, path, paths);
+    add_unfinished(checked, *report, file);
+  }
+  if (!given.interim) add_unfinished(checked, *baseline, given.baseline);
+  checked.next = "diff " + shell_word(given.baseline) + " " + shell_word(file);
+  all.push_back(std::move(checked));
+  return true;
+}
+
+int publish_checks(const Listing& listing, const std::vector<Checked>& all, const Filter& filter) {
+  if (listing.csv) return publish_csv(listing, [&](CsvText& csv) { add_check_csv(csv, all); });
+  Page page = page_of(listing);
+  page.filters = typed_options(filter);
+  return publish(listing, listing.json ? check_json(all, listing.most)
+                                       : filter_head(filter, page) +
+                                             check_text(all, page, listing.most,
+                                                        listing.typed_most.has_value()));
+}
+
+int check(Arguments& given) {
+  const CheckLimits limits{
+      .peak = size_limit(given.peak),
+      .leak = size_limit(given.leak),
+      .total = size_limit(given.total),
+      .allocations = size_limit(given.allocations),
+      .refusals = given.no_oom ? std::optional<std::uint64_t>(0) : std::nullopt};
+  const bool any_limit =
+      limits.peak || limits.leak || limits.total || limits.allocations || limits.refusals;
+  if (!any_limit && given.baseline.empty()) {
+    say("check: a limit is missing, such as --max-peak 10GiB or --against BASELINE; see vramscope "
+        "check --help");
+    return kBadInput;
+  }
+  const std::optional<Suppressions> suppressions =
+      open_suppressions(given.suppress, given.no_usual);
+  if (!suppressions) return kBadInput;
+  settle_rows(given.listing);
+  given.listing.rows().refuse_unless({names_of(check_columns(""))});
+  std::vector<std::string> paths = report_files(given.files, say, EmptyFiles::taken);
+  if (paths.empty()) return kBadInput;
+  if (paths.size() > 1) keep_each_once(paths, say);
+  paths.push_back(given.baseline);
+  for (const std::string& path : paths) {
+    if (!is_trace(path)) continue;
+    return refuse("'" + path +
+                  "' is a trace: check judges reports, which run writes beside traces; of a trace: "
+                  "vramscope leaks --error-exitcode " +
+                  shell_word(path));
+  }
+  paths.pop_back();
+  std::vector<Checked> all;
+  if (any_limit && !check_each(given, paths, limits, *suppressions, all)) return kBadInput;
+  if (!given.baseline.empty() && !check_baseline(given, paths, *suppressions, all)) {
+    return kBadInput;
+  }
+  for (Checked& one : all) arrange(one.checks, check_columns(one.file), given.listing.rows());
+  const int status = publish_checks(given.listing, all, given.filter);
+  if (unread_in(all) != 0) return kBadInput;
+  return status != kFine || all_passed(all) ? status : kThreshold;
+}
+
+}  // namespace
+
+Verb add_check(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("check", "Exit with 1 if reports do not keep to limits");
+  command.positional("FILE", &arguments->files, kReportsHelp);
+  const OptionTraits size{.value_name = "BYTES", .why_not = no_size};
+  command.option("--max-peak", &arguments->peak,
+                 "Most that may be held of a device, in requested bytes", size);
+  command.option("--max-leak", &arguments->leak, "Most that may never be freed", size);
+  command.option("--max-total", &arguments->total, "Most that may be allocated in all", size);
+  command.option("--max-allocations", &arguments->allocations, "Most allocations",
+                 {.value_name = "N", .why_not = not_a_count});
+  command.flag("--no-oom", arguments->no_oom, "No call may have failed because memory ran out");
+  command.flag("--interim", arguments->interim,
+               "Judge reports after which their programs went on, or wrote others");
+  command.option("--against", &arguments->baseline,
+                 "Peaks and what is never freed may not be above those of this report or folder",
+                 {.value_name = "BASELINE"});
+  command.option("--tolerance", &arguments->tolerance, "How much above the baseline they may be",
+                 {.value_name = "PERCENT",
+                  .why_not = no_percent,
+                  .shows_default = true,
+                  .needs = "--against"});
+  command.option("--suppress", &arguments->suppress,
+                 "Allow what FILE names to stay, in LeakSanitizer's syntax; repeatable",
+                 {.value_name = "FILE"});
+  command.flag("--no-default-suppressions", arguments->no_usual,
+               "Count what the usual libraries keep, too");
+  add_listing_options(command, arguments->listing);
+  add_filters(command, arguments->filter, kUse);
+  add_redact(command, arguments->reading);
+  command.footer(
+      "Limits are for each process, also of a merged report; a baseline is compared with all "
+      "reports "
+      "together, and each rank with the same rank. Bytes are requested bytes. That memory ran out "
+      "is "
+      "said, and fails with --no-oom alone. A report that is not the last word on its run fails: "
+      "one\n"
+      "that was written before the end, or where a newer one is beside it.\n"
+      "Examples:\n"
+      "  vramscope check --max-peak 10GiB --max-leak 0 vramscope.train.4711.json\n"
+      "  vramscope check --kind pinned --max-peak 1GiB 'run/*.json'\n"
+      "  vramscope check --against main.json --tolerance 2% vramscope.train.4711.json");
+  return {.command = &command, .act = [arguments] { return check(*arguments); }};
+}
+
+}  // namespace vramscope

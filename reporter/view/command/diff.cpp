@@ -1,0 +1,172 @@
+// vramscope diff: what changed between two reports.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+
+#include "interpose/settings/options.h"
+#include "reporter/report/report.h"
+#include "reporter/view/command/inputs.h"
+#include "reporter/view/command/merged_input.h"
+#include "reporter/view/command/newer.h"
+#include "reporter/view/command/verb.h"
+#include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/process_text.h"
+#include "reporter/view/text/report_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kRows = 20;
+
+struct Arguments {
+  std::string before;
+  std::string after;
+  std::string by = "site";
+  std::string at = "peak";
+  std::string threshold;  // "": none
+  StackChoice stacks;
+  Listing listing{.json = false, .most = kRows, .output = ""};
+  Filter filter;
+  Reading reading;
+};
+
+template <class Names>
+std::size_t index_of(const Names& names, const std::string& word) {
+  return static_cast<std::size_t>(std::find(names.begin(), names.end(), word) - names.begin());
+}
+
+template <class Names>
+WhyNot one_of(const Names& names) {
+  return [&names](const std::string& word) {
+    return index_of(names, word) < names.size() ? "" : "'" + word + "' is none of " + listed(names);
+  };
+}
+
+std::string no_threshold(const std::string& word) {
+  Bytes bytes;
+  Percent percent;
+  const bool is_percent = word.ends_with('%') && read(word, percent);
+  return is_percent || read(word, bytes)
+             ? ""
+             : "'" + word +
+                   "' is neither a number of bytes such as 10MiB nor a percentage such as 2%" +
+                   unit_meant(word);
+}
+
+// Of what was held before, where it is a percentage.
+std::optional<std::uint64_t> limit_of(const std::string& threshold, std::uint64_t before) {
+  Percent percent;
+  Bytes bytes;
+  if (threshold.empty()) return std::nullopt;
+  if (!threshold.ends_with('%')) return read(threshold, bytes) ? bytes.value : 0;
+  (void)read(threshold, percent);
+  return before / 100 * percent.value + before % 100 * percent.value / 100;
+}
+
+int publish_diff(const Listing& listing, const Differences& found, const DiffOf& of,
+                 const Filter& filter, Stacks stacks) {
+  if (listing.csv) {
+    return publish_csv(
+        listing, [&](CsvText& csv) { add_rows(csv, found.rows, diff_columns(), listing.most); });
+  }
+  Page page = page_of(listing);
+  page.filters = typed_options(filter);
+  page.stacks = stacks;
+  return publish(listing, listing.json ? diff_json(found, of)
+                                       : filter_head(filter, page) + diff_text(found, of, page));
+}
+
+// "was killed by SIGKILL", "went on (oom)": of a report that is not of all of its run.
+std::string end_of(const Report& report) {
+  if (!report.processes.empty()) return "";
+  MergedProcess process;
+  process.process = report.process;
+  process.trigger = report.trigger;
+  const std::string death = death_text(process);
+  const bool is_of_run = report.trigger.empty() || report.trigger == kImported;
+  if (!death.empty() || is_of_run || report.trigger == "merged") return death;
+  const bool has_ended = report.trigger == "exit" || report.trigger == "exec";
+  return has_ended ? "" : end_text(process);
+}
+
+int show_diff(Arguments& given) {
+  for (const std::string& file : {given.before, given.after}) {
+    if (!is_trace(file)) continue;
+    return refuse(
+        "'" + file +
+        "' is a trace: diff compares the reports of two runs, which run writes beside traces");
+  }
+  tell_newer({given.before, given.after}, {given.before, given.after}, say);
+  std::optional<Report> before = open_named(given.before, given.reading);
+  std::optional<Report> after = open_named(given.after, given.reading);
+  if (!before || !after) return kBadInput;
+  settle_rows(given.listing);
+  const FilterUse use{.measure = given.at == "peak"  ? Measure::peak
+                                 : given.at == "end" ? Measure::live
+                                                     : Measure::total};
+  // What one report has less of, the other may have more of.
+  Filter filter = given.filter;
+  filter.min_bytes.clear();
+  const std::uint64_t least_bytes = given.filter.least_bytes();
+  Filtering filtering(filter, use);
+  if (!filtering.applies_to_both({*before, given.before}, {*after, given.after})) return kBadInput;
+  choose_frames(*before, given.stacks);
+  choose_frames(*after, given.stacks);
+  DiffOf of{.before = given.before,
+            .after = given.after,
+            .before_end = end_of(*before),
+            .after_end = end_of(*after),
+            .by = static_cast<DiffBy>(index_of(kDiffByNames, given.by)),
+            .at = static_cast<DiffAt>(index_of(kDiffAtNames, given.at)),
+            .most = given.listing.most};
+  given.listing.rows().refuse_unless({names_of(diff_columns())});
+  const NameFrame name = names_from_symbols(given.stacks.shown);
+  Differences found = differences(*before, *after, of.by, of.at, name, least_bytes);
+  if (of.at == DiffAt::peak && least_bytes == 0) {
+    of.memory_at_end = differences(*before, *after, DiffBy::kind, DiffAt::end, name).memory;
+  }
+  of.limit = limit_of(given.threshold, found.before_bytes);
+  arrange(found.rows, diff_columns(), given.listing.rows());
+  const int status = publish_diff(given.listing, found, of, given.filter, given.stacks.shown);
+  if (status != kFine) return status;
+  return of.limit && crosses(found, *of.limit) ? kThreshold : kFine;
+}
+
+}  // namespace
+
+Verb add_diff(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("diff", "Show what changed between two reports");
+  command.positional("BEFORE", &arguments->before,
+                     "Report of the earlier run, a folder or a pattern");
+  command.positional("AFTER", &arguments->after, "Report of the later run, likewise");
+  command.option("--by", &arguments->by, "What to compare: " + listed(kDiffByNames),
+                 {.value_name = "WHAT",
+                  .why_not = one_of(kDiffByNames),
+                  .shows_default = true,
+                  .choices = choices_in(listed(kDiffByNames))});
+  command.option("--at", &arguments->at, "Compare what was held when: " + listed(kDiffAtNames),
+                 {.value_name = "WHEN",
+                  .why_not = one_of(kDiffAtNames),
+                  .shows_default = true,
+                  .choices = choices_in(listed(kDiffAtNames))});
+  command.option(
+      "--threshold", &arguments->threshold,
+      "Exit with 1 if a GPU's memory, the host's, or one row grew by more: 10MiB, or 2% of all "
+      "before",
+      {.value_name = "BYTES|%", .why_not = no_threshold});
+  add_listing_options(command, arguments->listing);
+  add_filters(command, arguments->filter, {});
+  add_view_options(command, arguments->stacks);
+  add_reading(command, arguments->reading);
+  add_full_option(command, arguments->stacks);
+  command.footer(
+      "Places are matched by functions, files and lines, else by functions alone where a file was\n"
+      "renamed, so that two builds can be compared.\n"
+      "Examples:\n"
+      "  vramscope diff before.json after.json\n"
+      "  vramscope diff --at end --by owner --threshold 2% before.json after.json");
+  return {.command = &command, .act = [arguments] { return show_diff(*arguments); }};
+}
+
+}  // namespace vramscope

@@ -1,0 +1,95 @@
+// vramscope doctor: why is nothing recorded, and what to do about it?
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
+#include <memory>
+
+#include "reporter/view/command/verb.h"
+#include "reporter/view/doctor/findings_text.h"
+#include "reporter/view/doctor/heads.h"
+
+namespace vramscope {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> words;
+  bool simulate = false;
+  Listing listing;
+};
+
+bool is_number(const std::string& word) {
+  return word.find_first_not_of("0123456789") == word.npos && word.size() < 10;
+}
+
+Patient patient_of(const Arguments& arguments) {
+  Patient patient;
+  patient.simulate = arguments.simulate;
+  if (arguments.words.empty()) return patient;
+  const std::string& word = arguments.words.front();
+  if (is_number(word)) {
+    patient.pid = std::atoi(word.c_str());
+  } else {
+    patient.program = word;
+  }
+  return patient;
+}
+
+std::string next_of(const Patient& patient, const Findings& findings) {
+  if (findings.count(FindingState::stops) != 0) return "";
+  if (patient.pid != 0) return "\nNext: vramscope snapshot " + std::to_string(patient.pid) + "\n";
+  const std::string program = patient.program.empty() ? "PROGRAM" : shell_word(patient.program);
+  return std::string("\nNext: vramscope run ") + (patient.simulate ? "--sim " : "") + program +
+         "\n";
+}
+
+int publish_findings(const Patient& patient, const Listing& listing) {
+  const RowChoice choice = listing.rows();
+  choice.refuse_unless({finding_columns()});
+  const Findings findings = examine(patient);
+  const auto written = [&] {
+    if (listing.csv) {
+      return publish_csv(listing, [&](CsvText& csv) { add_findings_csv(findings, csv, choice); });
+    }
+    if (listing.json) return publish(listing, findings_json(findings, choice));
+    return publish(listing,
+                   findings_text(findings, page_of(listing), choice) + next_of(patient, findings));
+  }();
+  if (written != kFine) return written;
+  return findings.count(FindingState::stops) == 0 ? kFine : kStops;
+}
+
+int examine_and_show(Arguments& arguments) {
+  if (arguments.words.size() > 1) {
+    return refuse("doctor takes one program, without its arguments, or one process; '" +
+                  arguments.words[1] + "' is too many");
+  }
+  if (!arguments.words.empty() && is_number(arguments.words[0]) &&
+      std::atoi(arguments.words[0].c_str()) == 0) {
+    return refuse("'" + arguments.words[0] + "' is no number of a process");
+  }
+  settle_rows(arguments.listing);
+  return publish_findings(patient_of(arguments), arguments.listing);
+}
+
+}  // namespace
+
+Verb add_doctor(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("doctor", "Say why nothing is recorded, and what to do");
+  command.words("PROGRAM|PID", arguments->words,
+                "A program that is to be run, or a running process; neither: this machine");
+  command.flag("--sim", arguments->simulate, "As with run --sim: on the simulated device");
+  add_listing_options(command, arguments->listing);
+  command.footer(
+      "A line a finding: what stops recording first, then what limits it. Nothing is changed, and\n"
+      "the program is not started. Settings are those of the environment (VRAMSCOPE_OUTPUT, ...).\n"
+      "The exit status is 0 when nothing stops recording, 1 when something does, 2 when there is\n"
+      "no such program or process.\n"
+      "Examples:\n"
+      "  vramscope doctor ./train                    would it be recorded?\n"
+      "  vramscope doctor --sim ./train              and without a GPU?\n"
+      "  vramscope doctor 4711                       is it, and how do I get a report now?\n"
+      "  vramscope doctor --json | jq -r '.[] | select(.state == \"stops\").found'");
+  return {.command = &command, .act = [arguments] { return examine_and_show(*arguments); }};
+}
+
+}  // namespace vramscope

@@ -1,0 +1,299 @@
+// vramscope export: a report or a trace in the formats of other tools.
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "reporter/report/files/input_file.h"
+#include "reporter/report/report.h"
+#include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/command/inputs.h"
+#include "reporter/view/command/newer.h"
+#include "reporter/view/command/verb.h"
+#include "reporter/view/export/formats.h"
+#include "reporter/view/import/imports.h"
+#include "reporter/view/text/trace_filter.h"
+#include "reporter/view/text/trace_report.h"
+
+namespace vramscope {
+namespace {
+
+struct Arguments {
+  std::vector<std::string> files;
+  std::string format;
+  std::string output;
+  bool forced = false;
+  bool shared = false;
+  std::string cost = "peak";
+  StackChoice stacks;
+  Filter filter;
+  Reading reading;
+};
+
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const ExportFormat& format : export_formats()) names.emplace_back(format.name);
+  return names;
+}
+
+// "; ms_print opens massif", where it is the name of a program that opens one.
+std::string opens_text(const std::string& given) {
+  constexpr std::size_t kShortest = 4;  // of a name that is looked for
+  if (given.size() < kShortest) return "";
+  std::string formats;
+  for (const ExportFormat& format : export_formats()) {
+    if (format.opens_in.find(given) == format.opens_in.npos) continue;
+    formats += (formats.empty() ? "; " + given + " opens " : " and ") + std::string(format.name);
+  }
+  return formats;
+}
+
+std::string not_a_format(const std::string& given) {
+  if (export_format(given) != nullptr) return "";
+  const std::vector<std::string> names = format_names();
+  const std::vector<std::string_view> all(names.begin(), names.end());
+  std::string hint = opens_text(given);
+  if (hint.empty()) hint = nearest(given, names);
+  return "'" + given + "' is no format" + hint + "; formats are " + listed(all);
+}
+
+constexpr const char* kCosts = "peak, leaked, total or count";
+
+std::string not_a_cost(const std::string& given) {
+  return cost_named(given) ? "" : "'" + given + "' is none of peak, leaked, total and count";
+}
+
+Cost cost_of(const Arguments& arguments) { return cost_named(arguments.cost).value_or(Cost::peak); }
+
+FilterUse use_of(const std::string& format) {
+  return {.inputs = Inputs::both, .of_a_trace = "export --format " + format};
+}
+
+// Of `input` in a folder: "out/vramscope.train.4711.folded".
+std::string output_in(const std::string& folder, const std::string& input,
+                      const ExportFormat& format) {
+  std::string name = input.substr(input.rfind('/') + 1);
+  for (const std::string_view end : {".zst", ".json", ".trace"}) {
+    if (name.size() > end.size() && name.ends_with(end)) name.erase(name.size() - end.size());
+  }
+  return folder + "/" + name + std::string(format.suffix);
+}
+
+// Before a disk is full.
+void say_if_large(const Exported& exported, const ExportFormat& format) {
+  constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;
+  const std::uint64_t bytes = format.most_bytes == nullptr ? 0 : format.most_bytes(exported);
+  if (bytes < kLarge) return;
+  say(std::string(format.name) + " becomes up to " + amount_text(bytes) +
+      ", for it repeats the call stack at each event; memory_viz has each once");
+}
+
+// What is not in the file is added to `lost`.
+int write(const Exported& exported, const ExportFormat& format, const std::string& path,
+          Readers readers, std::set<std::string>& lost) {
+  const std::string why = format.why_not == nullptr ? "" : format.why_not(exported);
+  if (!why.empty()) return refuse(why);
+  say_if_large(exported, format);
+  const std::string nothing = nothing_in(exported, format);
+  if (!nothing.empty()) return refuse(nothing);
+  Output output(path, readers);
+  const std::string wrong = format.write(exported, output);
+  if (!wrong.empty()) return refuse(wrong);
+  const std::string unwritten = output.end();
+  if (!unwritten.empty()) return refuse(unwritten);
+  if (const std::string text = lost_in(exported, format); !text.empty()) lost.insert(text);
+  return kFine;
+}
+
+std::string how_text(const ExportFormat& format, const std::string& file) {
+  constexpr std::string_view kFile = "FILE";
+  std::string text(format.how);
+  for (std::size_t at = text.find(kFile); at != text.npos; at = text.find(kFile, at)) {
+    const std::string name = shell_word(file);
+    text.replace(at, kFile.size(), name);
+    at += name.size();
+  }
+  return text;
+}
+
+// What was written, and how it is opened. Nobody looks at the line of a pipe.
+void say_written(const ExportFormat& format, const std::string& to,
+                 const std::vector<std::string>& files) {
+  if (files.empty() || (to.empty() && isatty(STDOUT_FILENO) == 0)) return;
+  std::uint64_t bytes = 0;
+  for (const std::string& file : files) {
+    struct stat found {};
+    if (stat(file.c_str(), &found) == 0) bytes += static_cast<std::uint64_t>(found.st_size);
+  }
+  std::string line(format.name);
+  if (files.size() > 1)
+    line = count_text(static_cast<std::int64_t>(files.size())) + " files of " + line;
+  if (!to.empty()) {
+    line += " in " + shell_word(files.size() > 1 ? to : files.front()) + " (" + amount_text(bytes) +
+            ")";
+  }
+  say(line + "; to open " + (files.size() > 1 ? "one: " : "it: ") +
+      how_text(format, to.empty() ? "FILE" : files.front()));
+}
+
+int export_trace(const Arguments& arguments, const ExportFormat& format, const std::string& file,
+                 const std::string& output, std::set<std::string>& lost) {
+  int status = kFine;
+  std::string missing;
+  const auto use = [&](TraceReader& reader) {
+    missing = missing_from(reader.names(), arguments.filter);
+    if (!missing.empty()) return std::string();
+    const TraceFilter filter = trace_filter(reader.names(), arguments.filter, names_from_symbols());
+    TraceTotals totals(filter);
+    const auto add = [&](const TraceEvent& event) { totals.add(event); };
+    if (!reader.read(TraceReader::Order::by_change, add)) return reader.problem();
+    totals.finish();
+    missing = missing_from(totals);
+    if (!missing.empty()) return std::string();
+    const Exported exported(report_of_trace(reader.names(), totals), reader, filter,
+                            cost_of(arguments), arguments.stacks, names_from_symbols());
+    status = write(exported, format, output, readers_of(arguments.shared), lost);
+    return std::string();
+  };
+  if (!read_trace(file, arguments.reading, use)) return kBadInput;
+  return missing.empty() ? status : refuse("'" + file + "' " + missing);
+}
+
+int export_report(const Arguments& arguments, const ExportFormat& format, std::string file,
+                  const std::string& output, std::set<std::string>& lost) {
+  std::optional<Report> report = open_report(file, arguments.reading);
+  if (!report) return kBadInput;
+  const FilterUse use = use_of(arguments.format);
+  const bool may_be_of_trace = format.needs != ExportFormat::Needs::report;
+  if (may_be_of_trace && takes_its_trace(arguments.filter, use, *report, file)) {
+    return export_trace(arguments, format, file, output, lost);
+  }
+  Filtering filtering(arguments.filter, use);
+  if (!filtering.applies(*report, file)) return kBadInput;
+  const Exported exported(std::move(*report), cost_of(arguments), arguments.stacks,
+                          names_from_symbols());
+  return write(exported, format, output, readers_of(arguments.shared), lost);
+}
+
+// Of a format that is made of a trace: where that of the report is, or how one is recorded.
+int refuse_report(const Arguments& arguments, const std::string& format, std::string file) {
+  const std::string needs = format + " is made of a trace, ";
+  const std::optional<Report> report = open_report(file, arguments.reading);
+  if (!report) return kBadInput;
+  const std::string trace = whole_trace_of(file, *report);
+  if (trace.empty()) {
+    return refuse(needs + "which vramscope run --trace FILE records; '" + file + "' is none");
+  }
+  return refuse(needs + "and '" + file + "' is none; its own is there: vramscope export --format " +
+                format + " " + shell_word(trace));
+}
+
+int export_one(const Arguments& arguments, const ExportFormat& format, const std::string& file,
+               const std::string& output, std::set<std::string>& lost) {
+  using enum ExportFormat::Needs;
+  const std::string name(format.name);
+  const bool is_log = is_import(file) && format.needs != report;
+  if (is_trace(file) || is_log) {
+    if (format.needs == report) return refuse(name + " is made of a report, not of a trace");
+    return export_trace(arguments, format, file, output, lost);
+  }
+  if (format.needs == trace) return refuse_report(arguments, name, file);
+  return export_report(arguments, format, file, output, lost);
+}
+
+int export_all(const Arguments& arguments) {
+  const ExportFormat& format = *export_format(arguments.format);
+  const std::vector<std::string> files = report_files(arguments.files, say);
+  if (files.empty()) return kBadInput;
+  tell_newer(arguments.files, files, say);
+  const bool to_folder = is_folder(arguments.output);
+  if (files.size() > 1 && !to_folder) {
+    return refuse("several files are exported into a folder: -o FOLDER, which is there");
+  }
+  const bool is_dash = arguments.output == "-";
+  const Overwriting overwriting = arguments.forced ? Overwriting::forced : Overwriting::asked_for;
+  int status = kFine;
+  std::vector<std::string> written;
+  std::set<std::string> lost_parts;  // each once
+  for (const std::string& file : files) {
+    const std::string output = to_folder ? output_in(arguments.output, file, format)
+                               : is_dash ? ""
+                                         : arguments.output;
+    const std::string lost = to_folder ? lost_by(output, files, overwriting) : "";
+    const int one =
+        lost.empty() ? export_one(arguments, format, file, output, lost_parts) : refuse(lost);
+    if (one == kFine) written.push_back(output);
+    status = std::max(status, one);
+  }
+  if (!is_dash) say_written(format, arguments.output, written);
+  for (const std::string& text : lost_parts) say(std::string(format.name) + " leaves out " + text);
+  return status;
+}
+
+std::string formats_help() {
+  std::string names;
+  for (const ExportFormat& format : export_formats()) {
+    names += (names.empty() ? "" : ", ") + std::string(format.name);
+  }
+  return names + "; told of below";
+}
+
+std::string left_out_text(const ExportFormat& format) {
+  const std::string_view why = format.why_left_out == nullptr ? "" : format.why_left_out();
+  return why.empty() ? "" : "; not in this build: " + std::string(why);
+}
+
+std::string footer() {
+  std::string text = "Formats:\n";
+  for (const ExportFormat& format : export_formats()) {
+    constexpr std::size_t kColumn = 14;
+    std::string line = "  " + std::string(format.name);
+    do line += ' ';
+    while (line.size() < kColumn);
+    text += line + "for " + std::string(format.opens_in) +
+            (format.needs == ExportFormat::Needs::trace    ? "; of a trace"
+             : format.needs == ExportFormat::Needs::report ? "; of a report"
+                                                           : "") +
+            left_out_text(format) + "\n";
+  }
+  return text +
+         "Examples:\n"
+         "  vramscope export --format folded vramscope.train.4711.json | flamegraph.pl >peak.svg\n"
+         "  vramscope export --format speedscope -o train.json vramscope.train.4711.json\n"
+         "  vramscope export --format folded --cost leaked -o folder/ 'run/*.json'";
+}
+
+}  // namespace
+
+Verb add_export(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("export", "Write reports and traces in formats of other tools");
+  command.positional("FILE", &arguments->files, "Reports or traces, folders of reports, patterns");
+  command.option("--format", &arguments->format, formats_help(),
+                 {.value_name = "FORMAT", .why_not = not_a_format, .choices = format_names()});
+  command.option("-o,--output", &arguments->output,
+                 "Write to FILE, - for standard output, or into a folder that is there",
+                 {.value_name = "FILE"});
+  add_force(command, arguments->forced);
+  add_share(command, arguments->shared);
+  command.option("--cost", &arguments->cost, "What folded shows: peak, leaked, total or count",
+                 {.value_name = "COST",
+                  .why_not = not_a_cost,
+                  .shows_default = true,
+                  .choices = choices_in(kCosts)});
+  add_filters(command, arguments->filter, use_of(""));
+  add_view_options(command, arguments->stacks);
+  add_redact(command, arguments->reading);
+  command.footer(footer());
+  return {.command = &command, .act = [arguments] {
+            if (arguments->format.empty())
+              return refuse("--format is required; see vramscope export --help");
+            return export_all(*arguments);
+          }};
+}
+
+}  // namespace vramscope

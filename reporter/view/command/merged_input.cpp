@@ -1,0 +1,137 @@
+// Reads on every core, and merges one at a time.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/command/merged_input.h"
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <variant>
+
+#include "reporter/report/json.h"
+#include "reporter/report/report.h"
+#include "reporter/view/command/counted_once.h"
+#include "reporter/view/command/inputs.h"
+#include "reporter/view/command/verb.h"
+#include "reporter/view/import/imports.h"
+
+namespace vramscope {
+namespace {
+
+// What the threads share.
+class Work {
+ public:
+  Work(const std::vector<std::string>& paths, const Reading& reading, Merger& merger)
+      : paths_(paths), reading_(reading), merger_(merger) {}
+
+  // Until nothing is left, or something failed.
+  void read() {
+    for (std::size_t i = next_++; i < paths_.size() && problem_free_; i = next_++) {
+      auto read = read_report(paths_[i]);
+      if (const auto* error = std::get_if<FileError>(&read)) {
+        fail(error->message);
+      } else {
+        Report& report = std::get<Report>(read);
+        std::error_code unknown;
+        report.file = std::filesystem::absolute(paths_[i], unknown).lexically_normal().string();
+        take_in_for_merge(report, reading_);
+        add(std::move(report), paths_[i]);
+      }
+    }
+  }
+  [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  void add(Report&& report, const std::string& path) {
+    std::string problem;
+    try {
+      const std::lock_guard lock(adding_);
+      merger_.add(std::move(report));
+      return;
+    } catch (const std::bad_alloc&) {
+      problem = "out of memory";
+    } catch (const std::system_error& error) {
+      problem = error.what();
+    }
+    fail(problem + " while merging '" + path + "'");
+  }
+  void fail(const std::string& problem) {
+    const std::lock_guard lock(mutex_);
+    problems_.push_back(problem);
+    problem_free_ = false;
+  }
+
+  const std::vector<std::string>& paths_;
+  const Reading& reading_;
+  Merger& merger_;
+  std::mutex adding_;  // what takes a fraction of the time of reading
+  std::atomic<std::size_t> next_{0};
+  std::atomic<bool> problem_free_{true};
+  std::mutex mutex_;
+  std::vector<std::string> problems_;
+};
+
+bool read_into(Merger& merger, const std::vector<std::string>& paths, const Reading& reading) {
+  constexpr std::size_t kMostThreads = 8;  // the disk, and adding, are the limit beyond
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t count = std::min({paths.size(), cores, kMostThreads});
+  Work work(paths, reading, merger);
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < count; ++i) threads.emplace_back([&work] { work.read(); });
+  work.read();
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& problem : work.problems()) say(problem);
+  return work.problems().empty();
+}
+
+}  // namespace
+
+std::optional<Report> open_merged(std::vector<std::string> paths, const Reading& reading) {
+  if (paths.empty()) return std::nullopt;
+  if (paths.size() == 1) return open_report(paths.front(), reading);
+  std::optional<Merger> merger = merger_of(paths, reading);
+  if (!merger) return std::nullopt;
+  try {
+    Report report = merger->finish();
+    const std::string remark = take_in(report, "", reading);
+    if (!remark.empty()) say(remark);
+    return report;
+  } catch (const std::system_error& error) {
+    say(error.what());
+    return std::nullopt;
+  }
+}
+
+std::optional<Merger> merger_of(std::vector<std::string> paths, const Reading& reading) {
+  if (paths.empty()) return std::nullopt;
+  for (const std::string& path : paths) {
+    const bool is_other = !is_trace(path) && is_import(path);
+    if (!is_trace(path) && !is_other) continue;
+    say("'" + path + "' is " +
+        (is_other ? "another tool's file: only reports of vramscope are added up; of it alone: "
+                    "vramscope report "
+                  : "a trace: reports are added up, which run writes beside traces; of it alone: "
+                    "vramscope trace ") +
+        shell_word(path));
+    return std::nullopt;
+  }
+  keep_each_once(paths, say);
+  std::optional<Merger> merger(std::in_place);
+  if (!read_into(*merger, paths, reading)) return std::nullopt;
+  return merger;
+}
+
+std::optional<Report> open_named(std::string& word, const Reading& reading) {
+  std::vector<std::string> paths = report_files({word}, say);
+  if (paths.size() == 1) {
+    word = paths.front();
+    return open_report(word, reading);
+  }
+  return open_merged(std::move(paths), reading);
+}
+
+}  // namespace vramscope

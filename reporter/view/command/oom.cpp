@@ -1,0 +1,132 @@
+// vramscope oom: what was asked for, and what stood in the way, when memory ran out.
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "reporter/report/report.h"
+#include "reporter/view/command/counted_once.h"
+#include "reporter/view/command/report_of_instant.h"
+#include "reporter/view/command/verb.h"
+#include "reporter/view/outside/installation.h"
+#include "reporter/view/outside/nvml.h"
+#include "reporter/view/text/oom_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kRows = 10;
+
+bool is_of_this_machine(const Report& report) {
+  std::array<char, 256> host{};
+  return gethostname(host.data(), host.size() - 1) == 0 && report.process.hostname == host.data();
+}
+
+// The report cannot say who the others were; who they are now is often the same. "" when what the
+// others had then is nothing, or there is nobody to ask.
+std::string others_now(const Report& report, const Page& page) {
+  if (report.oom.events.empty() || !is_of_this_machine(report)) return "";
+  const OomEvent& last = report.oom.events.back();
+  if (last.outside_bytes <= own_outside(last) + pools_then(last)) return "";
+  const InstalledFile simulator = report.process.simulated ? find_simulator() : InstalledFile{};
+  const std::string library = simulator.path.empty() ? kNvml : simulator.path + "/" + kNvml;
+  std::string line;
+  for (const OtherProcess& other : others_on(report, ask_nvml(library))) {
+    if (other.device != last.device) continue;
+    line += (line.empty() ? "" : ", ") + printable(other.name, page) + " " +
+            bytes_text(static_cast<std::int64_t>(other.bytes));
+  }
+  if (line.empty()) return "";
+  return "\n" + sentence("Others on GPU " + std::to_string(last.device) + " now: " + line, page);
+}
+
+// The last that was looked at, or the last. There is one.
+const OomEvent& last_known(const Report& report) {
+  const OomEvent& last = report.oom.events.back();
+  const OomEvent* const before = last.has_details ? nullptr : looked_at_before(report, last);
+  return before == nullptr ? last : *before;
+}
+
+// Whether what stands on the first screen is a leak.
+bool has_leaked(const Report& report, const Leaks& leaks) {
+  const std::vector<OomEvent>& events = report.oom.events;
+  return !events.empty() && (leak_then(report, leaks, events.front()).bytes != 0 ||
+                             leak_then(report, leaks, last_known(report)).bytes != 0);
+}
+
+// The command that leads on, and the file that it is of.
+struct NextStep {
+  std::string words;
+  std::string file;
+};
+
+NextStep next_step(const Report& report, const Leaks& leaks, const std::string& path) {
+  if (has_leaked(report, leaks)) return {"leaks", path};
+  const std::vector<OomEvent>& events = report.oom.events;
+  if (!events.empty() && stranded_then(report, last_known(report)) != 0) {
+    if (std::string drawn = map_of_refusal(report, path); !drawn.empty())
+      return {"map --at oom", std::move(drawn)};
+  }
+  return {"owners", path};
+}
+
+int show_oom(OneReport& given) {
+  std::size_t without = 0;  // refusals: reports
+  bool any = false;
+  const auto text = [&](const Report& report, const Page& page) {
+    if (given.is_one_of_several && report.oom.count == 0) {
+      ++without;
+      return std::string();
+    }
+    any = true;
+    const NameFrame name = names_from_symbols(given.stacks.shown);
+    const Leaks leaks = leaks_for_oom(report, name);
+    const NextStep next = next_step(report, leaks, given.file);
+    given.next = next.words;
+    given.next_file = next.file;
+    return oom_text(report, leaks, name, page, given.listing.rows()) + others_now(report, page);
+  };
+  const auto json = [&](const Report& report) {
+    return oom_json(report, names_from_symbols(given.stacks.shown), given.listing.rows());
+  };
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    add_oom_csv(rows, report, names_from_symbols(given.stacks.shown), given.listing.rows());
+  };
+  given.opening = [&](const Page& page) {
+    if (without == 0) return std::string();
+    return sentence("Memory never ran out in " + counted(without, "report") + ".", page) +
+           (any ? "" : next_command("report", given.files.front(), page));
+  };
+  given.columns = {names_of(oom_share_columns(Report(), {})),
+                   names_of(oom_pin_columns(Report(), {}))};
+  given.keep = keep_refusals_once;
+  given.next = "owners";  // until the report is there
+  return show(given, {text, json, csv});
+}
+
+}  // namespace
+
+Verb add_oom(CommandLine& line) {
+  auto arguments = std::make_shared<OneReport>();
+  Command& command = line.add_verb("oom", "Explain why memory ran out");
+  add_one_report(command, *arguments, kRows);
+  add_full_option(command, arguments->stacks);
+  arguments->use.subject = Subject::refusals;
+  arguments->use.of_a_trace = "map --at oom";
+  add_filters(command, arguments->filter, arguments->use);
+  add_view_options(command, arguments->stacks);
+  add_reading(command, arguments->reading);
+  command.footer(
+      "Examples:\n"
+      "  vramscope run ./train                                 writes a report when memory runs "
+      "out\n"
+      "  vramscope oom vramscope.train.4711.json               what was asked for, and what was "
+      "live\n"
+      "  vramscope oom --json vramscope.train.4711.json | jq '.events[0].hint'");
+  return {.command = &command, .act = [arguments] { return show_oom(*arguments); }};
+}
+
+}  // namespace vramscope

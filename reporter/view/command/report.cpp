@@ -1,0 +1,320 @@
+// vramscope report: what a report says, on one screen.
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "reporter/report/merged_process.h"
+#include "reporter/report/report.h"
+#include "reporter/view/command/inputs.h"
+#include "reporter/view/command/newer.h"
+#include "reporter/view/command/trace.h"
+#include "reporter/view/command/verb.h"
+#include "reporter/view/text/exact_sum.h"
+#include "reporter/view/text/frames.h"
+#include "reporter/view/text/left_overs_text.h"
+#include "reporter/view/text/report_text.h"
+#include "reporter/view/text/reports_text.h"
+#include "reporter/view/text/runs_text.h"
+#include "reporter/view/text/site_columns.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kProcesses = 20;  // rows, unless told otherwise
+const FilterUse kRowsUse;
+const FilterUse kOrItsTrace{.inputs = Inputs::both};
+
+struct Arguments {
+  std::vector<std::string> files;
+  bool each = false;
+  StackChoice stacks;
+  Listing listing{.json = false, .most = kReportSites, .output = ""};
+  Filter filter;
+  Reading reading;
+};
+
+// Of a filter those that had such memory, or all if none had.
+std::vector<ReportOfProcess> concerned(std::vector<ReportOfProcess> all, const Filter& filter) {
+  if (filter.is_empty()) return all;
+  const auto lacks = [](const ReportOfProcess& one) { return one.process.kinds.empty(); };
+  if (!std::all_of(all.begin(), all.end(), lacks)) std::erase_if(all, lacks);
+  return all;
+}
+
+// Those that were merged into the report, as the table of their own reports would have them.
+Runs processes_of(const Report& report, const std::string& path, const Filter& filter) {
+  std::vector<ReportOfProcess> all;
+  for (const MergedProcess& process : report.processes) {
+    all.push_back({.file = path, .process = process, .is_merged = true});
+  }
+  return runs_of(concerned(std::move(all), filter), {});
+}
+
+// Reads a report once more, as it was read for the table. Of few, which are looked at again for
+// each size that a text may have.
+RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
+  const auto known = std::make_shared<std::map<std::string, std::optional<Report>>>();
+  const auto read_again = [&, known](const std::string& file) {
+    const auto [found, is_new] = known->try_emplace(file);
+    if (!is_new) return found->second;
+    std::string path = file;
+    std::optional<Report> report = open_report(path, arguments.reading);
+    if (report && filtering.apply(*report, path) != Filtering::Result::done) report.reset();
+    if (report) choose_frames(*report, arguments.stacks);
+    return found->second = std::move(report);
+  };
+  return {.read_again = read_again, .name = names_from_symbols(arguments.stacks.shown)};
+}
+
+// Said below what a person reads; "": nothing.
+std::string hint_below(const Listing& listing) {
+  const bool is_for_person = listing.output.empty() && !listing.json && !listing.csv &&
+                             isatty(STDOUT_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
+  return is_for_person ? left_overs_hint(left_overs()) : "";
+}
+
+// A report that stands alone fits the terminal, with that and the shell's prompt below.
+std::string screen_of(Listing& listing, const Page& page, bool is_one_of_several,
+                      const std::function<std::string(const Page&)>& make) {
+  if (is_one_of_several) return make(page);
+  constexpr std::size_t kName = 11;  // "vramscope: "
+  const std::size_t hint = hint_below(listing).size();
+  const std::size_t reserved = 1 + (hint == 0 ? 0 : 1 + (kName + hint) / page.width);
+  return fitted_to_screen(listing, page, reserved, make);
+}
+
+// How much of the processes a screen has room for, by the rows that its text is to have at most:
+// rows of the table go before the figures below it, but not all of them.
+std::string brief_runs(const Runs& runs, const RunsNaming& naming, const Page& page,
+                       std::size_t most, const std::string& sort, bool has_figures) {
+  constexpr std::size_t kRowsForOne = 4;
+  const std::size_t rows = has_figures ? 2 * most : kRowsForOne * most;
+  return runs_text(runs, naming, page, {std::min(rows, kProcesses), sort},
+                   has_figures ? Figures::shown : Figures::left_out);
+}
+
+// The processes of a merged report first, which are what it is asked for; what all of them come to
+// follows as far as there is room. The figures repeat the processes, and go before the places do.
+std::string merged_text(const Report& report, const std::string& path, const Runs& runs,
+                        const RunsNaming& naming, const Page& page, const Listing& listing) {
+  if (page.is_brief) {
+    constexpr std::size_t kPlaces = 3;  // that stay longest
+    const std::size_t most = listing.most;
+    const std::size_t places = most >= 2 * kPlaces ? most / 2 : std::min(most, kPlaces);
+    return brief_runs(runs, naming, page, most, "", page.brevity == Brevity::none) +
+           report_in_brief(report, path, naming.name, page, places);
+  }
+  const bool has_all = listing.typed_most && listing.most == 0;
+  const std::size_t typed = listing.typed_most ? listing.most : 0;
+  const std::size_t rows = has_all ? 0 : std::max(typed, kProcesses);
+  return runs_text(runs, naming, page, rows) + "\n" +
+         report_text(report, path, naming.name, page, listing.rows());
+}
+
+int show_trace_of(const Arguments& arguments, const std::string& trace) {
+  TraceArguments its;
+  its.file = trace;
+  its.stacks = arguments.stacks;
+  its.listing = arguments.listing;
+  its.filter = arguments.filter;
+  its.reading = arguments.reading;
+  return show_trace(its);
+}
+
+// Every report as a screen of its own.
+int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
+  Page page = page_of(arguments.listing);
+  page.stacks = arguments.stacks.shown;
+  page.filters = typed_options(arguments.filter);
+  const NameFrame name = names_from_symbols(arguments.stacks.shown);
+  const Listing& listing = arguments.listing;
+  JsonText json;
+  std::string text;
+  CsvText csv(text);
+  if (paths.size() > 1) json.array();
+  int status = kFine;
+  bool any = false;
+  Filtering filtering(arguments.filter, kRowsUse);
+  for (std::string path : paths) {
+    std::optional<Report> report = open_report(path, arguments.reading);
+    if (!report) {
+      status = kBadInput;
+      continue;
+    }
+    const bool is_text = !listing.json && !listing.csv;  // those of a trace have other members
+    if (is_text && paths.size() == 1 &&
+        takes_its_trace(arguments.filter, kOrItsTrace, *report, path)) {
+      return show_trace_of(arguments, path);
+    }
+    const Filtering::Result result = filtering.apply(*report, path);
+    if (result == Filtering::Result::refused) return kBadInput;
+    if (result == Filtering::Result::lacks) continue;
+    any = true;
+    choose_frames(*report, arguments.stacks);
+    if (listing.json) {
+      if (paths.size() > 1) which_report(json.object(), *report, path);
+      if (paths.size() > 1) json.key("listing");
+      const auto add_processes = [&](JsonText& to) {
+        Runs runs = processes_of(*report, path, arguments.filter);
+        add_runs_json(to, std::move(runs.reports), runs.left_aside, naming_of(arguments, filtering),
+                      {});
+      };
+      const bool is_merged = !report->processes.empty();
+      report_json(json, *report, path, name, listing.rows(),
+                  is_merged ? add_processes : std::function<void(JsonText&)>());
+      if (paths.size() > 1) json.end();
+    } else if (listing.csv) {
+      csv.lead(leading_cells(*report, path));
+      add_report_csv(csv, *report, name, listing.rows());
+    } else {
+      if (!text.empty()) text += "\n";
+      const bool has_rows = report->chosen && report->chosen->by_rows;  // of all processes together
+      add_joint_bounds(*report);
+      const bool has_processes = !report->processes.empty() && !has_rows;
+      const Runs runs = has_processes ? processes_of(*report, path, arguments.filter) : Runs();
+      const RunsNaming naming = naming_of(arguments, filtering);
+      text += screen_of(arguments.listing, page, paths.size() > 1, [&](const Page& one) {
+        return has_processes ? merged_text(*report, path, runs, naming, one, arguments.listing)
+                             : report_text(*report, path, name, one, arguments.listing.rows());
+      });
+    }
+  }
+  if (!any) {
+    filtering.say_lacking();
+    return kBadInput;
+  }
+  if (!listing.csv) text.insert(0, filter_head(arguments.filter, page));
+  if (paths.size() > 1) json.end();
+  return std::max(status, publish(listing, listing.json ? json.text() : text));
+}
+
+constexpr std::size_t kLeastWithFigures = 4;  // rows
+
+int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> reports,
+                      const LeftAside& left_aside, const RunsNaming& naming,
+                      const RowChoice& choice) {
+  const Listing& listing = arguments.listing;
+  if (listing.csv) {
+    return publish_csv(listing,
+                       [&](CsvText& csv) { add_runs_csv(csv, std::move(reports), choice); });
+  }
+  if (listing.json) {
+    JsonText json;
+    add_runs_json(json, std::move(reports), left_aside, naming, choice);
+    return publish(listing, json.text());
+  }
+  Page page = page_of(listing);
+  page.filters = typed_options(arguments.filter);
+  const Runs runs = runs_of(std::move(reports), left_aside);
+  Listing fitting = listing;
+  fitting.most = choice.most;
+  const auto make = [&](const Page& one) {
+    return one.is_brief ? brief_runs(runs, naming, one, fitting.most, listing.sort,
+                                     fitting.most >= kLeastWithFigures)
+                        : runs_text(runs, naming, one, {fitting.most, listing.sort});
+  };
+  const std::string text = screen_of(fitting, page, /*is_one_of_several=*/false, make);
+  return publish(listing, filter_head(arguments.filter, page) + text);
+}
+
+// What shows each, or makes one of them.
+constexpr const char* kNotTogether =
+    "; report --each shows every report by itself, vramscope merge makes one of them";
+
+// All of them as one table of processes. Of each only what is needed for it is kept.
+int show_together(const Arguments& arguments, const std::vector<std::string>& paths) {
+  if (arguments.filter.chooses_rows()) {
+    say(filter_text(arguments.filter) + ": a table of processes adds up whole kinds and devices" +
+        kNotTogether);
+    return kBadInput;
+  }
+  if (arguments.stacks.shown != Stacks::in_rows && !arguments.listing.json) {
+    say(std::string(arguments.stacks.shown == Stacks::in_full ? "--full" : "--tree") +
+        ": a table of processes has no call stacks" + kNotTogether);
+    return kBadInput;
+  }
+  std::vector<ReportOfProcess> reports;
+  int status = kFine;
+  Filtering filtering(arguments.filter, kRowsUse);
+  for (std::string path : paths) {
+    std::optional<Report> report = open_report(path, arguments.reading);
+    if (!report) {
+      status = kBadInput;
+      continue;
+    }
+    const Filtering::Result result = filtering.apply(*report, path);
+    if (result == Filtering::Result::refused) return kBadInput;
+    if (result == Filtering::Result::lacks) continue;
+    for (MergedProcess& process : merged_processes(*report)) {
+      reports.push_back({path, std::move(process), !report->processes.empty()});
+    }
+  }
+  if (reports.empty()) {
+    filtering.say_lacking();
+    return kBadInput;
+  }
+  const LeftAside left_aside = keep_each_once(reports);
+  reports = concerned(std::move(reports), arguments.filter);
+  const Listing& listing = arguments.listing;
+  const bool has_all = listing.typed_most || listing.json || listing.csv;
+  const RowChoice choice(has_all ? listing.most : kProcesses, listing.sort);
+  const RunsNaming naming = naming_of(arguments, filtering);
+  return std::max(status,
+                  publish_processes(arguments, std::move(reports), left_aside, naming, choice));
+}
+
+int show(Arguments& arguments) {
+  settle_rows(arguments.listing);
+  if (arguments.files.empty()) {
+    const std::string newest = newest_report_here();
+    if (newest.empty()) {
+      return refuse(
+          "report: no FILE was named, and no report is in this folder; vramscope run "
+          "PROGRAM makes one");
+    }
+    say("the newest report here is " + newest);
+    arguments.files.push_back(newest);
+  }
+  const std::vector<std::string> paths = report_files(arguments.files, say);
+  if (paths.empty()) return kBadInput;
+  tell_newer(arguments.files, paths, say);
+  const bool is_each = paths.size() == 1 || arguments.each;
+  arguments.listing.rows().refuse_unless(
+      {is_each ? names_of(share_columns(Report(), {})) : names_of(process_columns())});
+  const int status = is_each ? show_each(arguments, paths) : show_together(arguments, paths);
+  if (const std::string hint = hint_below(arguments.listing); !hint.empty()) say(hint);
+  return status;
+}
+
+}  // namespace
+
+Verb add_report(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("report", "Show what a report says, on one screen");
+  command.words("FILE", arguments->files,
+                std::string(kReportsHelp) + "; none: the newest report in this folder");
+  command.flag("--each", arguments->each, "Of several, each on a screen of its own");
+  add_listing_options(command, arguments->listing);
+  add_layout_options(command, arguments->stacks);
+  add_reading(command, arguments->reading);
+  add_filters(command, arguments->filter, kRowsUse);
+  add_view_options(command, arguments->stacks);
+  command.footer(
+      "Examples:\n"
+      "  vramscope report                                     the newest one here\n"
+      "  vramscope report vramscope.train.4711.json\n"
+      "  vramscope report .                                   all of this folder, a line each,\n"
+      "                                                       and what they held together\n"
+      "  vramscope report -n 30 vramscope.train.4711.json     the 30 largest sites\n"
+      "  vramscope report --json vramscope.train.4711.json | jq '.peak[0]'");
+  return {.command = &command, .act = [arguments] { return show(*arguments); }};
+}
+
+}  // namespace vramscope

@@ -1,0 +1,399 @@
+// vramscope run: starts a program with the library and says what was recorded.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/command/run.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "interpose/settings/options.h"
+#include "interpose/settings/private_variables.h"
+#include "reporter/report/files/file_name.h"
+#include "reporter/report/json.h"
+#include "reporter/view/command/earlier.h"
+#include "reporter/view/command/left_behind.h"
+#include "reporter/view/command/verb.h"
+#include "reporter/view/outside/executable.h"
+#include "reporter/view/outside/free_before.h"
+#include "reporter/view/outside/installation.h"
+#include "reporter/view/outside/launch.h"
+#include "reporter/view/outside/library_search.h"
+#include "reporter/view/outside/note_file.h"
+#include "reporter/view/outside/nvml.h"
+#include "reporter/view/outside/output_check.h"
+#include "reporter/view/outside/preset.h"
+#include "reporter/view/text/device_text.h"
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/oom_text.h"
+
+namespace vramscope {
+namespace {
+
+struct Arguments {
+  bool simulate = false;
+  bool quiet = false;
+  std::string simulated_memory;
+  std::string preset;
+  std::vector<std::pair<OptionRow, std::string>> options;  // with the value given
+  std::vector<std::string> program;
+  EarlierWish earlier;
+};
+
+constexpr std::uint64_t kMostBytesToSummarise = 256 << 20;  // reading more would keep one waiting
+
+void prepend(const char* variable, const std::string& word) {
+  const char* present = std::getenv(variable);
+  const bool empty = present == nullptr || *present == '\0';
+  setenv(variable, (empty ? word : word + ":" + present).c_str(), 1);
+}
+
+// Adds to the settings of the simulated device, a list with commas of which the last one counts.
+void simulate(const std::string& memory) {
+  const char* present = std::getenv(kSimulatorVariable);
+  std::string settings = present != nullptr ? present : "";
+  if (Bytes bytes; read(memory, bytes)) {
+    settings += (settings.empty() ? "capacity=" : ",capacity=") + std::to_string(bytes.value);
+  }
+  setenv(kSimulatorVariable, settings.c_str(), 1);
+}
+
+// NVTX loads one injection library: ours, which passes on to the user's own.
+void inject_into_nvtx(const std::string& library) {
+  constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
+  if (const char* present = std::getenv(kVariable); present != nullptr && library != present) {
+    setenv(kNvtxInjectionVariable, present, 1);
+  }
+  setenv(kVariable, library.c_str(), 1);
+}
+
+// What sanitizers cannot know of us, who are not built with them. The address sanitizer takes us
+// for somebody who keeps calls from it; what both define we pass on to the next. The thread
+// sanitizer sees our locks, but not our atomics. What the user has set stands behind, and counts.
+void allow_before_sanitizer(const char* variable, const std::string& option) {
+  const char* const present = std::getenv(variable);
+  const std::string rest = present != nullptr && *present != '\0' ? std::string(":") + present : "";
+  setenv(variable, (option + rest).c_str(), 1);
+}
+
+void set_options(const Arguments& arguments) {
+  for (const auto& [row, value] : arguments.options) {
+    if (!value.empty()) setenv(row.variable.c_str(), value.c_str(), 1);
+  }
+}
+
+// "" or why the program cannot be started; `nvml` is the library to ask about its GPUs.
+std::string set_environment(const Arguments& arguments, std::string& nvml) {
+  const InstalledFile library = find_library();
+  if (!library.error.empty()) return library.error;
+  const InstalledFile preloaded = without_separators(library.path, kPreloadSeparators);
+  if (!preloaded.error.empty()) return "cannot preload '" + library.path + "': " + preloaded.error;
+  if (is_on_noexec(library.path)) {
+    return "cannot preload '" + library.path + "': its file system is mounted noexec";
+  }
+  prepend("LD_PRELOAD", preload_name(preloaded.path));
+  allow_before_sanitizer("ASAN_OPTIONS", "verify_asan_link_order=0");
+  allow_before_sanitizer("TSAN_OPTIONS", "ignore_noninstrumented_modules=1");
+  inject_into_nvtx(library.path);
+  nvml = kNvml;
+  if (!arguments.simulate) return "";
+  InstalledFile simulator = find_simulator();
+  if (!simulator.error.empty()) return simulator.error;
+  simulator = without_separators(simulator.path, kFoldersSeparators);
+  if (!simulator.error.empty()) return "cannot simulate a device: " + simulator.error;
+  prepend("LD_LIBRARY_PATH", simulator.path);
+  simulate(arguments.simulated_memory);
+  nvml = simulator.path + "/" + kNvml;
+  return "";
+}
+
+// "; 'python3' was taken for the value of --trace", where that names a program.
+std::string taken_by_option(const Arguments& arguments) {
+  for (const auto& [row, value] : arguments.options) {
+    const bool is_file = row.name == "output" || row.name == "trace";
+    const bool is_name = !value.empty() && value.find('/') == std::string::npos;
+    if (is_file && is_name && !find_executable(value).path.empty())
+      return "; '" + value + "' was taken for the value of --" + row.name;
+  }
+  return "";
+}
+
+int start_failure(const Ending& ending, const Arguments& arguments) {
+  const std::string& program = arguments.program[0];
+  const std::string reason = ending.own ? "" : why_not_started(program);
+  say("cannot run '" + program + "': " + (reason.empty() ? std::strerror(ending.error) : reason) +
+      taken_by_option(arguments));
+  if (ending.own) return kOwnFailure;
+  return ending.error == ENOENT ? kNotFound : kNotExecutable;
+}
+
+std::optional<WrittenReport> choose(const std::vector<std::string>& paths, pid_t program) {
+  std::optional<WrittenReport> last;
+  for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
+    std::error_code error;
+    const std::uint64_t size = std::filesystem::file_size(*path, error);
+    if (error || size > kMostBytesToSummarise) continue;
+    auto read = read_report(*path);
+    if (!std::holds_alternative<Report>(read)) continue;
+    WrittenReport found{*path, std::move(std::get<Report>(read))};
+    if (found.report.process.pid == program) return found;
+    if (!last) last = std::move(found);
+  }
+  return last;
+}
+
+constexpr const char* kFooter =
+    "Examples:\n"
+    "  vramscope run ./train --epochs 3\n"
+    "  vramscope run --mode observe -o '/logs/%e.%r.json' torchrun train.py\n"
+    "  vramscope run --preset pytorch python3 train.py\n"
+    "  vramscope run --sim ./train                 on a machine without a GPU\n"
+    "The exit status is the program's: 128+N when signal N ended it, 127 when it was not found,\n"
+    "126 when it cannot be executed, 125 when vramscope did not start it (a wrong option, no "
+    "output).";
+
+std::string why_no_report(const Arguments& arguments, const Ending& ending, bool failed) {
+  if (failed) return "no report: it could not be written";
+  const std::vector<Setting> settings = collect_settings(environ);
+  const Options options = parse_options(settings).options;
+  if (options.mode == Mode::off) return "mode off: nothing recorded";
+  if (!options.report_at_exit) return "no report was asked for";
+  if (ending.signal != 0) {
+    const char* name = sigabbrev_np(ending.signal);
+    return "no report: SIG" + std::string(name != nullptr ? name : "?") + " ended the program";
+  }
+  const std::string doctor = "; vramscope doctor " +
+                             std::string(arguments.simulate ? "--sim " : "") +
+                             shell_word(arguments.program[0]) + " says more";
+  const std::string reason = why_not_loaded(arguments.program[0], ending.status);
+  if (!reason.empty()) return "no report: " + reason + doctor;
+  const bool no_driver = !arguments.simulate && found_by_loader("libcuda.so.1").empty();
+  if (no_driver) return "no report: there is no libcuda.so.1 here; try --sim" + doctor;
+  return "no report: CUDA did not start in the program" + doctor;
+}
+
+// What is left of a run without a report.
+void tell_traces(const std::vector<std::string>& all) {
+  const std::vector<std::string> traces = existing(all);
+  if (traces.empty()) return;
+  std::error_code error;
+  const std::string path = seen_from(std::filesystem::current_path(error).string(), traces.front());
+  const std::string more =
+      traces.size() == 1 ? "" : " and " + std::to_string(traces.size() - 1) + " more";
+  say("trace in " + path + taken_name(path) + more + ", to the last half second at least");
+  say("next: vramscope trace --partial " + shell_word(path));
+}
+
+// What processes left that ended without a report becomes one, if they were to write any.
+LeftBehind recover_left(const Notes& notes, const Ending& ending, const EndTimes& ends) {
+  if (parse_options(collect_settings(environ)).options.report_at_exit) {
+    return recover_left_behind(notes, ending, ends);
+  }
+  remove_left_behind(notes.live_files);
+  return {};
+}
+
+void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& note,
+              const EndTimes& ends) {
+  const Notes notes = notes_in(note.path());
+  const LeftBehind left = recover_left(notes, ending, ends);
+  const std::string earlier = recover_earlier(arguments.earlier);
+  if (arguments.quiet) return;
+  const std::vector<std::string>& lines = notes.reports;
+  std::vector<std::string> all = lines;
+  all.insert(all.end(), left.written.begin(), left.written.end());
+  std::vector<std::string> paths = existing(all);
+  paths.insert(paths.end(), left.reports.begin(), left.reports.end());
+  // The simulated device has said why it cannot run this program.
+  if (paths.empty() && !lines.empty() && lines.back() == kProgramRefused) return;
+  if (paths.empty()) {
+    const bool failed = !lines.empty() && lines.back() == kReportFailed;
+    if (left.written.empty()) say(why_no_report(arguments, ending, failed) + earlier);
+    if (!left.problems.empty()) say(left.problems.front());
+    if (!left.written.empty()) say(elsewhere_text(left));
+    return tell_traces(notes.traces);
+  }
+  std::error_code error;
+  const std::string folder = std::filesystem::current_path(error).string();
+  std::optional<WrittenReport> written = choose(paths, ending.pid);
+  if (!written) {
+    const std::string path = seen_from(folder, paths.back());
+    say(place_text(left, ending) + path + taken_name(path) + others_text(left) + earlier);
+    return say("next: vramscope report " + shell_word(path));
+  }
+  count_processes(*written, paths, kMostBytesToSummarise);
+  written->of_refusal = seen_from(folder, report_of_refusal(*written, paths));
+  written->path = seen_from(folder, written->path);
+  written->report.trace.path = seen_from(folder, written->report.trace.path);
+  written->place = place_text(left, ending);
+  written->others = others_text(left) + earlier;
+  written->are_several = !left.others.empty() || has_other_processes(paths, written->report);
+  written->models_contexts = models_contexts(written->report);
+  if (written->are_several) written->next = common_folder(paths, folder);
+  for (const std::string& line : summary(*written, paths.size() - 1)) say(line);
+}
+
+// "" or which file could not be written in the end.
+std::string why_no_output(const std::string& program) {
+  const Options options = parse_options(collect_settings(environ)).options;
+  if (options.mode == Mode::off) return "";
+  std::string problem = why_not_writable("report", options.output, program);
+  if (problem.empty() && !options.trace.empty()) {
+    problem = why_not_writable("trace", options.trace, program);
+  }
+  return problem;
+}
+
+int run(const Arguments& arguments) {
+  if (arguments.program.empty()) {
+    say("run: PROGRAM is missing; see vramscope run --help");
+    return kOwnFailure;
+  }
+  if (const std::string reason = why_inactive(arguments.program[0]); !reason.empty()) {
+    say("cannot record '" + arguments.program[0] + "': " + reason);
+    return kOwnFailure;
+  }
+  set_options(arguments);
+  const PresetResult preset = apply_preset(arguments.preset);
+  if (!preset.conflict.empty()) {
+    say(preset.conflict);
+    return kOwnFailure;
+  }
+  for (const std::string& line : preset.notes) {
+    if (!arguments.quiet) say(line);
+  }
+  const NoteFile note;
+  if (!note.error().empty()) say(note.error());
+  if (note.error().empty()) setenv(kNoteVariable, note.path().c_str(), 1);
+  std::string nvml;
+  if (const std::string error = set_environment(arguments, nvml); !error.empty()) {
+    say(error);
+    return kOwnFailure;
+  }
+  if (const std::string problem = why_no_output(arguments.program[0]); !problem.empty()) {
+    say(problem);
+    return kOwnFailure;
+  }
+  note_free_before(note.path(), nvml);
+  EndWatch watch(note.path());
+  const Ending ending = launch(arguments.program);
+  const EndTimes ends = watch.stop();
+  if (ending.error != 0) return start_failure(ending, arguments);
+  if (note.error().empty()) conclude(arguments, ending, note, ends);
+  return ending.signal != 0 ? kSignalled + ending.signal : ending.status;
+}
+
+std::string no_size(const std::string& given) {
+  constexpr std::uint64_t kLeast = std::uint64_t{2} << 20;  // what the simulated device can have
+  constexpr std::uint64_t kMost = std::uint64_t{8} << 40;
+  Bytes bytes;
+  if (!read(given, bytes)) {
+    return "'" + given + "' is not a size such as 16GiB or 512MiB" + unit_meant(given);
+  }
+  const bool is_possible = bytes.value >= kLeast && bytes.value <= kMost;
+  return is_possible ? "" : "'" + given + "' is not from 2MiB to 8TiB";
+}
+
+std::string no_preset(const std::string& given) {
+  return is_preset(given) ? "" : "'" + given + "' is none of " + preset_names();
+}
+
+void add_settings(Command& command, Arguments& arguments) {
+  for (OptionRow& row : option_rows()) arguments.options.emplace_back(std::move(row), "");
+  for (auto& [row, value] : arguments.options) {
+    const std::string flags = row.name == "output" ? "-o," + row.flag : row.flag;
+    const std::string usual = row.default_value.empty() ? "empty" : row.default_value;
+    const std::string values = "Takes " + row.accepted + "; default " + usual + ".";
+    const std::string help = row.sentence + "\n" + values;
+    // What is off needs no word to be on: --cupti, --cupti=off.
+    const bool is_flag = row.default_value == "off";
+    const bool is_pattern = row.name == "output" || row.name == "trace";
+    const auto why_not = [variable = row.variable, accepted = row.accepted,
+                          is_pattern](const std::string& given) {
+      if (!accepts(variable, given)) {
+        const bool is_size = accepted.find("GiB") != accepted.npos;
+        return "'" + given + "' is not " + accepted + (is_size ? unit_meant(given) : "");
+      }
+      const std::string unknown(is_pattern ? unknown_escape(given) : "");
+      return unknown.empty()
+                 ? ""
+                 : "'" + unknown + "' in '" + given + "' is none of " + std::string(kEscapes);
+    };
+    const OptionTraits traits{.value_name = is_flag ? "" : "VALUE",
+                              .why_not = why_not,
+                              .group = "Settings, also as VRAMSCOPE_NAME",
+                              .choices = choices_in(row.accepted)};
+    if (is_flag) {
+      command.flag(flags, value, help, traits);
+    } else {
+      command.option(flags, &value, help, traits);
+    }
+  }
+}
+
+// Whether the next word belongs to the option `word`: "-o", "-qo", "--output", but not "-oFILE".
+bool takes_next_word(const Command& command, const std::string& word) {
+  if (word.starts_with("--")) return command.takes_value(word);
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    if (command.takes_value({'-', word[i]})) return i + 1 == word.size();
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> take_program(const Command& command, std::vector<std::string>& arguments) {
+  std::size_t at = 0;
+  while (at < arguments.size()) {
+    const std::string& word = arguments[at];
+    if (word.size() < 2 || word[0] != '-' || word == "--") break;
+    at += takes_next_word(command, word) ? 2 : 1;
+  }
+  at = std::min(at, arguments.size());
+  const bool mark = at < arguments.size() && arguments[at] == "--";
+  const auto end_of_options = arguments.begin() + static_cast<std::ptrdiff_t>(at);
+  std::vector<std::string> program(end_of_options + (mark ? 1 : 0), arguments.end());
+  arguments.erase(end_of_options, arguments.end());
+  return program;
+}
+
+Verb add_run(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("run", "Run a program and record its CUDA memory");
+  command.usage("vramscope run [OPTIONS] [--] PROGRAM [ARGS...]");
+  command.flag("--sim", arguments->simulate,
+               "Run on the simulated device: no GPU and no driver needed");
+  command.option("--sim-memory", &arguments->simulated_memory,
+                 "Memory of the simulated device, such as 16GiB",
+                 {.value_name = "BYTES", .why_not = no_size, .needs = "--sim"});
+  command.option(
+      "--preset", &arguments->preset,
+      "Set the framework's variables so that each allocation is seen: " + preset_names(),
+      {.value_name = "NAME", .why_not = no_preset, .choices = choices_in(preset_names())});
+  command.flag("-q,--quiet", arguments->quiet, "Say nothing when the program has ended");
+  add_earlier_options(command, arguments->earlier);
+  add_settings(command, *arguments);
+  command.footer(kFooter);
+  return {.command = &command,
+          .act =
+              [arguments] {
+                const int status = run(*arguments);
+                if (!is_nvml_asked()) return status;
+                std::fflush(nullptr);
+                std::_Exit(status);
+              },
+          .take =
+              [arguments, &command](std::vector<std::string>& words) {
+                arguments->program = take_program(command, words);
+              },
+          .judges_output = true};  // a name that is taken gets another ending
+}
+
+}  // namespace vramscope

@@ -1,0 +1,127 @@
+// vramscope sites: the places that allocated.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "reporter/report/report.h"
+#include "reporter/view/command/verb.h"
+#include "reporter/view/text/site_groups.h"
+#include "reporter/view/text/sites_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kRows = 20;
+
+struct Arguments : OneReport {
+  std::string by = "peak";
+  std::string group;  // "": none
+  bool histograms = false;
+};
+
+std::string no_order(const std::string& name) {
+  return site_order(name) ? "" : "'" + name + "' is none of " + listed(kSiteOrderNames);
+}
+
+std::optional<GroupBy> group_named(const std::string& name) {
+  const auto found = std::find(kGroupByNames.begin(), kGroupByNames.end(), name);
+  if (found == kGroupByNames.end()) return std::nullopt;
+  return static_cast<GroupBy>(found - kGroupByNames.begin());
+}
+
+std::string no_group(const std::string& name) {
+  return group_named(name) ? "" : "'" + name + "' is none of " + listed(kGroupByNames);
+}
+
+int show_groups(Arguments& given, SiteOrder order) {
+  if (!is_order_of_groups(order)) {
+    return refuse("--by " + given.by +
+                  " is of single sites: with --group it is one of peak, live, "
+                  "total, count, time");
+  }
+  const GroupBy by = *group_named(given.group);
+  const NameFrame name = names_from_symbols(given.stacks.shown);
+  const auto text = [&](const Report& report, const Page& page) {
+    return groups_text(report, by, order, name, page, given.listing.rows());
+  };
+  const auto json = [&](const Report& report) {
+    return groups_json(report, by, order, name, given.listing.rows());
+  };
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    add_groups_csv(rows, report, by, order, name, given.listing.rows());
+  };
+  given.columns = {names_of(group_columns())};
+  given.next = "sites";
+  given.use.of_a_trace = "sites --group " + given.group;
+  return show(given, {text, json, csv});
+}
+
+int show_sites(Arguments& given) {
+  const SiteOrder order = *site_order(given.by);
+  given.use.measure = order == SiteOrder::peak   ? Measure::peak
+                      : order == SiteOrder::live ? Measure::live
+                                                 : Measure::total;
+  if (!given.group.empty()) return show_groups(given, order);
+  const auto text = [&](const Report& report, const Page& page) {
+    const auto rows = given.histograms ? histograms_text : all_sites_text;
+    return rows(report, order, names_from_symbols(given.stacks.shown), page, given.listing.rows());
+  };
+  const auto json = [&](const Report& report) {
+    return all_sites_json(report, order, names_from_symbols(given.stacks.shown),
+                          given.listing.rows());
+  };
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    add_sites_csv(rows, report, order, names_from_symbols(given.stacks.shown),
+                  given.listing.rows());
+  };
+  given.columns = {names_of(site_columns(Report(), {}))};
+  given.next = given.histograms                        ? "sites --full"
+               : given.stacks.shown == Stacks::in_rows ? "sites --full"
+               : given.by != "growth"                  ? "sites --by growth"
+                                                       : "sites --histograms -n 3";
+  return show(given, {text, json, csv});
+}
+
+}  // namespace
+
+Verb add_sites(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("sites", "List the places that allocated");
+  arguments->use.inputs = Inputs::both;
+  add_one_report(command, *arguments, kRows);
+  arguments->use.of_a_trace = "sites";
+  add_filters(command, arguments->filter, arguments->use);
+  command.option("--by", &arguments->by, "Order: " + listed(kSiteOrderNames),
+                 {.value_name = "ORDER",
+                  .why_not = no_order,
+                  .shows_default = true,
+                  .choices = choices_in(listed(kSiteOrderNames))});
+  command.option(
+      "--group", &arguments->group,
+      "Sums of all sites by " + listed(kGroupByNames) + " of the program",
+      {.value_name = "WHAT", .why_not = no_group, .choices = choices_in(listed(kGroupByNames))});
+  command.flag("--lines", arguments->stacks.by_line, "One row a line of Python, whoever called it");
+  add_layout_options(command, arguments->stacks);
+  add_view_options(command, arguments->stacks);
+  add_reading(command, arguments->reading);
+  command.flag("--histograms", arguments->histograms,
+               "Show how large their allocations were, and how long they lived");
+  command.exclude("--histograms", "--full");
+  command.exclude("--histograms", "--tree");
+  command.exclude("--group", "--tree");
+  command.exclude("--group", "--histograms");
+  command.footer(
+      "Examples:\n"
+      "  vramscope sites vramscope.train.4711.json\n"
+      "  vramscope sites --by temporary -n 5 vramscope.train.4711.json   what to allocate once\n"
+      "  vramscope sites --sort total_count --csv *.json                 every row, for other "
+      "tools\n"
+      "  vramscope sites --group function vramscope.train.4711.json      sums of all sites by "
+      "function\n"
+      "  vramscope sites --tree --by total vramscope.train.4711.json     who asked for most, in "
+      "all");
+  return {.command = &command, .act = [arguments] { return show_sites(*arguments); }};
+}
+
+}  // namespace vramscope

@@ -1,0 +1,57 @@
+// vramscope snapshot: asks a running program for a report and waits for it.
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/types.h>
+
+#include <memory>
+
+#include "interpose/settings/options.h"
+#include "reporter/view/command/verb.h"
+#include "reporter/view/outside/question.h"
+
+namespace vramscope {
+namespace {
+
+struct Arguments {
+  pid_t pid = 0;
+  std::string signal;
+  unsigned wait_seconds = 10;
+};
+
+int ask(const Arguments& arguments) {
+  Signal signal;
+  if (!arguments.signal.empty()) (void)read(arguments.signal, signal);  // checked when parsed
+  const Question question{
+      .pid = arguments.pid, .signal = signal.number, .wait_seconds = arguments.wait_seconds};
+  const ReportReply reply = ask_for_report(question, say);
+  if (!reply.problem.empty()) {
+    say(reply.problem);
+    return kBadInput;
+  }
+  return reply.report.empty() ? kFine : publish({}, reply.report + "\n");
+}
+
+std::string no_signal(const std::string& given) {
+  Signal signal;
+  const bool good = read(given, signal) && signal.number != 0;
+  return good ? "" : "'" + given + "' is not a signal such as SIGUSR1 or 10";
+}
+
+}  // namespace
+
+Verb add_snapshot(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("snapshot", "Have a running program write a report now");
+  command.positional("PID", &arguments->pid, "Process that was started with vramscope run",
+                     not_a_count);
+  command.option("--wait", &arguments->wait_seconds, "How long to wait for it; 0: not at all",
+                 {.value_name = "SECONDS", .why_not = not_a_count, .shows_default = true});
+  command.option("--signal", &arguments->signal, "Instead of the one the program was started with",
+                 {.value_name = "SIGNAL", .why_not = no_signal});
+  command.footer(
+      "Prints the path of the report.\n"
+      "Examples:\n"
+      "  vramscope report \"$(vramscope snapshot 4711)\"");
+  return {.command = &command, .act = [arguments] { return ask(*arguments); }};
+}
+
+}  // namespace vramscope

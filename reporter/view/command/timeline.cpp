@@ -1,0 +1,150 @@
+// vramscope timeline: how much was allocated over time.
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "reporter/report/report.h"
+#include "reporter/view/command/inputs.h"
+#include "reporter/view/command/verb.h"
+#include "reporter/view/import/imports.h"
+#include "reporter/view/text/digest.h"
+#include "reporter/view/text/exact_sum.h"
+#include "reporter/view/text/instant.h"
+#include "reporter/view/text/timeline_bounds.h"
+#include "reporter/view/text/timeline_text.h"
+#include "reporter/view/text/trace_report.h"
+#include "reporter/view/text/trace_timeline.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kCurves = 3;  // more plots than that do not fit on a screen
+
+struct Arguments : OneReport {
+  std::string scale = "automatic";
+  bool ascii = false;
+};
+
+std::string no_scale(const std::string& given) {
+  return scale_of(given) ? "" : "'" + given + "' is none of " + listed(kScaleNames);
+}
+
+// Lines that one screen has; LINES, as COLUMNS, is believed first.
+std::size_t screen_lines(const Listing& listing) {
+  constexpr std::size_t kUsual = 24;
+  const char* const given = std::getenv("LINES");
+  const std::string text = given == nullptr ? "" : given;
+  if (!text.empty() && not_a_count(text).empty()) return std::stoul(text);
+  winsize size{};
+  const bool is_terminal = listing.output.empty() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return is_terminal && size.ws_row != 0 ? size.ws_row : kUsual;
+}
+
+TimelineChoice choice_of(const Arguments& given) {
+  TimelineChoice choice;
+  if (!given.filter.from.empty()) choice.from_ns = read_instant(given.filter.from);
+  if (!given.filter.to.empty()) choice.to_ns = read_instant(given.filter.to);
+  return choice;
+}
+
+// What the trace knows; says why not.
+std::optional<Report> open_trace(const std::string& path, const Arguments& given,
+                                 const TimelineChoice& choice, RunTimeline& timeline) {
+  Report report;  // which process it is
+  std::string missing;
+  const auto use = [&](TraceReader& reader) {
+    TraceTimeline read = trace_timeline(reader, choice, given.filter, names_from_symbols());
+    timeline = std::move(read.timeline);
+    report.process.pid = reader.names().process.pid;
+    report.process.executable = reader.names().process.executable;
+    missing = read.missing;
+    return read.problem;
+  };
+  if (!read_trace(path, given.reading, use)) return std::nullopt;
+  if (!missing.empty()) {
+    say("'" + path + "' " + missing);
+    return std::nullopt;
+  }
+  return report;
+}
+
+int show_timeline(Arguments& given) {
+  const TimelineChoice choice = choice_of(given);
+  if (choice.from_ns && choice.to_ns && *choice.to_ns <= *choice.from_ns) {
+    say("--to " + given.filter.to + " is not after --from " + given.filter.from);
+    return kBadInput;
+  }
+  RunTimeline timeline;
+  const auto timeline_of = [&](const Report& report) {
+    if (!given.is_trace) timeline = run_timeline(report, choice);
+    if (!given.is_trace) add_bounds(timeline, report);
+    arrange(timeline.curves, curve_columns(), given.listing.rows());
+    return timeline;
+  };
+  const auto text = [&](const Report& report, const Page& page) {
+    const TimelineLook look{.scale = *scale_of(given.scale),
+                            .lines = screen_lines(given.listing),
+                            .most = given.listing.most,
+                            .must_fit = page.lines != 0};
+    Page drawn = page;
+    drawn.unicode = page.unicode && !given.ascii;
+    return timeline_text(timeline_of(report), look, drawn);
+  };
+  const auto json = [&](const Report& report) {
+    return timeline_json(timeline_of(report), given.listing.most);
+  };
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    add_timeline_csv(rows, timeline_of(report), given.listing.rows());
+  };
+  given.columns = {given.listing.csv ? names_of(bucket_columns()) : names_of(curve_columns())};
+  const auto opens = [&](std::string& path) {
+    given.is_trace = is_trace(path) || is_import(path);
+    given.next = is_trace(path) ? "map --at peak" : "peak";
+    std::optional<Report> report;
+    if (!given.is_trace) report = open_report(path, given.reading);
+    if (report && takes_its_trace(given.filter, given.use, *report, path)) {
+      given.is_trace = true;
+      given.next = "map --at peak";
+    }
+    if (given.is_trace) report = open_trace(path, given, choice, timeline);
+    if (!report || !choice.from_ns) return report;
+    const std::uint64_t length_ns =
+        given.is_trace ? timeline.length_ns : run_timeline(*report, {}).length_ns;
+    const std::string none = ends_before(length_ns, *choice.from_ns, "--from");
+    if (none.empty() || length_ns == 0) return report;  // 0: nobody knows
+    say("'" + path + "' " + none);
+    return std::optional<Report>();
+  };
+  return show(given, {text, json, csv}, opens);
+}
+
+}  // namespace
+
+Verb add_timeline(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("timeline", "Draw how much was allocated over time");
+  arguments->use = {.subject = Subject::curves, .inputs = Inputs::both, .of_a_trace = "timeline"};
+  add_one_report(command, *arguments, kCurves);
+  arguments->prepare = add_joint_bounds;
+  command.option("--scale", &arguments->scale,
+                 "Of the bytes: " + listed(kScaleNames) + "; automatic says what it chose",
+                 {.value_name = "SCALE",
+                  .why_not = no_scale,
+                  .shows_default = true,
+                  .choices = choices_in(listed(kScaleNames))});
+  add_filters(command, arguments->filter, arguments->use);
+  add_redact(command, arguments->reading);
+  command.flag("--ascii", arguments->ascii, "Draw with ASCII alone");
+  command.footer(
+      "Examples:\n"
+      "  vramscope timeline vramscope.train.4711.json\n"
+      "  vramscope timeline train.4711.trace                exact, with NVTX ranges\n"
+      "  vramscope timeline --from 2s --to 2.5s --scale linear r.json");
+  return {.command = &command, .act = [arguments] { return show_timeline(*arguments); }};
+}
+
+}  // namespace vramscope

@@ -1,0 +1,259 @@
+// Verb is a subcommand of the tool. Here is also what the verbs share: exit codes, complaints, the
+// arguments of listings and of what shows one report.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reporter/view/command/arguments.h"
+#include "reporter/view/command/counted_once.h"
+#include "reporter/view/command/reading.h"
+#include "reporter/view/outside/output.h"
+#include "reporter/view/text/cell_value.h"
+#include "reporter/view/text/csv_text.h"
+#include "reporter/view/text/filter.h"
+#include "reporter/view/text/format.h"
+#include "reporter/view/text/stack_view.h"
+#include "reporter/view/text/suppressions.h"
+
+namespace vramscope {
+
+struct Report;
+class TraceReader;
+
+enum ExitCode : int {
+  kFine = 0,
+  kThreshold = 1,  // a threshold that was asked for is crossed
+  kStops = 1,      // of doctor: something stops recording
+  kBadInput = 2,   // bad usage, or a file that cannot be read or written
+  // Of `run`, beside the program's own, as a shell has them.
+  kOwnFailure = 125,
+  kNotExecutable = 126,
+  kNotFound = 127,
+  kSignalled = 128,  // plus the signal's number
+};
+
+// A subcommand and what to do, once its arguments are parsed, when it was the one; gives the exit
+// code.
+struct Verb {
+  Command* command = nullptr;
+  std::function<int()> act = {};
+  // When set: takes from the words behind the verb, before they are parsed, those that are not
+  // ours.
+  std::function<void(std::vector<std::string>& words)> take = {};
+  bool judges_output = false;  // itself, of its -o; else lost_by() does
+};
+
+[[nodiscard]] Verb add_run(CommandLine& line);
+[[nodiscard]] Verb add_recover(CommandLine& line);
+[[nodiscard]] Verb add_snapshot(CommandLine& line);
+[[nodiscard]] Verb add_doctor(CommandLine& line);
+[[nodiscard]] Verb add_report(CommandLine& line);
+[[nodiscard]] Verb add_stats(CommandLine& line);
+[[nodiscard]] Verb add_sites(CommandLine& line);
+[[nodiscard]] Verb add_peak(CommandLine& line);
+[[nodiscard]] Verb add_leaks(CommandLine& line);
+[[nodiscard]] Verb add_oom(CommandLine& line);
+[[nodiscard]] Verb add_map(CommandLine& line);
+[[nodiscard]] Verb add_owners(CommandLine& line);
+[[nodiscard]] Verb add_check(CommandLine& line);
+[[nodiscard]] Verb add_merge(CommandLine& line);
+[[nodiscard]] Verb add_diff(CommandLine& line);
+[[nodiscard]] Verb add_timeline(CommandLine& line);
+[[nodiscard]] Verb add_trace(CommandLine& line);
+[[nodiscard]] Verb add_export(CommandLine& line);
+[[nodiscard]] Verb add_html(CommandLine& line);
+[[nodiscard]] Verb add_functions(CommandLine& line);
+[[nodiscard]] Verb add_options(CommandLine& line);
+[[nodiscard]] Verb add_completion(CommandLine& line);
+[[nodiscard]] Verb add_manual(CommandLine& line);
+
+// Checks of an argument: "", or why it is none.
+[[nodiscard]] std::string not_a_count(const std::string& given);
+
+// One line on stderr, "vramscope: " before it.
+void say(std::string_view line);
+// Says it; kBadInput.
+int refuse(std::string_view line);
+
+// The options of every listing.
+struct Listing {
+  bool json = false;
+  bool csv = false;
+  std::size_t most = 0;   // rows; 0: all
+  std::string sort = {};  // as typed; "": as the listing usually is
+  std::optional<unsigned> typed_most = {};
+  std::string output;   // file; "": standard output
+  bool forced = false;  // it may replace a file
+  bool shared = false;  // others may read it
+  bool wide = false;    // nothing is cut
+
+  [[nodiscard]] RowChoice rows() const { return {most, sort}; }
+};
+void add_listing_options(Command& command, Listing& listing);
+
+// -f, --force: -o replaces a file that is there. Every verb with -o has it, but `run`.
+void add_force(Command& command, bool& forced);
+// --share: others may read what -o makes. Every verb has it whose -o makes no report.
+void add_share(Command& command, bool& shared);
+[[nodiscard]] Readers readers_of(bool shared);
+
+// Once the words are read: as many rows as -n says; else all as JSON, and as text the usual number.
+void settle_rows(Listing& listing);
+
+// The same rows as CSV; gives the exit code.
+[[nodiscard]] int publish_csv(const Listing& listing, const std::function<void(CsvText&)>& make);
+
+// Where the listing goes. COLUMNS says how wide it is, else the terminal; without both, and with
+// --wide, nothing is cut. Colours only on a terminal, and lines that it has, unless -n or --wide
+// was typed.
+[[nodiscard]] Page page_of(const Listing& listing);
+
+// What `make` makes of a page, where the listing's number of rows counts. On a page with lines it
+// is made again where it takes more of them than that less `reserved`: without lines of source, and
+// with fewer and fewer rows. A line says how many lines are left out and what shows them; it stands
+// before the next command where the text ends with that.
+[[nodiscard]] std::string fitted_to_screen(Listing& listing, const Page& page, std::size_t reserved,
+                                           const std::function<std::string(const Page&)>& make);
+
+// Columns that help may take: those of a listing, but not more than are easily read.
+[[nodiscard]] std::size_t help_width();
+
+// Writes the text to where the listing goes; gives the exit code.
+[[nodiscard]] int publish(const Listing& listing, std::string_view text);
+
+// The report in a file; says why not. Of a live file it is recovered first: then `path` becomes the
+// report's, and that is said.
+[[nodiscard]] std::optional<Report> open_report(std::string& path, const Reading& reading);
+
+// Says that a verb which needs reports was given a trace, and which command tells of one what it
+// would: words behind "vramscope".
+void say_no_report(const std::string& trace, std::string_view command);
+
+// Has the whole trace in a file read by `use`, which gives what is wrong with it, or ""; says it.
+// False: something is.
+[[nodiscard]] bool read_trace(const std::string& path, const Reading& reading,
+                              const std::function<std::string(TraceReader&)>& use);
+
+// What suppression files name, beside what the usual libraries keep unless `no_usual`; says why
+// not.
+[[nodiscard]] std::optional<Suppressions> open_suppressions(const std::vector<std::string>& files,
+                                                            bool no_usual);
+
+// --with-native, --python-only and --native-only.
+void add_view_options(Command& command, StackChoice& choice);
+
+// --full alone, and with --tree.
+void add_full_option(Command& command, StackChoice& choice);
+void add_layout_options(Command& command, StackChoice& choice);
+
+// Of the words that name reports.
+inline constexpr const char* kReportsHelp = "Reports, folders of them, or patterns";
+inline constexpr const char* kTracesHelp = "Reports, traces, folders of reports, or patterns";
+
+// What verbs have that show one report; of several, each in turn.
+struct OneReport {
+  std::vector<std::string> files;  // as typed: reports, folders, patterns
+  std::string file = {};           // that is being shown
+  StackChoice stacks;
+  Listing listing;
+  std::string next;  // words of the command that a text ends with: "peak --tree"; "": none
+  std::string next_file = {};                          // what it is of, where that is not `file`
+  std::vector<std::vector<std::string>> columns = {};  // of its tables, for --sort
+  Reading reading = {};
+  Filter filter;
+  FilterUse use;
+  // Of several: which are shown.
+  void (*keep)(std::vector<std::string>& paths,
+               const std::function<void(std::string_view)>& tell) = keep_each_once;
+  // Above the texts of several reports: what is to be said of those that have none; "": nothing.
+  std::function<std::string(const Page&)> opening = {};
+  bool has_summary = true;         // of several reports: how many, their peaks
+  bool is_one_of_several = false;  // what is being shown
+  bool is_trace = false;     // what is being shown was made of a trace, by those that pass already
+  bool fits_screen = false;  // of one report: fewer rows on a terminal that has no room for them
+  std::size_t said_columns = 0;               // of a line on stderr that stands above the text
+  std::function<void(Report&)> prepare = {};  // each, once it is filtered and its frames are chosen
+};
+// use.inputs is set.
+void add_one_report(Command& command, OneReport& arguments, std::size_t most);
+
+// --device, --kind, --owner, --thread, --stream, --range, --site, --min-bytes, --from, --to: help
+// lists those that can be answered.
+void add_filters(Command& command, Filter& filter, const FilterUse& use);
+
+// Whether the report's own trace is there and tells of rows what the report cannot, of which a line
+// is said then; it takes the report's place in `path`.
+[[nodiscard]] bool takes_its_trace(const Filter& filter, const FilterUse& use, const Report& report,
+                                   std::string& path);
+
+// The report that a trace becomes, of what passes; says why not. See detailed_report().
+[[nodiscard]] std::optional<Report> open_traced(const std::string& path, const Filter& filter,
+                                                const Reading& reading);
+
+// Leaves in one report after the other what passes a filter. What refers to the filter lives as
+// long as this. Threads: one.
+class Filtering {
+ public:
+  Filtering(const Filter& filter, const FilterUse& use) : filter_(filter), use_(use) {}
+  // lacks: the report has no such device, owner, thread, stream or range. refused: reports cannot
+  // tell, which was said.
+  enum class Result : std::uint8_t { done, lacks, refused };
+  [[nodiscard]] Result apply(Report& report, const std::string& path);
+  // The same for the only report, or the first: that it lacks something is said.
+  [[nodiscard]] bool applies(Report& report, const std::string& path);
+  // The same for two that are compared: what one of them lacks may have come or gone.
+  struct Named {
+    Report& report;
+    const std::string& path;
+  };
+  [[nodiscard]] bool applies_to_both(Named before, Named after);
+  // Says what the first report lacks that lacked something.
+  void say_lacking() const;
+
+ private:
+  const Filter& filter_;
+  const FilterUse& use_;
+  std::string lacking_;
+};
+
+// "Only --kind pinned", above a text that a filter made; "" without one.
+[[nodiscard]] std::string filter_head(const Filter& filter, const Page& page);
+// The same of rows of a trace in `path`: of times it says which memory they choose, and what shows
+// all that was held then.
+[[nodiscard]] std::string traced_filter_head(const Filter& filter, const std::string& path,
+                                             const Page& page);
+// That of the two which what was shown last needs; a single trace is named.
+[[nodiscard]] std::string filter_head(const OneReport& arguments, const Page& page);
+// Whether the text, or the report that it was made of, says that a filter lets nothing pass: a
+// closer look has nothing more. Of refusals that pass no filter there is more to say.
+[[nodiscard]] bool nothing_passes(const OneReport& arguments, const Report& report,
+                                  std::string_view text);
+
+// Writes what is made of each report: text, of several with a heading; JSON, of several an array of
+// {file, pid, rank, executable, listing}; or CSV, whose rows begin with file, pid and rank. Gives
+// the exit code. Of several reports that whose text is empty is left out. A report that cannot be
+// read is said, and the others are shown. `open` gives the report of a path, or says why not;
+// without it that is open_report.
+using MakeText = std::function<std::string(const Report&, const Page&)>;
+using MakeJson = std::function<std::string(const Report&)>;
+using MakeCsv = std::function<void(const Report&, CsvText&)>;
+struct Makers {
+  MakeText text;
+  MakeJson json;
+  MakeCsv csv;
+};
+using OpenReport = std::function<std::optional<Report>(std::string& path)>;
+// The same makers, but for texts, which fit with what show() puts around them. `arguments` and
+// `make` outlive them.
+[[nodiscard]] Makers fitting_makers(OneReport& arguments, const Makers& make);
+[[nodiscard]] int show(OneReport& arguments, const Makers& make);
+[[nodiscard]] int show(OneReport& arguments, const Makers& make, const OpenReport& open);
+
+}  // namespace vramscope
