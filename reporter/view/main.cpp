@@ -13,7 +13,7 @@
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/export/build_parts.h"
-#include "reporter/view/outside/executable.h"
+#include "reporter/view/system/executable.h"
 
 namespace vramscope {
 namespace {

@@ -1,6 +1,6 @@
 // The cache of libraries in both of its formats, whole and damaged.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/library_cache.h"
+#include "reporter/view/system/library_cache.h"
 
 #include <gtest/gtest.h>
 

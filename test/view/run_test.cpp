@@ -9,7 +9,7 @@
 #include "interpose/settings/options.h"
 #include "reporter/view/command/left_behind.h"
 #include "reporter/view/command/verb.h"
-#include "reporter/view/outside/target.h"
+#include "reporter/view/system/target.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "reporter/report/report.h"
-#include "reporter/view/outside/source_lines.h"
+#include "reporter/view/system/source_lines.h"
 #include "reporter/view/text/frames.h"
 #include "reporter/view/text/trace_text.h"
 

@@ -19,7 +19,7 @@
 #include "reporter/report/files/process_stat.h"
 #include "reporter/report/live/live_image.h"
 #include "reporter/report/live/live_owner.h"
-#include "reporter/view/outside/note_file.h"
+#include "reporter/view/system/note_file.h"
 
 namespace vramscope {
 namespace {

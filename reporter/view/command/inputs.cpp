@@ -13,7 +13,7 @@
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/live/live_folder.h"
 #include "reporter/report/live/recover_file.h"
-#include "reporter/view/outside/output.h"
+#include "reporter/view/system/output.h"
 
 namespace vramscope {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "reporter/view/command/end_watch.h"
-#include "reporter/view/outside/launch.h"
-#include "reporter/view/outside/note_file.h"
+#include "reporter/view/system/launch.h"
+#include "reporter/view/system/note_file.h"
 
 namespace vramscope {
 

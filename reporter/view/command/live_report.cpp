@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "reporter/view/outside/question.h"
+#include "reporter/view/system/question.h"
 
 namespace vramscope {
 namespace {

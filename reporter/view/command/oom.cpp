@@ -11,8 +11,8 @@
 #include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/report_of_instant.h"
 #include "reporter/view/command/verb.h"
-#include "reporter/view/outside/installation.h"
-#include "reporter/view/outside/nvml.h"
+#include "reporter/view/system/installation.h"
+#include "reporter/view/system/nvml.h"
 #include "reporter/view/text/oom_text.h"
 
 namespace vramscope {

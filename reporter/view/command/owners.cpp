@@ -9,8 +9,8 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/command/verb.h"
-#include "reporter/view/outside/installation.h"
-#include "reporter/view/outside/nvml.h"
+#include "reporter/view/system/installation.h"
+#include "reporter/view/system/nvml.h"
 #include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/owners_text.h"
 

@@ -11,7 +11,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/command/arguments.h"
-#include "reporter/view/outside/source_lines.h"
+#include "reporter/view/system/source_lines.h"
 
 namespace vramscope {
 namespace {

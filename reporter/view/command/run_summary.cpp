@@ -18,7 +18,7 @@
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/left_behind.h"
 #include "reporter/view/command/run.h"
-#include "reporter/view/outside/output_check.h"
+#include "reporter/view/system/output_check.h"
 #include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/format.h"

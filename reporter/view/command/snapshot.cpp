@@ -6,7 +6,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/view/command/verb.h"
-#include "reporter/view/outside/question.h"
+#include "reporter/view/system/question.h"
 
 namespace vramscope {
 namespace {

@@ -6,7 +6,7 @@
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/trace.h"
-#include "reporter/view/outside/output.h"
+#include "reporter/view/system/output.h"
 #include "reporter/view/text/filter.h"
 #include "reporter/view/text/trace_filter.h"
 #include "reporter/view/text/trace_report.h"

@@ -14,7 +14,7 @@
 #include "reporter/view/command/arguments.h"
 #include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/reading.h"
-#include "reporter/view/outside/output.h"
+#include "reporter/view/system/output.h"
 #include "reporter/view/text/cell_value.h"
 #include "reporter/view/text/csv_text.h"
 #include "reporter/view/text/filter.h"

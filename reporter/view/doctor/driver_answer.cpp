@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "reporter/view/outside/library_search.h"
+#include "reporter/view/system/library_search.h"
 
 namespace vramscope {
 namespace {

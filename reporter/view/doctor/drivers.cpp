@@ -9,9 +9,9 @@
 #include "reporter/report/live/sandbox.h"
 #include "reporter/view/doctor/driver_answer.h"
 #include "reporter/view/doctor/heads.h"
-#include "reporter/view/outside/installation.h"
-#include "reporter/view/outside/library_search.h"
-#include "reporter/view/outside/nvml.h"
+#include "reporter/view/system/installation.h"
+#include "reporter/view/system/library_search.h"
+#include "reporter/view/system/nvml.h"
 
 namespace vramscope {
 namespace {

@@ -8,9 +8,9 @@
 #include "interpose/settings/private_variables.h"
 #include "reporter/view/doctor/heads.h"
 #include "reporter/view/export/build_parts.h"
-#include "reporter/view/outside/elf_program.h"
-#include "reporter/view/outside/executable.h"
-#include "reporter/view/outside/installation.h"
+#include "reporter/view/system/elf_program.h"
+#include "reporter/view/system/executable.h"
+#include "reporter/view/system/installation.h"
 
 namespace vramscope {
 namespace {

@@ -15,9 +15,9 @@
 #include "reporter/report/files/file_name.h"
 #include "reporter/view/doctor/heads.h"
 #include "reporter/view/doctor/process_files.h"
-#include "reporter/view/outside/executable.h"
-#include "reporter/view/outside/installation.h"
-#include "reporter/view/outside/target.h"
+#include "reporter/view/system/executable.h"
+#include "reporter/view/system/installation.h"
+#include "reporter/view/system/target.h"
 
 namespace vramscope {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reporter/view/outside/target.h"
+#include "reporter/view/system/target.h"
 
 namespace vramscope {
 

@@ -9,9 +9,9 @@
 #include "reporter/view/doctor/driver_answer.h"
 #include "reporter/view/doctor/heads.h"
 #include "reporter/view/doctor/script.h"
-#include "reporter/view/outside/elf_program.h"
-#include "reporter/view/outside/executable.h"
-#include "reporter/view/outside/library_search.h"
+#include "reporter/view/system/elf_program.h"
+#include "reporter/view/system/executable.h"
+#include "reporter/view/system/library_search.h"
 
 namespace vramscope {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "reporter/view/doctor/finding.h"
-#include "reporter/view/outside/executable.h"
+#include "reporter/view/system/executable.h"
 
 namespace vramscope {
 

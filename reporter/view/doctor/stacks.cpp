@@ -6,7 +6,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/view/doctor/heads.h"
-#include "reporter/view/outside/library_search.h"
+#include "reporter/view/system/library_search.h"
 
 namespace vramscope {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/view/doctor/heads.h"
-#include "reporter/view/outside/elf_program.h"
-#include "reporter/view/outside/installation.h"
+#include "reporter/view/system/elf_program.h"
+#include "reporter/view/system/installation.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {

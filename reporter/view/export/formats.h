@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "reporter/view/export/exported.h"
-#include "reporter/view/outside/output.h"
+#include "reporter/view/system/output.h"
 
 namespace vramscope {
 

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "reporter/view/outside/output.h"
+#include "reporter/view/system/output.h"
 
 namespace vramscope {
 

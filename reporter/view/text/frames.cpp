@@ -14,8 +14,8 @@
 
 #include "reporter/report/report.h"
 #include "reporter/report/symbol_cache.h"
-#include "reporter/view/outside/perf_map.h"
-#include "reporter/view/outside/source_lines.h"
+#include "reporter/view/system/perf_map.h"
+#include "reporter/view/system/source_lines.h"
 #include "reporter/view/text/format.h"
 
 namespace vramscope {

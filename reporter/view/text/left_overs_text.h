@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "reporter/view/outside/left_overs.h"
+#include "reporter/view/system/left_overs.h"
 
 namespace vramscope {
 

@@ -1,6 +1,6 @@
 // Tries to write where a pattern points.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/output_check.h"
+#include "reporter/view/system/output_check.h"
 
 #include <fcntl.h>
 #include <unistd.h>

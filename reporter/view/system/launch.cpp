@@ -1,6 +1,6 @@
 // Starts a program as a shell would and stays out of its way until it ends.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/launch.h"
+#include "reporter/view/system/launch.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 // Reads with elfutils' libelf, which checks what a damaged file claims.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/elf_program.h"
+#include "reporter/view/system/elf_program.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // The presets, and setting them.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/preset.h"
+#include "reporter/view/system/preset.h"
 
 #include <cstdlib>
 #include <cstring>

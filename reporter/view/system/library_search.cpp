@@ -1,6 +1,6 @@
 // Follows DT_NEEDED in the loader's order (ld.so(8)).
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/library_search.h"
+#include "reporter/view/system/library_search.h"
 
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -19,8 +19,8 @@
 
 #include "reporter/report/files/file_name.h"
 #include "reporter/report/live/sandbox.h"
-#include "reporter/view/outside/elf_program.h"
-#include "reporter/view/outside/library_cache.h"
+#include "reporter/view/system/elf_program.h"
+#include "reporter/view/system/library_cache.h"
 
 namespace vramscope {
 namespace {

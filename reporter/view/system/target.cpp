@@ -1,6 +1,6 @@
 // What /proc tells about a process that is asked for a report.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/target.h"
+#include "reporter/view/system/target.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // Goes through the usual folders.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/left_overs.h"
+#include "reporter/view/system/left_overs.h"
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>

@@ -1,6 +1,6 @@
 // Reads the two formats of glibc's cache of libraries.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/library_cache.h"
+#include "reporter/view/system/library_cache.h"
 
 #include <cstdint>
 #include <cstring>

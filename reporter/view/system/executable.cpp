@@ -1,6 +1,6 @@
 // Finds programs as a shell does, and says what their loader would.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/executable.h"
+#include "reporter/view/system/executable.h"
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -11,8 +11,8 @@
 #include <filesystem>
 #include <sstream>
 
-#include "reporter/view/outside/elf_program.h"
-#include "reporter/view/outside/library_search.h"
+#include "reporter/view/system/elf_program.h"
+#include "reporter/view/system/library_search.h"
 
 namespace vramscope {
 namespace {

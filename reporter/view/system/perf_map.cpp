@@ -1,6 +1,6 @@
 // Reads a perf map.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/perf_map.h"
+#include "reporter/view/system/perf_map.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // NVML by its stable names, opened at run time.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/nvml.h"
+#include "reporter/view/system/nvml.h"
 
 #include "reporter/report/report.h"
 

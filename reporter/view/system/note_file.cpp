@@ -1,6 +1,6 @@
 // The file in which the library notes the reports that it wrote during a run.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/note_file.h"
+#include "reporter/view/system/note_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

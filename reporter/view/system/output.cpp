@@ -1,6 +1,6 @@
 // Writes what is gathered whenever it has become long.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/output.h"
+#include "reporter/view/system/output.h"
 
 #include <fcntl.h>
 #include <unistd.h>

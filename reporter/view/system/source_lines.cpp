@@ -1,6 +1,6 @@
 // Reads files of Python code, each once.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/source_lines.h"
+#include "reporter/view/system/source_lines.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // Asks NVML in a thread of its own.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/free_before.h"
+#include "reporter/view/system/free_before.h"
 
 #include <sys/file.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "interpose/settings/private_variables.h"
-#include "reporter/view/outside/nvml.h"
+#include "reporter/view/system/nvml.h"
 
 namespace vramscope {
 namespace {

@@ -1,6 +1,6 @@
 // Sends the signal and looks for the report.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/question.h"
+#include "reporter/view/system/question.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,8 +19,8 @@
 #include "reporter/report/files/descriptor.h"
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
-#include "reporter/view/outside/note_file.h"
-#include "reporter/view/outside/target.h"
+#include "reporter/view/system/note_file.h"
+#include "reporter/view/system/target.h"
 
 namespace vramscope {
 namespace {

@@ -1,6 +1,6 @@
 // Where the parts of Vramscope lie, relative to the tool.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/outside/installation.h"
+#include "reporter/view/system/installation.h"
 
 #include <dlfcn.h>
 #include <sys/auxv.h>
