@@ -44,7 +44,7 @@ FOLDERS = {
     "reporter": ["precompiled", "view", "report", "record"],
     "reporter/record": ["", "trace", "python", "stack"],
     "reporter/report": ["live", "", "traces", "files"],
-    "reporter/view": ["", "command", "doctor", "export", "import", "html", "text", "system"],
+    "reporter/view": ["", "command", "doctor", "export", "import", "page", "text", "system"],
 }
 
 # The face of a room: what all its folders may include, wherever it lies.

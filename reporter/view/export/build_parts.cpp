@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "reporter/view/html/page.h"
+#include "reporter/view/page/page.h"
 
 namespace vramscope {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "reporter/view/html/page_of.h"
+#include "reporter/view/page/page_of.h"
 #include "reporter/view/text/frames.h"
 
 namespace vramscope {

@@ -1,6 +1,6 @@
 // Interns names, frames and the nodes of the tree.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/html/page_stacks.h"
+#include "reporter/view/page/page_stacks.h"
 
 #include "reporter/report/symbols.h"
 #include "reporter/view/text/format.h"

@@ -1,6 +1,6 @@
 // Sentences of a page's overview.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/html/verdict.h"
+#include "reporter/view/page/verdict.h"
 
 #include <algorithm>
 #include <array>

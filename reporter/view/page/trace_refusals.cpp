@@ -1,6 +1,6 @@
 // Keeps what lives by call stack, to say who held it when an allocation failed.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/html/trace_refusals.h"
+#include "reporter/view/page/trace_refusals.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,6 +1,6 @@
 // Adds a trace up part by part.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/html/trace_windows.h"
+#include "reporter/view/page/trace_windows.h"
 
 #include <algorithm>
 #include <bit>

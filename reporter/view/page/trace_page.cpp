@@ -1,15 +1,15 @@
 // Reads a trace for its totals, then for its parts, then for its maps.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/html/trace_page.h"
+#include "reporter/view/page/trace_page.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/view/html/page.h"
-#include "reporter/view/html/trace_maps.h"
-#include "reporter/view/html/trace_refusals.h"
-#include "reporter/view/html/trace_windows.h"
+#include "reporter/view/page/page.h"
+#include "reporter/view/page/trace_maps.h"
+#include "reporter/view/page/trace_refusals.h"
+#include "reporter/view/page/trace_windows.h"
 #include "reporter/view/text/trace_details.h"
 #include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_timeline.h"

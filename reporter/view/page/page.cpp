@@ -1,7 +1,7 @@
 // Puts a page together: the bundle that the build made of reporter/view/page, and the report as
 // JSON in the place that the bundle has for it.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/html/page.h"
+#include "reporter/view/page/page.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,10 +10,10 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/report.h"
-#include "reporter/view/html/page_sites.h"
-#include "reporter/view/html/page_stacks.h"
-#include "reporter/view/html/trace_windows.h"
-#include "reporter/view/html/verdict.h"
+#include "reporter/view/page/page_sites.h"
+#include "reporter/view/page/page_stacks.h"
+#include "reporter/view/page/trace_windows.h"
+#include "reporter/view/page/verdict.h"
 #include "reporter/view/text/digest.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/oom_text.h"

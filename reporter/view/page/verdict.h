@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/html/page_of.h"
+#include "reporter/view/page/page_of.h"
 #include "reporter/view/text/frames.h"
 
 namespace vramscope {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/view/html/page_map.h"
+#include "reporter/view/page/page_map.h"
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/run_timeline.h"
 

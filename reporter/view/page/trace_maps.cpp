@@ -1,6 +1,6 @@
 // Stops at the instants that are to be shown, on the way through a trace.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/html/trace_maps.h"
+#include "reporter/view/page/trace_maps.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Chooses the sites of a page by their largest share.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/html/page_sites.h"
+#include "reporter/view/page/page_sites.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // Joins blocks of a segment into as many as can be told apart on a screen.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/html/page_map.h"
+#include "reporter/view/page/page_map.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "reporter/report/traces/trace_memory.h"
-#include "reporter/view/html/page_sites.h"
+#include "reporter/view/page/page_sites.h"
 #include "reporter/view/text/json_text.h"
 #include "reporter/view/text/trace_filter.h"
 #include "reporter/view/text/trace_totals.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/view/html/page_map.h"
-#include "reporter/view/html/trace_windows.h"
+#include "reporter/view/page/page_map.h"
+#include "reporter/view/page/trace_windows.h"
 #include "reporter/view/text/memory_map.h"
 #include "reporter/view/text/trace_segments.h"
 
