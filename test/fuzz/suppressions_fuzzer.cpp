@@ -1,6 +1,6 @@
 // Suppression files that a fuzzer makes, and their patterns in texts that it makes.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/suppressions.h"
+#include "reporter/view/analysis/leaks/suppressions.h"
 
 #include "test/fuzz/fuzzed_file.h"
 

@@ -12,7 +12,7 @@
 #include "allocator/caching_allocator.h"
 #include "reporter/record/recorder.h"
 #include "reporter/record/trace/trace.h"
-#include "reporter/view/text/trace_totals.h"
+#include "reporter/view/analysis/replay/trace_totals.h"
 #include "test/reporter/trace_store.h"
 #include "test/simulator/device/simulated_backend.h"
 

@@ -1,6 +1,6 @@
 // What processes held of a device together lies between the bounds that their timelines give.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/device_sum.h"
+#include "reporter/view/analysis/peaks/device_sum.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What changed between two reports: matched by names, and the same from both sides.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/diff.h"
+#include "reporter/view/analysis/diff/diff.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What processes held of a device together is exact where each of them has its trace, and stays
 // within bounds where anything is missing.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/exact_sum.h"
+#include "reporter/view/analysis/peaks/exact_sum.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/filter/filter.h"
+#include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/memory_map.h"
 #include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/check_text.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/filter.h"
-#include "reporter/view/text/leaks.h"
-#include "reporter/view/text/memory_map.h"
+#include "reporter/view/text/filter_text.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/report_text.h"

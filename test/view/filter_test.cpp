@@ -1,16 +1,18 @@
 // Filters leave out of a report what a listing is not about, alike for every verb.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/filter.h"
+#include "reporter/view/analysis/filter/filter.h"
 
 #include <gtest/gtest.h>
 
 #include "reporter/report/memory_name.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/site_numbers.h"
-#include "reporter/view/text/stack_view.h"
-#include "reporter/view/text/trace_filter.h"
-#include "reporter/view/text/trace_report.h"
-#include "reporter/view/text/trace_totals.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/replay/trace_filter.h"
+#include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/replay/trace_totals.h"
+#include "reporter/view/analysis/stacks/site_numbers.h"
+#include "reporter/view/analysis/stacks/stack_view.h"
+#include "reporter/view/text/filter_text.h"
+#include "reporter/view/text/words.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {

@@ -1,6 +1,6 @@
 // Numbers, names and tables as a person reads them.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 #include <gtest/gtest.h>
 

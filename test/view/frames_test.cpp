@@ -1,6 +1,7 @@
 // Call sites: who called into CUDA.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/frames.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/caller_names.h"
 
 #include <gtest/gtest.h>
 

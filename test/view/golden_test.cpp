@@ -10,10 +10,10 @@
 
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/check_text.h"
 #include "reporter/view/text/diff_text.h"
-#include "reporter/view/text/exact_sum.h"
 #include "reporter/view/text/leaks_of_several.h"
 #include "reporter/view/text/leaks_text.h"
 #include "reporter/view/text/map_text.h"

@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "reporter/view/analysis/site_growth.h"
+#include "reporter/view/analysis/stacks/thread_names.h"
+#include "reporter/view/listing/json_text.h"
+#include "reporter/view/listing/thread_text.h"
 #include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/functions_text.h"
-#include "reporter/view/text/json_text.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/site_groups.h"
 #include "reporter/view/text/sites_text.h"
 #include "reporter/view/text/stats_text.h"
-#include "reporter/view/text/thread_names.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
@@ -339,11 +341,14 @@ TEST(Threads, WithoutANameAreToldByTheFunctionInWhichTheyBegan) {
   const ThreadNames threads(report, name);
   const Page page;
 
-  EXPECT_EQ(threads.text("python3 100", page), "python3 100 - main thread");
-  EXPECT_EQ(threads.text("python3 101", page), "python3 101 - load_batches (train.py:20)");
-  EXPECT_EQ(threads.text("python3 102", page), "python3 102 - fill (load.cpp)");
-  EXPECT_EQ(threads.text("python3 103", page), "python3 103") << "its outermost frame is unknown";
-  EXPECT_EQ(threads.text("writer 104", page), "writer 104") << "it has a name of its own";
+  EXPECT_EQ(text_of_thread(threads, "python3 100", page), "python3 100 - main thread");
+  EXPECT_EQ(text_of_thread(threads, "python3 101", page),
+            "python3 101 - load_batches (train.py:20)");
+  EXPECT_EQ(text_of_thread(threads, "python3 102", page), "python3 102 - fill (load.cpp)");
+  EXPECT_EQ(text_of_thread(threads, "python3 103", page), "python3 103")
+      << "its outermost frame is unknown";
+  EXPECT_EQ(text_of_thread(threads, "writer 104", page), "writer 104")
+      << "it has a name of its own";
   EXPECT_EQ(threads.began("writer 104"), "load_batches (train.py:20)");
   EXPECT_EQ(threads.title({.id = 101, .name = "python3"}), "python3 - load_batches (train.py:20)");
   EXPECT_EQ(threads.title({.id = 104, .name = "writer"}), "writer");

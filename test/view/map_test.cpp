@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "reporter/view/text/filter.h"
-#include "reporter/view/text/instant.h"
-#include "reporter/view/text/map_cells.h"
+#include "reporter/view/analysis/filter/filter.h"
+#include "reporter/view/analysis/filter/instant.h"
+#include "reporter/view/listing/map_cells.h"
 #include "reporter/view/text/map_text.h"
 #include "test/view/sample_report.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "reporter/view/text/filter.h"
+#include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/text/stats_text.h"
 #include "test/view/sample_report.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/frames.h"
+#include "reporter/view/analysis/stacks/frames.h"
 
 namespace vramscope {
 

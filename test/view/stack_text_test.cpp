@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "reporter/report/symbols.h"
-#include "reporter/view/text/site_listing.h"
+#include "reporter/view/listing/site_listing.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {

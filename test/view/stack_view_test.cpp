@@ -1,6 +1,7 @@
 // Which frames are shown, which sites become one by that, and the text of their lines.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/stack_view.h"
+#include "reporter/view/analysis/stacks/stack_view.h"
+#include "reporter/view/listing/caller_names.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,8 +12,8 @@
 #include <string>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/system/source_lines.h"
-#include "reporter/view/text/frames.h"
 #include "reporter/view/text/trace_text.h"
 
 namespace vramscope {

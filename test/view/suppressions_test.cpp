@@ -1,6 +1,6 @@
 // Suppression files: what they may say, and in which stacks their patterns are found.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/suppressions.h"
+#include "reporter/view/analysis/leaks/suppressions.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "reporter/view/text/filter.h"
+#include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/text/timeline_text.h"
 #include "test/view/sample_report.h"
 

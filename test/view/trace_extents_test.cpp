@@ -1,6 +1,6 @@
 // Segments that a trace tells come and go between its events.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/trace_extents.h"
+#include "reporter/view/analysis/replay/trace_extents.h"
 
 #include <gtest/gtest.h>
 

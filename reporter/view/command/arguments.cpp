@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "interpose/settings/options.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

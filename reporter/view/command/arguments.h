@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "reporter/view/text/description.h"
+#include "reporter/view/listing/description.h"
 
 namespace CLI {
 class App;

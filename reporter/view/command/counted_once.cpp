@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "reporter/report/files/input_file.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/digest.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"

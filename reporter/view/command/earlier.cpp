@@ -8,8 +8,8 @@
 
 #include "reporter/report/live/recover_file.h"
 #include "reporter/view/command/verb.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/system/left_overs.h"
-#include "reporter/view/text/format.h"
 #include "reporter/view/text/left_overs_text.h"
 
 namespace vramscope {

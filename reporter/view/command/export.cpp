@@ -11,13 +11,13 @@
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/analysis/replay/trace_filter.h"
+#include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/newer.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/import/imports.h"
-#include "reporter/view/text/trace_filter.h"
-#include "reporter/view/text/trace_report.h"
 
 namespace vramscope {
 namespace {

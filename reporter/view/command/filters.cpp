@@ -3,14 +3,17 @@
 #include <algorithm>
 
 #include "interpose/settings/options.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/filter/instant.h"
+#include "reporter/view/analysis/replay/trace_details.h"
+#include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/verb.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/instant.h"
-#include "reporter/view/text/thread_names.h"
-#include "reporter/view/text/trace_details.h"
-#include "reporter/view/text/trace_report.h"
+#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/thread_text.h"
+#include "reporter/view/text/filter_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
@@ -94,7 +97,9 @@ Filtering::Result Filtering::apply(Report& report, const std::string& path) {
   const NameFrame name = names_from_symbols();
   const ThreadNames threads(report, name);
   name_threads(filter, report, threads);
-  const std::string missing = missing_from(report, filter, &threads);
+  const std::string missing = missing_from(report, filter, [&](const std::string& thread) {
+    return text_of_thread(threads, thread, Page());
+  });
   if (!missing.empty()) {
     if (lacking_.empty()) lacking_ = "'" + path + "' " + missing;
     return Result::lacks;

@@ -16,7 +16,7 @@
 #include "reporter/report/live/live_image.h"
 #include "reporter/report/live/live_proof.h"
 #include "reporter/report/live/recover_file.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

@@ -12,7 +12,7 @@
 #include "reporter/report/files/file_name.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/view/command/counted_once.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

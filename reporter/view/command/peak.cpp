@@ -4,11 +4,11 @@
 #include <string>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/command/verb.h"
-#include "reporter/view/text/exact_sum.h"
+#include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/peak_text.h"
-#include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/trace_report.h"
 
 namespace vramscope {
 namespace {

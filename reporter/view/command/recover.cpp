@@ -11,10 +11,10 @@
 
 #include "reporter/view/command/live_report.h"
 #include "reporter/view/command/verb.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/system/left_overs.h"
 #include "reporter/view/system/note_file.h"
 #include "reporter/view/system/question.h"
-#include "reporter/view/text/format.h"
 
 namespace vramscope {
 namespace {

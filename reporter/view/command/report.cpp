@@ -12,17 +12,18 @@
 
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/newer.h"
 #include "reporter/view/command/trace.h"
 #include "reporter/view/command/verb.h"
-#include "reporter/view/text/exact_sum.h"
-#include "reporter/view/text/frames.h"
+#include "reporter/view/listing/site_columns.h"
+#include "reporter/view/text/filter_text.h"
 #include "reporter/view/text/left_overs_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/reports_text.h"
 #include "reporter/view/text/runs_text.h"
-#include "reporter/view/text/site_columns.h"
 
 namespace vramscope {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/command/inputs.h"
-#include "reporter/view/text/trace_report.h"
 
 namespace vramscope {
 

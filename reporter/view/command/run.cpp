@@ -21,6 +21,7 @@
 #include "reporter/view/command/earlier.h"
 #include "reporter/view/command/left_behind.h"
 #include "reporter/view/command/verb.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/system/executable.h"
 #include "reporter/view/system/free_before.h"
 #include "reporter/view/system/installation.h"
@@ -31,7 +32,6 @@
 #include "reporter/view/system/output_check.h"
 #include "reporter/view/system/preset.h"
 #include "reporter/view/text/device_text.h"
-#include "reporter/view/text/format.h"
 #include "reporter/view/text/oom_text.h"
 
 namespace vramscope {

@@ -15,16 +15,16 @@
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/json.h"
 #include "reporter/report/merged_process.h"
+#include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/stacks/stack_view.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/left_behind.h"
 #include "reporter/view/command/run.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/system/output_check.h"
-#include "reporter/view/text/device_sum.h"
 #include "reporter/view/text/device_text.h"
-#include "reporter/view/text/format.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/refusals_text.h"
-#include "reporter/view/text/stack_view.h"
 
 namespace vramscope {
 namespace {

@@ -8,15 +8,15 @@
 #include <memory>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/filter/instant.h"
+#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/import/imports.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/exact_sum.h"
-#include "reporter/view/text/instant.h"
 #include "reporter/view/text/timeline_bounds.h"
 #include "reporter/view/text/timeline_text.h"
-#include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_timeline.h"
 
 namespace vramscope {

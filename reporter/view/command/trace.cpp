@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "reporter/report/traces/trace_input.h"
+#include "reporter/view/analysis/filter/filter.h"
+#include "reporter/view/analysis/replay/trace_filter.h"
+#include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/trace.h"
 #include "reporter/view/system/output.h"
-#include "reporter/view/text/filter.h"
-#include "reporter/view/text/trace_filter.h"
-#include "reporter/view/text/trace_report.h"
 #include "reporter/view/text/trace_text.h"
 
 namespace vramscope {

@@ -12,7 +12,8 @@
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/newer.h"
 #include "reporter/view/import/imports.h"
-#include "reporter/view/text/json_text.h"
+#include "reporter/view/listing/json_text.h"
+#include "reporter/view/text/filter_text.h"
 #include "reporter/view/text/reports_text.h"
 
 namespace vramscope {

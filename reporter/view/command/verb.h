@@ -11,16 +11,16 @@
 #include <string_view>
 #include <vector>
 
+#include "reporter/view/analysis/filter/filter.h"
+#include "reporter/view/analysis/leaks/suppressions.h"
+#include "reporter/view/analysis/stacks/stack_view.h"
 #include "reporter/view/command/arguments.h"
 #include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/reading.h"
+#include "reporter/view/listing/cell_value.h"
+#include "reporter/view/listing/csv_text.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/system/output.h"
-#include "reporter/view/text/cell_value.h"
-#include "reporter/view/text/csv_text.h"
-#include "reporter/view/text/filter.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/stack_view.h"
-#include "reporter/view/text/suppressions.h"
 
 namespace vramscope {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reporter/view/text/columns.h"
+#include "reporter/view/listing/columns.h"
 
 namespace vramscope {
 

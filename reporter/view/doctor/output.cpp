@@ -14,8 +14,8 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/live/live_folder.h"
 #include "reporter/view/doctor/heads.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/system/output_check.h"
-#include "reporter/view/text/format.h"
 #include "reporter/view/text/left_overs_text.h"
 
 namespace vramscope {

@@ -13,9 +13,9 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/view/doctor/heads.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/system/elf_program.h"
 #include "reporter/view/system/installation.h"
-#include "reporter/view/text/format.h"
 
 namespace vramscope {
 namespace {

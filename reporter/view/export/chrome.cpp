@@ -7,10 +7,10 @@
 
 #include "reporter/report/json_writer.h"
 #include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/export/trace_walk.h"
-#include "reporter/view/text/thread_names.h"
 
 namespace vramscope {
 namespace {

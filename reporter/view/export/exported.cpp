@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/trace_report.h"
+#include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_memory.h"
-#include "reporter/view/text/frames.h"
-#include "reporter/view/text/stack_view.h"
-#include "reporter/view/text/trace_filter.h"
+#include "reporter/view/analysis/replay/trace_filter.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/analysis/stacks/stack_view.h"
 
 namespace vramscope {
 

@@ -8,7 +8,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/view/export/build_parts.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

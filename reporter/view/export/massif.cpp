@@ -11,7 +11,7 @@
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/export/trace_walk.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

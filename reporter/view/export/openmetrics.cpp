@@ -8,7 +8,7 @@
 
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/export/formats.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

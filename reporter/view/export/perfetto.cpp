@@ -7,11 +7,11 @@
 
 #include "perfetto.pb.h"
 #include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/export/trace_walk.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/thread_names.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

@@ -7,7 +7,7 @@
 #include "pprof.pb.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

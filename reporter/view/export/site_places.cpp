@@ -6,8 +6,8 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

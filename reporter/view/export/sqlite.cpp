@@ -6,11 +6,11 @@
 #include <concepts>
 
 #include "reporter/report/memory_stats.h"
+#include "reporter/view/analysis/digest.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/export/site_places.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

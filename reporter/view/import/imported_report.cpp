@@ -10,6 +10,8 @@
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/parts.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/site_growth.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/sites_text.h"

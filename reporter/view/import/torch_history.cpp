@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

@@ -8,7 +8,7 @@
 #include "reporter/view/import/imports.h"
 #include "reporter/view/import/pickle.h"
 #include "reporter/view/import/torch_history.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

@@ -10,18 +10,19 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/stacks/site_numbers.h"
+#include "reporter/view/listing/json_text.h"
 #include "reporter/view/page/page_sites.h"
 #include "reporter/view/page/page_stacks.h"
 #include "reporter/view/page/trace_windows.h"
 #include "reporter/view/page/verdict.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/json_text.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/site_numbers.h"
 #include "reporter/view/text/sites_text.h"
 #include "reporter/view/text/timeline_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/page/page_of.h"
-#include "reporter/view/text/frames.h"
 
 namespace vramscope {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/text/json_text.h"
+#include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/map_text.h"
 
 namespace vramscope {

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "reporter/view/text/digest.h"
+#include "reporter/view/analysis/digest.h"
 
 namespace vramscope {
 namespace {

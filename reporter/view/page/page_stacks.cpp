@@ -3,7 +3,7 @@
 #include "reporter/view/page/page_stacks.h"
 
 #include "reporter/report/symbols.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/view/text/frames.h"
-#include "reporter/view/text/json_text.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/json_text.h"
 
 namespace vramscope {
 

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "reporter/report/memory_name.h"
-#include "reporter/view/text/digest.h"
+#include "reporter/view/analysis/digest.h"
 
 namespace vramscope {
 namespace {

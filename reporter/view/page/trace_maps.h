@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/memory_map.h"
+#include "reporter/view/analysis/replay/trace_segments.h"
 #include "reporter/view/page/page_map.h"
 #include "reporter/view/page/trace_windows.h"
-#include "reporter/view/text/memory_map.h"
-#include "reporter/view/text/trace_segments.h"
 
 namespace vramscope {
 

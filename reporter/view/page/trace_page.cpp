@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/replay/trace_details.h"
+#include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/replay/trace_totals.h"
 #include "reporter/view/page/page.h"
 #include "reporter/view/page/trace_maps.h"
 #include "reporter/view/page/trace_refusals.h"
 #include "reporter/view/page/trace_windows.h"
-#include "reporter/view/text/trace_details.h"
-#include "reporter/view/text/trace_report.h"
+#include "reporter/view/text/filter_text.h"
 #include "reporter/view/text/trace_timeline.h"
-#include "reporter/view/text/trace_totals.h"
 
 namespace vramscope {
 namespace {

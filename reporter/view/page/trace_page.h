@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "reporter/report/traces/trace_reader.h"
-#include "reporter/view/text/filter.h"
-#include "reporter/view/text/stack_view.h"
+#include "reporter/view/analysis/filter/filter.h"
+#include "reporter/view/analysis/stacks/stack_view.h"
 
 namespace vramscope {
 

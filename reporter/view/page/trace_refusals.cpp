@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "reporter/view/text/trace_report.h"
+#include "reporter/view/analysis/replay/trace_report.h"
 
 namespace vramscope {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "reporter/report/oom_events.h"
 #include "reporter/report/traces/trace_memory.h"
-#include "reporter/view/text/trace_filter.h"
+#include "reporter/view/analysis/replay/trace_filter.h"
 
 namespace vramscope {
 

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "reporter/report/merge_numbers.h"
+#include "reporter/view/analysis/site_growth.h"
 #include "reporter/view/text/sites_text.h"
 
 namespace vramscope {

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "reporter/report/traces/trace_memory.h"
+#include "reporter/view/analysis/replay/trace_filter.h"
+#include "reporter/view/analysis/replay/trace_totals.h"
+#include "reporter/view/listing/json_text.h"
 #include "reporter/view/page/page_sites.h"
-#include "reporter/view/text/json_text.h"
-#include "reporter/view/text/trace_filter.h"
-#include "reporter/view/text/trace_totals.h"
 
 namespace vramscope {
 

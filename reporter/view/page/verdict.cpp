@@ -8,12 +8,14 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/device_sum.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/exact_sum.h"
-#include "reporter/view/text/leaks.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/stacks/stack_front.h"
+#include "reporter/view/listing/caller_names.h"
 #include "reporter/view/text/oom_text.h"
-#include "reporter/view/text/stack_front.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/page/page_of.h"
-#include "reporter/view/text/frames.h"
 
 namespace vramscope {
 

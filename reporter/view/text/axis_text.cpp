@@ -10,12 +10,14 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/filter.h"
-#include "reporter/view/text/json_text.h"
-#include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/thread_names.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/filter/filter.h"
+#include "reporter/view/analysis/stacks/thread_names.h"
+#include "reporter/view/listing/json_text.h"
+#include "reporter/view/listing/site_columns.h"
+#include "reporter/view/listing/thread_text.h"
 #include "reporter/view/text/totals_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
@@ -32,7 +34,7 @@ std::string size_text(const AxisEntry& entry) {
 }
 
 std::string value_text(const AxisEntry& entry, const ThreadNames& threads, const Page& page) {
-  return entry.axis == Axis::thread ? threads.text(entry.value, page)
+  return entry.axis == Axis::thread ? text_of_thread(threads, entry.value, page)
                                     : printable(size_text(entry), page);
 }
 

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "reporter/record/axes.h"
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

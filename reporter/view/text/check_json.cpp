@@ -1,7 +1,7 @@
 // Checks as JSON and as CSV.
 // SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/check_text.h"
-#include "reporter/view/text/json_text.h"
 
 namespace vramscope {
 

@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "reporter/report/report.h"
+#include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/diff_text.h"
-#include "reporter/view/text/site_listing.h"
+#include "reporter/view/text/ranks_text.h"
 
 namespace vramscope {
 namespace {

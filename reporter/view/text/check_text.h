@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/text/checks.h"
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/format.h"
 
 namespace vramscope {
 

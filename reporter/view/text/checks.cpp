@@ -9,13 +9,13 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/device_sum.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/exact_sum.h"
-#include "reporter/view/text/leak_holders.h"
-#include "reporter/view/text/leaks.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/leaks/leak_holders.h"
+#include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/text/process_text.h"
-#include "reporter/view/text/site_numbers.h"
 
 namespace vramscope {
 namespace {

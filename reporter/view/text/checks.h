@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/text/frames.h"
-#include "reporter/view/text/leaks.h"
+#include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/leaks/suppressions.h"
+#include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/text/ranks_text.h"
-#include "reporter/view/text/suppressions.h"
 
 namespace vramscope {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/text/description.h"
+#include "reporter/view/listing/description.h"
 
 namespace vramscope {
 

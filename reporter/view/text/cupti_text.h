@@ -4,7 +4,7 @@
 #include <string>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

@@ -11,10 +11,11 @@
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/device_sum.h"
-#include "reporter/view/text/digest.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/text/idle_text.h"
 #include "reporter/view/text/refusals_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "reporter/report/memory_name.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/json_text.h"
-#include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/site_listing.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/listing/json_text.h"
+#include "reporter/view/listing/site_columns.h"
+#include "reporter/view/listing/site_listing.h"
 
 namespace vramscope {
 namespace {

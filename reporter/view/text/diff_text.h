@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/diff.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/analysis/diff/diff.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

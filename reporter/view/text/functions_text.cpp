@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "reporter/record/event.h"
-#include "reporter/view/text/columns.h"
+#include "reporter/view/listing/columns.h"
 
 namespace vramscope {
 namespace {

@@ -3,8 +3,8 @@
 #include "reporter/view/text/goes_back_text.h"
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/text/idle_text.h"
 
 namespace vramscope {

@@ -5,10 +5,11 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/site_listing.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/stacks/stack_front.h"
+#include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/sites_text.h"
-#include "reporter/view/text/stack_front.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
@@ -46,12 +47,6 @@ std::string bars(const char* title, const std::vector<std::uint64_t>& counts, co
 
 const char* lifetime_name(std::size_t decade) {
   return kDecades[std::min(decade, kDecades.size() - 1)];
-}
-
-std::size_t lifetime_decade(std::uint64_t ns) {
-  std::size_t decade = 0;
-  for (std::uint64_t end = 1000; decade + 1 < kLifetimes && ns >= end; end *= 10) ++decade;
-  return decade;
 }
 
 std::string size_class_name(std::size_t size_class) {

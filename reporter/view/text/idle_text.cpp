@@ -2,7 +2,7 @@
 #include "reporter/view/text/idle_text.h"
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

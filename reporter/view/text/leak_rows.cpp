@@ -8,7 +8,8 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/site_listing.h"
+#include "reporter/view/listing/site_listing.h"
+#include "reporter/view/text/holders_text.h"
 
 namespace vramscope {
 

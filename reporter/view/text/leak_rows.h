@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
-#include "reporter/view/text/leak_holders.h"
-#include "reporter/view/text/leaks.h"
+#include "reporter/view/analysis/leaks/leak_holders.h"
+#include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "reporter/report/merged_process.h"
+#include "reporter/view/analysis/process_end.h"
+#include "reporter/view/text/holders_text.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {

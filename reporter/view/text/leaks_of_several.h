@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
+#include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/format.h"
+#include "reporter/view/text/holders_text.h"
 #include "reporter/view/text/leak_rows.h"
-#include "reporter/view/text/leaks.h"
 
 namespace vramscope {
 

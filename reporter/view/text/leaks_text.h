@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <string>
 
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/leaks.h"
+#include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

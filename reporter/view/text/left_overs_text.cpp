@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

@@ -3,8 +3,8 @@
 #include "reporter/view/text/map_driver_text.h"
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 std::string kept_by_pools(const Report& report, const MapPlace& place) {

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "reporter/view/text/map_moment.h"
-#include "reporter/view/text/memory_map.h"
+#include "reporter/view/analysis/map_moment.h"
+#include "reporter/view/analysis/memory_map.h"
 
 namespace vramscope {
 

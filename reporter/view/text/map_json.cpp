@@ -1,8 +1,8 @@
 // Writes a map of memory as JSON and as CSV.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/report.h"
+#include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/map_text.h"
-#include "reporter/view/text/site_columns.h"
 
 namespace vramscope {
 namespace {

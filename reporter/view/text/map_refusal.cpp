@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/segment_sizes.h"
 #include "reporter/view/text/oom_policy.h"
 #include "reporter/view/text/oom_text.h"
-#include "reporter/view/text/segment_sizes.h"
 
 namespace vramscope {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/map_moment.h"
-#include "reporter/view/text/memory_map.h"
+#include "reporter/view/analysis/map_moment.h"
+#include "reporter/view/analysis/memory_map.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

@@ -9,11 +9,12 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/map_cells.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/listing/map_cells.h"
+#include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/map_driver_text.h"
 #include "reporter/view/text/map_refusal.h"
-#include "reporter/view/text/site_listing.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
-#include "reporter/view/text/map_moment.h"
-#include "reporter/view/text/memory_map.h"
+#include "reporter/view/analysis/map_moment.h"
+#include "reporter/view/analysis/memory_map.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/leaks.h"
+#include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/text/oom_text.h"
 
 namespace vramscope {

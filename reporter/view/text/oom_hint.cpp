@@ -7,13 +7,13 @@
 #include "allocator/ground/driver_pages.h"
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/leaks.h"
-#include "reporter/view/text/memory_map.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/memory_map.h"
+#include "reporter/view/analysis/segment_sizes.h"
 #include "reporter/view/text/oom_policy.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/segment_sizes.h"
 
 namespace vramscope {
 namespace {

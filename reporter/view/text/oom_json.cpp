@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "reporter/report/report.h"
+#include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/oom_text.h"
-#include "reporter/view/text/site_columns.h"
 
 namespace vramscope {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "allocator/ground/driver_pages.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/analysis/segment_sizes.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/text/oom_text.h"
-#include "reporter/view/text/segment_sizes.h"
 
 namespace vramscope {
 

@@ -7,9 +7,9 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/site_listing.h"
 
 namespace vramscope {
 namespace {

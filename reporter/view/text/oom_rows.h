@@ -6,8 +6,8 @@
 #include <string>
 
 #include "reporter/report/oom_events.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

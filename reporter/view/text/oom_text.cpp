@@ -9,13 +9,14 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/leaks.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/stacks/thread_names.h"
+#include "reporter/view/listing/site_listing.h"
+#include "reporter/view/listing/thread_text.h"
 #include "reporter/view/text/oom_rows.h"
 #include "reporter/view/text/own_time.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/site_listing.h"
-#include "reporter/view/text/thread_names.h"
 
 namespace vramscope {
 namespace {
@@ -304,7 +305,7 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
   std::string who = "after " + own_time_text(report, own_time_ns(report, event), event.time_ns);
   if (!event.function.empty()) who += " in " + printable(event.function, page);
   if (event.thread != "unknown" && !event.thread.empty()) {
-    who += " by thread " + ThreadNames(report, name).text(event.thread, page);
+    who += " by thread " + text_of_thread(ThreadNames(report, name), event.thread, page);
   }
   if (!event.range.empty()) who += " in " + printable(event.range, page);
   result += paragraph(who, page);

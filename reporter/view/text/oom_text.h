@@ -8,10 +8,10 @@
 #include <string>
 
 #include "reporter/report/oom_events.h"
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
-#include "reporter/view/text/leaks.h"
+#include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

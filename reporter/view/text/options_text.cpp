@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "interpose/settings/options.h"
-#include "reporter/view/text/columns.h"
+#include "reporter/view/listing/columns.h"
 
 namespace vramscope {
 namespace {

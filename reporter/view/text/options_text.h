@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/text/csv_text.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/csv_text.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

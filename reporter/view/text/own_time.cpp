@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {

@@ -11,13 +11,13 @@
 
 #include "reporter/record/axes.h"
 #include "reporter/report/memory_name.h"
-#include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/listing/json_text.h"
+#include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/goes_back_text.h"
 #include "reporter/view/text/idle_text.h"
-#include "reporter/view/text/json_text.h"
-#include "reporter/view/text/site_columns.h"
 #include "reporter/view/text/totals_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {

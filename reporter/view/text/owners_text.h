@@ -7,8 +7,8 @@
 #include <string>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

@@ -7,25 +7,24 @@
 #include <set>
 #include <vector>
 
-#include "allocator/ground/place.h"
 #include "reporter/record/axes.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
-#include "reporter/report/report.h"
-#include "reporter/view/text/device_sum.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/exact_sum.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/peaks/joint_peaks.h"
+#include "reporter/view/analysis/stacks/site_numbers.h"
+#include "reporter/view/analysis/stacks/stack_front.h"
+#include "reporter/view/listing/caller_names.h"
+#include "reporter/view/listing/json_text.h"
+#include "reporter/view/listing/site_columns.h"
+#include "reporter/view/listing/site_listing.h"
+#include "reporter/view/listing/thread_text.h"
+#include "reporter/view/listing/tree_text.h"
 #include "reporter/view/text/idle_text.h"
-#include "reporter/view/text/joint_peaks.h"
-#include "reporter/view/text/json_text.h"
 #include "reporter/view/text/own_time.h"
-#include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/site_listing.h"
-#include "reporter/view/text/site_numbers.h"
-#include "reporter/view/text/stack_front.h"
-#include "reporter/view/text/thread_names.h"
 #include "reporter/view/text/totals_text.h"
-#include "reporter/view/text/tree_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
@@ -58,7 +57,7 @@ std::vector<AxisEntry> values_of(const Report& report, const KindFacts& kind, Ax
 // Of the value as texts call it.
 std::string value_text(const Report& report, Axis axis, const std::string& value,
                        const NameFrame& name, const Page& page) {
-  return axis == Axis::thread ? ThreadNames(report, name).text(value, page)
+  return axis == Axis::thread ? text_of_thread(ThreadNames(report, name), value, page)
                               : printable(value, page);
 }
 
@@ -159,7 +158,8 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
   if (adds_peaks(report)) result = "the highest of them was reached after ";
   result += own_time_text(report, own_peak_ns(report, kind), kind.peak_ns);
   const std::string& thread = kind.peak_thread;
-  if (!thread.empty()) result += " by thread " + ThreadNames(report, name).text(thread, page);
+  if (!thread.empty())
+    result += " by thread " + text_of_thread(ThreadNames(report, name), thread, page);
   if (!kind.peak_range.empty() && kind.peak_range != "none") {
     result += " in " + printable(kind.peak_range, page);
   }

@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <string>
 
-#include "reporter/view/text/csv_text.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/csv_text.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

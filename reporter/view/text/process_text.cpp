@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/analysis/process_end.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 
@@ -24,14 +25,6 @@ std::string program_of(const ProcessFacts& process) {
   return process.executable.substr(process.executable.rfind('/') + 1);
 }
 
-std::vector<const MergedProcess*> dead_among(const std::vector<MergedProcess>& processes) {
-  std::vector<const MergedProcess*> dead;
-  for (const MergedProcess& one : processes) {
-    if (!death_text(one).empty()) dead.push_back(&one);
-  }
-  return dead;
-}
-
 std::string death_text(const MergedProcess& process) {
   const std::string& signal = process.process.ended_by;
   if (!signal.empty()) return "was killed by " + signal;
@@ -45,11 +38,6 @@ std::string who_died(const std::vector<MergedProcess>& processes) {
     return process_text(dead.front()->process) + " " + death_text(*dead.front());
   return count_text(static_cast<std::int64_t>(dead.size())) + " of " +
          count_text(static_cast<std::int64_t>(processes.size())) + " processes died";
-}
-
-std::string death_word(const MergedProcess& process) {
-  if (death_text(process).empty()) return "";
-  return process.process.ended_by.empty() ? "died" : "killed";
 }
 
 std::string end_text(const MergedProcess& process) {

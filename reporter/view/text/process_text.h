@@ -18,15 +18,10 @@ struct ProcessFacts;
 // "train".
 [[nodiscard]] std::string program_of(const ProcessFacts& process);
 
-// Those that death_text() says something of.
-[[nodiscard]] std::vector<const MergedProcess*> dead_among(
-    const std::vector<MergedProcess>& processes);
 // "was killed by SIGKILL", "died" where nobody saw by what; "" of one that wrote its report itself.
 [[nodiscard]] std::string death_text(const MergedProcess& process);
 // "rank 3 (4711) was killed by SIGKILL", "2 of 8 processes died"; "": none did.
 [[nodiscard]] std::string who_died(const std::vector<MergedProcess>& processes);
-// "killed", "died", "".
-[[nodiscard]] std::string death_word(const MergedProcess& process);
 // "written at a peak".
 [[nodiscard]] std::string trigger_text(std::string_view trigger);
 // "SIGKILL", "exit"; of a report amid the run, that it went on.

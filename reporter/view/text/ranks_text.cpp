@@ -12,9 +12,9 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
-#include "reporter/view/text/device_sum.h"
-#include "reporter/view/text/diff.h"
-#include "reporter/view/text/process_figures.h"
+#include "reporter/view/analysis/diff/diff.h"
+#include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/process_figures.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {
@@ -304,6 +304,17 @@ void differences_json(JsonText& json, const Reports& reports, const RunsNaming& 
       json.end().end();
     }
     json.end().end();
+  }
+}
+
+std::string number_text(const Figure& figure, std::uint64_t number) {
+  return figure.is_bytes() ? amount_text(number) : count_text(static_cast<std::int64_t>(number));
+}
+
+void add_figures(Columns<ReportOfProcess>& columns) {
+  for (const Figure& figure : figures_of_processes()) {
+    columns.push_back(
+        {figure.field, [figure](const ReportOfProcess& row) { return CellValue(figure.of(row)); }});
   }
 }
 

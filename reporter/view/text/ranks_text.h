@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
-#include "reporter/view/text/json_text.h"
-#include "reporter/view/text/process_figures.h"
+#include "reporter/view/analysis/process_figures.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/json_text.h"
 
 namespace vramscope {
 
@@ -36,6 +37,10 @@ struct RunsNaming {
 // The process's own report, read again; nothing where it cannot be had, or is another's. May throw
 // bad_alloc.
 [[nodiscard]] std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& naming);
+
+// May throw bad_alloc.
+void add_figures(Columns<ReportOfProcess>& columns);
+[[nodiscard]] std::string number_text(const Figure& figure, std::uint64_t number);
 
 // Whether the figures of all processes stand as a table above what differs; left out, peaks alone
 // are compared.

@@ -4,7 +4,7 @@
 
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

@@ -4,10 +4,10 @@
 
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
-#include "reporter/view/text/digest.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/site_columns.h"
 
 namespace vramscope {
 namespace {

@@ -11,16 +11,17 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/listing/site_columns.h"
+#include "reporter/view/listing/site_listing.h"
+#include "reporter/view/listing/tree_text.h"
 #include "reporter/view/text/cupti_text.h"
 #include "reporter/view/text/device_text.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/leaks.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/refusals_text.h"
-#include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/site_listing.h"
 #include "reporter/view/text/totals_text.h"
-#include "reporter/view/text/tree_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {

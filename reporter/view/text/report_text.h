@@ -6,15 +6,12 @@
 #include <functional>
 #include <string>
 
-#include "reporter/view/text/csv_text.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
-#include "reporter/view/text/json_text.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/csv_text.h"
+#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/json_text.h"
 
 namespace vramscope {
-
-// The trigger of a report that was made of another tool's file; its mode says of what.
-inline constexpr const char* kImported = "imported";
 
 struct Report;
 

@@ -12,9 +12,9 @@
 
 #include "allocator/ground/place.h"
 #include "reporter/report/merged_process.h"
-#include "reporter/view/text/csv_text.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/json_text.h"
+#include "reporter/view/listing/csv_text.h"
+#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/json_text.h"
 
 namespace vramscope {
 

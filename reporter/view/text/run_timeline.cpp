@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "reporter/report/merged_process.h"
-#include "reporter/view/text/digest.h"
+#include "reporter/view/analysis/digest.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {

@@ -9,13 +9,13 @@
 #include <tuple>
 
 #include "reporter/report/merged_process.h"
-#include "reporter/view/text/device_sum.h"
-#include "reporter/view/text/exact_sum.h"
-#include "reporter/view/text/json_text.h"
+#include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/ranks_text.h"
 #include "reporter/view/text/sums_text.h"
-#include "reporter/view/text/trace_report.h"
 
 namespace vramscope {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/device_sum.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/json_text.h"
+#include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/ranks_text.h"
 
 namespace vramscope {

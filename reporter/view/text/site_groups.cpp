@@ -11,10 +11,12 @@
 
 #include "reporter/report/files/file_name.h"
 #include "reporter/report/memory_name.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/stack_front.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/stacks/stack_front.h"
+#include "reporter/view/listing/caller_names.h"
+#include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/totals_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {

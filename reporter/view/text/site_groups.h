@@ -8,9 +8,9 @@
 
 #include "allocator/ground/named_enum.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/text/sites_text.h"
 
 namespace vramscope {

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/site_listing.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/site_growth.h"
+#include "reporter/view/listing/site_columns.h"
+#include "reporter/view/listing/site_listing.h"
+#include "reporter/view/listing/tree_text.h"
 #include "reporter/view/text/totals_text.h"
-#include "reporter/view/text/tree_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
@@ -91,28 +93,11 @@ std::optional<SiteOrder> site_order(std::string_view name) {
   return static_cast<SiteOrder>(found - kSiteOrderNames.begin());
 }
 
-std::size_t tenths_of_growth(const Site& site) {
-  return static_cast<std::size_t>(std::count_if(site.live_by_age.begin(), site.live_by_age.end(),
-                                                [](std::uint64_t bytes) { return bytes != 0; }));
-}
-
 std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order,
                                         const NameFrame& name, const RowChoice& choice) {
   std::vector<std::size_t> sites = arranged(report, order, name, choice);
   sites.resize(rows_shown(sites.size(), choice.most));
   return sites;
-}
-
-Growth growth_of(const Site& site) {
-  std::vector<std::uint64_t> live = {0};  // at the beginning
-  live.insert(live.end(), site.live_past.begin(), site.live_past.end());
-  live.push_back(site.totals.live_bytes);
-  Growth growth{.rises = 0, .intervals = live.size() - 1, .bytes = 0};
-  for (std::size_t i = live.size() - 1; i > 0 && live[i] >= live[i - 1]; --i) {
-    growth.rises += live[i] > live[i - 1] ? 1 : 0;
-    growth.bytes = live.back() - live[i - 1];
-  }
-  return growth;
 }
 
 namespace {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "allocator/ground/named_enum.h"
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 
@@ -25,27 +25,12 @@ struct Site;
 VRAMSCOPE_NAMED_ENUM(SiteOrder, std::uint8_t, VRAMSCOPE_SITE_ORDERS);
 [[nodiscard]] std::optional<SiteOrder> site_order(std::string_view name);
 
-// In how many tenths of the run the site allocated bytes that are still there: what leaks did in
-// all of them, what is replaced all the time only in the last.
-[[nodiscard]] std::size_t tenths_of_growth(const Site& site);
-
-// How the site's live bytes rose over the last intervals of the run, up to the report: since they
-// last fell.
-struct Growth {
-  std::size_t rises = 0;      // intervals at whose end more was live than at their beginning
-  std::size_t intervals = 0;  // of the run, with the one that is not over
-  std::uint64_t bytes = 0;    // more than then
-};
-[[nodiscard]] Growth growth_of(const Site& site);
-
 // Indices into the report's sites, without the one that stands for those that are left out.
 [[nodiscard]] std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order,
                                                       const NameFrame& name,
                                                       const RowChoice& choice);
 // "< 10 us", by entry of Site::lifetimes.
 [[nodiscard]] const char* lifetime_name(std::size_t decade);
-// Where Site::lifetimes counts a life of that length.
-[[nodiscard]] std::size_t lifetime_decade(std::uint64_t ns);
 // "from 4.00 KiB": up to, but not including, twice as many; "unknown" for class 0.
 [[nodiscard]] std::string size_class_name(std::size_t size_class);
 

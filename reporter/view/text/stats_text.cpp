@@ -1,7 +1,7 @@
 // The statistics of a report under PyTorch's names.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/stats_text.h"
-#include "reporter/view/text/digest.h"
+#include "reporter/view/analysis/digest.h"
 #include "reporter/view/text/idle_text.h"
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
+#include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/device_text.h"
-#include "reporter/view/text/json_text.h"
 
 namespace vramscope {
 namespace {

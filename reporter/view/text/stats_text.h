@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "reporter/report/merged_process.h"
+#include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/text/process_text.h"
-#include "reporter/view/text/trace_report.h"
 
 namespace vramscope {
 namespace {

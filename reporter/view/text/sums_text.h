@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/text/device_sum.h"
-#include "reporter/view/text/format.h"
+#include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/text/ranks_text.h"
 
 namespace vramscope {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/exact_sum.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/peaks/exact_sum.h"
 
 namespace vramscope {
 namespace {

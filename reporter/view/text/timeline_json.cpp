@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "reporter/view/text/site_columns.h"
+#include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/timeline_text.h"
 
 namespace vramscope {

@@ -10,7 +10,7 @@
 
 #include "allocator/ground/place.h"
 #include "reporter/report/memory_name.h"
-#include "reporter/view/text/digest.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <string>
 
-#include "reporter/view/text/columns.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/plot.h"
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/plot.h"
 #include "reporter/view/text/run_timeline.h"
 
 namespace vramscope {

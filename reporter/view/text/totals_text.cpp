@@ -9,7 +9,8 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {

@@ -8,11 +8,12 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/digest.h"
-#include "reporter/view/text/site_columns.h"
-#include "reporter/view/text/site_listing.h"
-#include "reporter/view/text/trace_report.h"
-#include "reporter/view/text/tree_text.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/listing/caller_names.h"
+#include "reporter/view/listing/site_columns.h"
+#include "reporter/view/listing/site_listing.h"
+#include "reporter/view/listing/tree_text.h"
 
 namespace vramscope {
 namespace {

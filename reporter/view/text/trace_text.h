@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "reporter/report/traces/trace_reader.h"
-#include "reporter/view/text/cell_value.h"
-#include "reporter/view/text/csv_text.h"
-#include "reporter/view/text/format.h"
-#include "reporter/view/text/frames.h"
-#include "reporter/view/text/stack_view.h"
-#include "reporter/view/text/trace_totals.h"
+#include "reporter/view/analysis/replay/trace_totals.h"
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/analysis/stacks/stack_view.h"
+#include "reporter/view/listing/cell_value.h"
+#include "reporter/view/listing/csv_text.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "reporter/record/axes.h"
-#include "reporter/view/text/joint_peaks.h"
-#include "reporter/view/text/trace_report.h"
-#include "reporter/view/text/trace_totals.h"
+#include "reporter/view/analysis/peaks/joint_peaks.h"
+#include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/replay/trace_totals.h"
 
 namespace vramscope {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "reporter/report/traces/trace_reader.h"
-#include "reporter/view/text/filter.h"
+#include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/text/run_timeline.h"
 
 namespace vramscope {

@@ -1,0 +1,254 @@
+// Gives both reports' places names, and adds them up.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/analysis/diff/diff.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "reporter/view/analysis/diff/row_match.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/leaks/site_owner.h"
+#include "reporter/view/analysis/stacks/site_numbers.h"
+
+namespace vramscope {
+namespace {
+
+void add(RowSides& sides, const RowKey& key, std::uint64_t bytes, std::uint64_t count,
+         std::int64_t site) {
+  DiffSide& side = sides[key];
+  side.is_there = true;
+  side.bytes += bytes;
+  side.count += count;
+  if (site >= 0) side.sites.push_back(site);
+}
+
+std::vector<Share> shares_of_all(const Report& report) {
+  std::vector<Share> shares;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    for (const SitePart& part : report.sites[i].parts) {
+      const SiteTotals& totals = numbers_of(part);
+      if (!holds_memory(part.kind) || totals.total_count == 0) continue;
+      shares.push_back(
+          {i, part.kind, part.device, totals.total_bytes, totals.total_count, /*whole=*/0});
+    }
+  }
+  return shares;
+}
+
+std::vector<Share> shares_at(const Report& report, DiffAt at) {
+  if (at == DiffAt::peak) return shares_of_peak(report);
+  return at == DiffAt::end ? shares_alive(report) : shares_of_all(report);
+}
+
+// What the row of a stack is of.
+std::uint32_t row_of_stack(NamesOfBoth& names, DiffBy by, const NumberedStack& stack) {
+  if (by == DiffBy::site) return names.stacks.of(stack);
+  return names.words.of(stack.empty() ? "unknown" : names.callers[stack.front()].function);
+}
+
+RowSides by_stack(const Report& report, DiffBy by, DiffAt at, const NameFrame& name,
+                  NamesOfBoth& names) {
+  constexpr std::size_t kMostFrames = 128;  // deeper stacks are not recorded
+  NumberedCallers callers(report, name,
+                          [&](const Caller& caller) { return names.number(caller, name); });
+  std::vector<std::optional<std::uint32_t>> rows(report.sites.size());
+  RowSides sides;
+  for (const Share& share : shares_at(report, at)) {
+    std::optional<std::uint32_t>& row = rows[share.site];
+    if (!row) row = row_of_stack(names, by, callers.of(report.sites[share.site], kMostFrames));
+    add(sides, {.what = *row, .kind = share.kind, .device = share.device}, share.bytes, share.count,
+        site_number(report, share.site));
+  }
+  return sides;
+}
+
+std::pair<std::uint64_t, std::uint64_t> numbers_at(const SiteTotals& totals, DiffAt at) {
+  if (at == DiffAt::peak) return {totals.peak_bytes, totals.peak_count};
+  if (at == DiffAt::end) return {totals.live_bytes, totals.live_count};
+  return {totals.total_bytes, totals.total_count};
+}
+
+// Where call stacks were chosen, by these.
+RowSides by_owner_of_stacks(const Report& report, DiffAt at, NamesOfBoth& names) {
+  RowSides sides;
+  for (const Share& share : shares_at(report, at)) {
+    add(sides,
+        {.what = names.words.of(owner_of_site(report, report.sites[share.site])),
+         .kind = share.kind,
+         .device = share.device},
+        share.bytes, share.count, -1);
+  }
+  return sides;
+}
+
+RowSides by_owner(const Report& report, DiffAt at, NamesOfBoth& names) {
+  if (report.chosen && report.chosen->by_rows) return by_owner_of_stacks(report, at, names);
+  RowSides sides;
+  for (const AxisEntry& entry : report.axes) {
+    if (entry.axis != Axis::owner || !holds_memory(entry.kind)) continue;
+    const auto [bytes, count] = numbers_at(entry.totals, at);
+    if (bytes == 0 && count == 0) continue;
+    add(sides, {.what = names.words.of(entry.value), .kind = entry.kind, .device = entry.device},
+        bytes, count, -1);
+  }
+  return sides;
+}
+
+// What is known without call stacks; of totals only what sites tell.
+RowSides by_kind(const Report& report, DiffAt at) {
+  RowSides sides;
+  if (at == DiffAt::total) {
+    for (const Share& share : shares_of_all(report)) {
+      add(sides, {.kind = share.kind, .device = share.device}, share.bytes, share.count, -1);
+    }
+    return sides;
+  }
+  for (const KindFacts& kind : report.kinds) {
+    if (!holds_memory(kind.kind)) continue;
+    const std::uint64_t bytes = at == DiffAt::peak ? kind.peak_bytes : kind.current_bytes;
+    if (bytes == 0) continue;
+    const std::uint64_t live = kind.allocations - std::min(kind.allocations, kind.frees);
+    add(sides, {.kind = kind.kind, .device = kind.device}, bytes,
+        at == DiffAt::peak ? kind.allocations : live, -1);
+  }
+  return sides;
+}
+
+RowSides sides_of(const Report& report, DiffBy by, DiffAt at, const NameFrame& name,
+                  NamesOfBoth& names) {
+  if (by == DiffBy::owner) return by_owner(report, at, names);
+  return by == DiffBy::kind ? by_kind(report, at) : by_stack(report, by, at, name, names);
+}
+
+std::string name_of(const RowKey& key, DiffBy by, const NamesOfBoth& names) {
+  return by == DiffBy::owner || by == DiffBy::function ? names.words[key.what] : "";
+}
+
+void take(DiffSide& side, RowEntry& entry, DiffBy by, const NamesOfBoth& names) {
+  side = std::move(entry.second);
+  if (by != DiffBy::site) return;
+  for (const std::uint32_t caller : names.stacks[entry.first.what]) {
+    side.frames.push_back(names.callers[caller].text);
+    const std::string& in_full = names.callers[caller].in_full;
+    if (!in_full.empty()) side.in_full.push_back(in_full);
+  }
+}
+
+Difference row_of(RowEntry* before, RowEntry* after, DiffBy by, const NamesOfBoth& names) {
+  const RowKey& key = before != nullptr ? before->first : after->first;
+  Difference row{.name = name_of(key, by, names),
+                 .kind = key.kind,
+                 .device = key.device,
+                 .before = {},
+                 .after = {}};
+  if (before != nullptr) take(row.before, *before, by, names);
+  if (after != nullptr) take(row.after, *after, by, names);
+  return row;
+}
+
+std::uint64_t bytes_of(const RowEntry* entry) { return entry != nullptr ? entry->second.bytes : 0; }
+
+bool is_equal(const RowPairs::value_type& pair) {
+  return bytes_of(pair.first) == bytes_of(pair.second);
+}
+
+std::vector<Difference> rows_of(const RowPairs& pairs, DiffBy by, const NamesOfBoth& names) {
+  std::vector<Difference> rows;
+  rows.reserve(pairs.size());
+  for (const auto& [before, after] : pairs) rows.push_back(row_of(before, after, by, names));
+  return rows;
+}
+
+const std::vector<std::string>& frames_in_order(const Difference& row) {
+  return row.after.is_there && row.before.is_there ? std::min(row.after.frames, row.before.frames)
+         : row.after.is_there                      ? row.after.frames
+                                                   : row.before.frames;
+}
+
+void put_largest_first(std::vector<Difference>& rows) {
+  const auto size = [](const Difference& row) {
+    return std::max(row.before.bytes, row.after.bytes) -
+           std::min(row.before.bytes, row.after.bytes);
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Difference& a, const Difference& b) {
+    if (size(a) != size(b)) return size(a) > size(b);
+    return std::tie(a.name, frames_in_order(a), a.kind, a.device) <
+           std::tie(b.name, frames_in_order(b), b.kind, b.device);
+  });
+}
+
+// What these rows hold, in place of all memory.
+void add_up(const RowPairs& pairs, Differences& result) {
+  std::map<std::pair<Kind, std::uint16_t>, Difference> sums;
+  const auto add = [](const RowEntry* entry, DiffSide& sum, std::uint64_t& all) {
+    if (entry == nullptr) return;
+    sum.is_there = true;
+    sum.bytes += entry->second.bytes;
+    sum.count += entry->second.count;
+    all += entry->second.bytes;
+  };
+  result.before_bytes = result.after_bytes = 0;
+  for (const auto& [before, after] : pairs) {
+    const RowKey& key = before != nullptr ? before->first : after->first;
+    Difference& sum = sums[{key.kind, key.device}];
+    sum.kind = key.kind;
+    sum.device = key.device;
+    add(before, sum.before, result.before_bytes);
+    add(after, sum.after, result.after_bytes);
+  }
+  result.memory.clear();
+  for (auto& [where, sum] : sums) result.memory.push_back(std::move(sum));
+  put_largest_first(result.memory);
+}
+
+}  // namespace
+
+Change Difference::what() const {
+  if (!before.is_there) return Change::fresh;
+  if (!after.is_there) return Change::gone;
+  return after.bytes >= before.bytes ? Change::grown : Change::shrunk;
+}
+
+Differences differences(const Report& before, const Report& after, DiffBy by, DiffAt at,
+                        const NameFrame& name, std::uint64_t least_bytes) {
+  Differences result;
+  RowSides one = by_kind(before, at);
+  RowSides other = by_kind(after, at);
+  for (const auto& [key, side] : one) result.before_bytes += side.bytes;
+  for (const auto& [key, side] : other) result.after_bytes += side.bytes;
+  NamesOfBoth names;
+  result.memory = rows_of(matched(one, other, RowsOf::words, names).pairs, DiffBy::kind, names);
+  put_largest_first(result.memory);
+
+  one = sides_of(before, by, at, name, names);
+  other = sides_of(after, by, at, name, names);
+  RowMatches matches =
+      matched(one, other, by == DiffBy::site ? RowsOf::stacks : RowsOf::words, names);
+  if (least_bytes != 0) {
+    const auto is_less = [&](const RowPairs::value_type& pair) {
+      return std::max(bytes_of(pair.first), bytes_of(pair.second)) < least_bytes;
+    };
+    std::erase_if(matches.pairs, is_less);
+    std::erase_if(matches.by_functions, is_less);
+    add_up(matches.pairs, result);
+  }
+  result.by_functions = matches.by_functions.size();
+  result.renamed = renamed_files(matches.by_functions, names);
+  RowPairs equal;
+  std::copy_if(matches.pairs.begin(), matches.pairs.end(), std::back_inserter(equal), is_equal);
+  result.equal = std::erase_if(matches.pairs, is_equal);
+  constexpr std::size_t kCompared = 64;
+  equal.resize(std::min(equal.size(), kCompared));
+  for (const Difference& row : rows_of(equal, by, names)) {
+    result.equal_frames.push_back(row.frames());
+  }
+  result.rows = rows_of(matches.pairs, by, names);
+  put_largest_first(result.rows);
+  return result;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,67 @@
+// differences() compares what two reports say that was held: by place, owner, kind or function.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "allocator/ground/named_enum.h"
+#include "reporter/report/report.h"
+#include "reporter/view/analysis/diff/row_match.h"
+#include "reporter/view/analysis/stacks/frames.h"
+
+namespace vramscope {
+
+// What is compared: a place is a call stack by the names, files and lines of its frames; a function
+// the innermost one of the program.
+#define VRAMSCOPE_DIFF_AXES(X) X(site) X(owner) X(kind) X(function)
+VRAMSCOPE_NAMED_ENUM(DiffBy, std::uint8_t, VRAMSCOPE_DIFF_AXES);
+// When: at the peak of each kind and device, when the report was made, or all that was allocated.
+#define VRAMSCOPE_DIFF_TIMES(X) X(peak) X(end) X(total)
+VRAMSCOPE_NAMED_ENUM(DiffAt, std::uint8_t, VRAMSCOPE_DIFF_TIMES);
+#define VRAMSCOPE_CHANGES(X) X(grown) X(fresh) X(shrunk) X(gone)
+VRAMSCOPE_NAMED_ENUM(Change, std::uint8_t, VRAMSCOPE_CHANGES);
+
+struct Difference {
+  std::string name;  // of an owner or function; else ""
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  DiffSide before;
+  DiffSide after;
+
+  [[nodiscard]] std::int64_t change() const {
+    return static_cast<std::int64_t>(after.bytes) - static_cast<std::int64_t>(before.bytes);
+  }
+  [[nodiscard]] Change what() const;
+  // A place that is new, or gone, has frames on one side alone.
+  [[nodiscard]] const std::vector<std::string>& frames() const {
+    return after.is_there ? after.frames : before.frames;
+  }
+  [[nodiscard]] const std::vector<std::string>& listed() const {
+    return after.is_there ? after.listed() : before.listed();
+  }
+};
+
+struct Differences {
+  std::vector<Difference> rows;    // the largest change first; equal ones are left out
+  std::vector<Difference> memory;  // of each kind and device as a whole, equal or not
+  std::size_t equal = 0;           // how many were left out
+  // Stacks of the first of them: beside others it is seen which frames are a helper's.
+  std::vector<std::vector<std::string>> equal_frames = {};
+  std::size_t by_functions = 0;  // rows, equal ones too, that are matched by functions alone
+  std::vector<RenamedFile> renamed;
+  std::uint64_t before_bytes = 0;  // of all memory
+  std::uint64_t after_bytes = 0;
+};
+
+// The places of two builds of a program are the same if their functions, files and lines are; of
+// those that are left, if they differ in lines alone, in the order of these; then if they have the
+// same functions, and no other stacks of files in either report have these. Comparing the other way
+// round gives the same rows with before and after exchanged. Of `least_bytes` or more: rows that
+// held so many in one of the reports, and what these add up to. May throw bad_alloc.
+[[nodiscard]] Differences differences(const Report& before, const Report& after, DiffBy by,
+                                      DiffAt at, const NameFrame& name,
+                                      std::uint64_t least_bytes = 0);
+
+}  // namespace vramscope

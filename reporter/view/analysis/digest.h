@@ -1,0 +1,104 @@
+// The functions here answer the questions that views ask of a report, as numbers: what made the
+// peak, what is still allocated, what the cache saved.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// What one site holds of one kind of memory on one device. Bytes are requested bytes.
+struct Share {
+  std::size_t site = 0;  // index into Report::sites
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+  std::uint64_t whole = 0;  // that it is a share of
+};
+
+// What a part or a site holds; where stacks were sampled, the estimate.
+[[nodiscard]] inline const SiteTotals& numbers_of(const SitePart& part) {
+  return part.estimate ? *part.estimate : part.totals;
+}
+[[nodiscard]] inline const SiteTotals& numbers_of(const Site& site) {
+  return site.estimate ? *site.estimate : site.totals;
+}
+// How long the program ran; of several processes, how long the longest did. In nanoseconds, 0: not
+// known.
+[[nodiscard]] std::uint64_t run_length(const Report& report);
+// How many of the site's allocations were freed before their thread allocated again. What a program
+// keeps does not count, however few calls follow: sites of which half lived for a tenth of the run,
+// and a single allocation that lived for a thousandth of it. Most allocations are far from these
+// bounds, so that the same program gives the same numbers.
+[[nodiscard]] std::uint64_t temporary_of(const Site& site, std::uint64_t run_length_ns);
+// By bytes, the largest first; empty shares are left out. The peaks of two kinds or devices are of
+// different instants: a share of the peak is one of its own kind and device's; what is alive is of
+// one instant, and a share of it one of everything.
+[[nodiscard]] std::vector<Share> shares_of_peak(const Report& report);
+[[nodiscard]] std::vector<Share> shares_alive(const Report& report);
+// What sites hold, or ever allocated, as their numbers have it: shares of one kind and device's.
+[[nodiscard]] std::vector<Share> shares_live(const Report& report);
+[[nodiscard]] std::vector<Share> shares_in_all(const Report& report);
+
+// Kinds that hold memory, the highest peak first.
+[[nodiscard]] std::vector<KindFacts> kinds_by_peak(const Report& report);
+
+// The kind of this name, or of what people say for it ("gpu", "async"), if it is one; and those
+// words.
+[[nodiscard]] std::optional<Kind> kind_of(std::string_view name);
+[[nodiscard]] std::vector<std::string_view> words_for_kinds();
+
+// What serving allocations from the cache saved. Estimated: each hit would have taken as long as
+// the mean allocation that did go to the driver.
+struct Savings {
+  std::uint64_t allocations = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t kept_frees = 0;    // which gave nothing back to the driver
+  std::uint64_t driver_calls = 0;  // not made: allocations and frees
+  std::uint64_t saved_ns = 0;
+  bool estimated = false;  // false: no allocation went to the driver, so nothing to compare with
+};
+[[nodiscard]] Savings savings(const Timing& timing);
+
+// The same for pinned memory. The host's times hold registrations too, which no cache can serve:
+// what the functions that register took is taken off, so the estimate is rather too low.
+[[nodiscard]] Savings pinned_savings(const Report& report);
+// The driver's time for pinned allocations, as used there.
+[[nodiscard]] Duration pinned_driver_time(const Report& report);
+
+// Whether peaks are sums of those of several processes.
+[[nodiscard]] bool adds_peaks(const Report& report);
+
+// Counters of the allocator that served plain memory of a device; null: of other kinds, and where
+// it served nothing.
+[[nodiscard]] const DeviceStatistics* statistics_of(const Report& report, const KindFacts& kind);
+
+// Bytes of one kind, all owners and devices.
+struct KindBytes {
+  std::uint64_t current = 0;
+  std::uint64_t peak = 0;
+  std::uint64_t calls = 0;
+};
+[[nodiscard]] KindBytes bytes_of(const Report& report, Kind kind);
+
+// The trigger of a report that was made of a trace, which does not tell whether the program ended.
+inline constexpr const char* kTraced = "trace";
+
+// The trigger of a report that was made of another tool's file; its mode says of what.
+inline constexpr const char* kImported = "imported";
+
+// Whether the program had ended, so that what is allocated was never freed.
+[[nodiscard]] bool is_final(const Report& report);
+[[nodiscard]] bool have_all_ended(const Report& report);  // by themselves, or were killed
+// The report's device with that number; null: it has none.
+[[nodiscard]] const DeviceReport* find_device(const Report& report, unsigned index);
+
+}  // namespace vramscope

@@ -1,0 +1,14 @@
+// Options as they were typed.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace vramscope {
+
+// Where text goes: how wide it may be and what may be drawn there.
+using TypedOptions = std::vector<std::pair<std::string, std::string>>;  // {"--kind", "pinned"}
+
+}  // namespace vramscope

@@ -1,0 +1,353 @@
+// Tells what was never freed apart by when and how it was allocated.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/analysis/leaks/leaks.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "allocator/ground/place.h"
+#include "reporter/view/analysis/leaks/leak_holders.h"
+#include "reporter/view/analysis/site_growth.h"
+#include "reporter/view/listing/format.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kTenths = 10;
+constexpr std::size_t kTenthsOfGrowth = 3;  // two may be one busy moment across a border
+constexpr std::uint64_t kCountOfGrowth = 3;
+constexpr std::uint64_t kTurnsOfGrowth = 3;
+
+// Of the compilers' functions that initialise a file's variables, and of the loader that calls
+// them.
+bool is_initialiser(std::string_view function) {
+  constexpr std::string_view kNames[] = {"_GLOBAL__sub_I_",
+                                         "__static_initialization_and_destruct",
+                                         "__cxx_global_var_init",
+                                         "global constructors keyed to ",
+                                         "call_init",
+                                         "__libc_csu_init"};
+  return std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](std::string_view name) { return function.starts_with(name); });
+}
+
+// Which sites allocated below an initialiser. Frames are named once: sites share most of theirs.
+class Initialisers {
+ public:
+  Initialisers(const Report& report, const NameFrame& name)
+      : report_(report), name_(name), known_(report.frames.size()) {}
+
+  bool are_above(const Site& site) {
+    if (!name_) return false;
+    for (const std::uint32_t frame : site.frames) {
+      if (frame >= known_.size()) continue;
+      std::optional<Found>& found = known_[frame];
+      if (!found) found = look_at(report_.frames[frame]);
+      if (*found != Found::neither) return *found == Found::initialiser;
+    }
+    return false;
+  }
+
+ private:
+  enum class Found : std::uint8_t { neither, main, initialiser };
+
+  [[nodiscard]] Found look_at(const FrameFact& frame) const {
+    for (const SourceFrame& named : name_(report_, frame)) {
+      if (named.function == "main") return Found::main;
+      if (is_initialiser(named.function)) return Found::initialiser;
+    }
+    return Found::neither;
+  }
+
+  const Report& report_;
+  const NameFrame& name_;
+  std::vector<std::optional<Found>> known_;  // of each frame
+};
+
+bool is_all_in(const std::vector<std::uint64_t>& by_age, std::size_t tenth) {
+  if (by_age.size() != kTenths || by_age[tenth] == 0) return false;
+  return std::count_if(by_age.begin(), by_age.end(), [](auto bytes) { return bytes != 0; }) == 1;
+}
+
+// Intervals of Site::live_past that were over when memory last came or went: those after tell
+// nothing of a leak, and how many there are depends on when the program ended.
+std::size_t intervals_in_use(const Report& report) {
+  const TimelineFacts& timeline = report.timeline;
+  if (timeline.series.empty() || timeline.past_interval_ns == 0) return SIZE_MAX;  // by order
+  std::uint64_t first_ns = UINT64_MAX;  // the bucket of the first allocation: pasts begin there
+  std::uint64_t begun_ns = 0;           // the last bucket
+  for (const TimelineSeries& series : timeline.series) {
+    if (series.highest.empty()) continue;
+    const auto used = std::find_if(series.highest.begin(), series.highest.end(),
+                                   [](std::uint64_t bytes) { return bytes != 0; });
+    const auto before = static_cast<std::uint64_t>(used - series.highest.begin());
+    if (used != series.highest.end()) first_ns = std::min(first_ns, series.bucket_ns * before);
+    begun_ns = std::max(begun_ns, series.bucket_ns * (series.highest.size() - 1));
+  }
+  if (first_ns > begun_ns) first_ns = 0;
+  return (begun_ns - first_ns) / timeline.past_interval_ns;
+}
+
+// How often more was there than at earlier times; of short runs nothing earlier is known. What
+// stopped to grow in the first half of the time was filled, not leaked: never.
+std::optional<std::uint64_t> rises_of(const Site& site, std::size_t intervals) {
+  if (site.live_past.empty() || intervals == 0) return std::nullopt;
+  constexpr std::size_t kEnoughForHalves = 6;
+  Site used;
+  used.totals.live_bytes = site.totals.live_bytes;
+  used.live_past = site.live_past;
+  used.live_past.resize(std::min(intervals, site.live_past.size()));
+  const std::size_t count = used.live_past.size();
+  const bool is_filled =
+      count >= kEnoughForHalves && used.live_past[count / 2 - 1] == used.totals.live_bytes;
+  return is_filled ? 0 : growth_of(used).rises;
+}
+
+// The program itself names a part of the run that repeats, in which all of it came.
+bool repeats(const Site& site) { return site.live_passes >= kTurnsOfGrowth; }
+
+// What came all in one go, or stopped to come long before the end: it was allocated for good, and
+// no part of the run that repeats was seen to add to it. Reports of earlier versions do not tell.
+bool is_held_since(const Report& report, const Site& site) {
+  constexpr std::uint64_t kTurnsMissed = 8;
+  if (site.live_turns == 0) return false;
+  const std::uint64_t turns =
+      repeats(site) ? std::max(site.live_turns, std::min(site.live_passes, site.totals.live_count))
+                    : site.live_turns;
+  if (turns < kTurnsOfGrowth) return true;
+  const std::uint64_t all = report.timeline.allocations;
+  if (site.live_last == 0 || all <= site.live_last) return false;
+  const std::uint64_t each = (site.live_last - site.live_first) / (turns - 1);
+  return all - site.live_last > kTurnsMissed * each;
+}
+
+// What a report tells of who allocated at a place, of a merged one of which processes.
+struct LeakedPlace {
+  LeakedPlace(const Report& report, const Share& share, const LeakHolders& all,
+              std::size_t past_intervals)
+      : site(report.sites[share.site]),
+        is_held(is_held_since(report, site)),
+        intervals(past_intervals),
+        holders(all.of(share)),
+        processes(report.processes.size()) {}
+  const Site& site;
+  bool is_held;                     // see is_held_since()
+  std::size_t intervals;            // of its past that count
+  std::vector<LeakHolder> holders;  // empty: of one process, or the report does not tell
+  std::size_t processes;
+};
+
+std::uint64_t freed_count(const Site& site) {
+  return site.totals.total_count - std::min(site.totals.total_count, site.totals.live_count);
+}
+
+// Each process that holds nothing may have allocated there once, and freed it.
+bool may_be_all_that_was_allocated(const LeakedPlace& place) {
+  const std::uint64_t others = place.holders.empty() ? 0 : place.processes - place.holders.size();
+  return freed_count(place.site) <= others;
+}
+
+std::uint64_t most_of_one_process(const LeakedPlace& place, const Leak& leak) {
+  std::uint64_t most = place.holders.empty() ? leak.share.count : 0;
+  for (const LeakHolder& holder : place.holders) most = std::max(most, holder.count);
+  return most;
+}
+
+LeakClass class_of(const LeakedPlace& place, const Leak& leak) {
+  const Site& site = place.site;
+  if (leak.by_initialiser) return LeakClass::kept;
+  const bool is_spread = !place.is_held && leak.tenths >= kTenthsOfGrowth &&
+                         most_of_one_process(place, leak) >= kCountOfGrowth;
+  const std::optional<std::uint64_t> rises = rises_of(site, place.intervals);
+  if (is_spread && rises.value_or(2) > 1) return LeakClass::grows;
+  // One buffer, freed and allocated anew, larger each time.
+  const bool is_one_buffer =
+      leak.share.count == 1 && place.holders.empty() && freed_count(site) >= kCountOfGrowth;
+  if (is_one_buffer && rises.value_or(0) >= kTenthsOfGrowth) return LeakClass::grows;
+  const bool is_first = is_all_in(site.live_by_age, 0);
+  if (is_first && may_be_all_that_was_allocated(place)) return LeakClass::kept;
+  return is_all_in(site.live_by_age, kTenths - 1) ? LeakClass::late : LeakClass::left;
+}
+
+template <class Row>
+void put_largest_first(std::vector<Row>& rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.bytes > b.bytes; });
+}
+
+// Adds the share to the row that `is_its` finds, or to a new one.
+template <class Row, class IsIts>
+void count(std::vector<Row>& rows, const Row& empty, const Share& share, IsIts is_its) {
+  auto row = std::find_if(rows.begin(), rows.end(), is_its);
+  if (row == rows.end()) row = rows.insert(row, empty);
+  row->bytes += share.bytes;
+  row->count += share.count;
+  ++row->sites;
+}
+
+// Of what kinds hold now, what no site has; where stacks were sampled nobody can tell.
+std::uint64_t without_site_bytes(const Report& report) {
+  if (report.sample_bytes != 0) return 0;
+  std::uint64_t of_kinds = 0;
+  std::uint64_t of_sites = 0;
+  for (const KindFacts& kind : report.kinds) {
+    if (holds_memory(kind.kind)) of_kinds += kind.current_bytes;
+  }
+  for (const Site& site : report.sites) {
+    for (const SitePart& part : site.parts) {
+      if (holds_memory(part.kind)) of_sites += part.totals.live_bytes;
+    }
+  }
+  return of_kinds - std::min(of_kinds, of_sites);
+}
+
+// Earlier versions kept nothing of it.
+bool tells_what_each_left(const Report& report) {
+  const auto holds = [](const KindFacts& kind) {
+    return holds_memory(kind.kind) && kind.current_bytes != 0;
+  };
+  return std::any_of(report.processes.begin(), report.processes.end(),
+                     [](const MergedProcess& process) { return !process.live.empty(); }) ||
+         std::none_of(report.kinds.begin(), report.kinds.end(), holds);
+}
+
+// Rows without a site are of all that a process has no row of its own for.
+std::vector<std::uint64_t> left_by_each(const Report& report, SuppressedSites& suppressed) {
+  std::vector<std::uint64_t> left;
+  if (report.processes.size() < 2 || !tells_what_each_left(report)) return left;
+  const bool has_rows = report.chosen && report.chosen->by_rows;
+  for (const MergedProcess& process : report.processes) {
+    std::uint64_t bytes = 0;
+    for (const LiveShare& live : process.live) {
+      const bool counts = live.site < 0
+                              ? !has_rows
+                              : !suppressed.of(report.sites[static_cast<std::size_t>(live.site)]);
+      if (counts) bytes += live.live_bytes;
+    }
+    left.push_back(bytes);
+  }
+  return left;
+}
+
+}  // namespace
+
+std::string_view describe(LeakClass leak) {
+  switch (leak) {
+    case LeakClass::grows:
+      return "Grows: allocated again and again over the run, and kept";
+    case LeakClass::left:
+      return "Left: allocated during the run";
+    case LeakClass::late:
+      return "Late: allocated in the last tenth of the run, and perhaps in use to the end";
+    case LeakClass::kept:
+      return "Perhaps kept on purpose: allocated at the beginning, and not again";
+  }
+  return "";
+}
+
+std::string rate_text(const Report& report, const Share& share, const std::string& function) {
+  const Site& site = report.sites[share.site];
+  if (share.count == 0 || site.live_turns == 0) return "";
+  const bool by_range = repeats(site);
+  const std::uint64_t parts =
+      by_range ? site.live_passes : std::max(site.totals.total_count, share.count);
+  const std::uint64_t growths = std::min(share.count, parts);  // several blocks each, perhaps
+  const std::uint64_t each = (parts + growths / 2) / growths;
+  const char* const unit = by_range ? "pass" : "call";
+  const std::string& of = by_range ? site.live_range : function;
+  return bytes_text(static_cast<std::int64_t>(share.bytes / growths)) + " each " +
+         (each < 2 ? unit : count_text(each) + " " + unit + (by_range ? "es" : "s")) +
+         (of.empty() ? "" : " of " + of);
+}
+
+std::uint64_t full_in_ns(const Report& report, const Share& share) {
+  const Site& site = report.sites[share.site];
+  const bool is_told = report.processes.empty() && report.oom.events.empty() && !site.is_part &&
+                       site.parts.size() == 1 && takes_device_memory(share.kind);
+  if (!is_told || share.count < 2 || site.live_span_ns == 0) return 0;
+  const DeviceReport* const device = find_device(report, share.device);
+  if (device == nullptr || device->facts.free_bytes == 0) return 0;
+  const auto count = static_cast<double>(share.count);
+  const double in_span_bytes = static_cast<double>(share.bytes) * (count - 1) / count;
+  const double ns = static_cast<double>(device->facts.free_bytes) / in_span_bytes *
+                    static_cast<double>(site.live_span_ns);
+  constexpr double kYear = 3.2e16;  // from there on nobody asks
+  return ns < kYear ? static_cast<std::uint64_t>(ns) : 0;
+}
+
+std::uint64_t leaked_bytes(const Leaks& leaks) {
+  std::uint64_t bytes = leaks.without_site;
+  for (const LeakedMemory& memory : leaks.memory) bytes += memory.bytes;
+  return bytes;
+}
+
+std::uint64_t suppressed_bytes(const Leaks& leaks) {
+  std::uint64_t bytes = 0;
+  for (const UsedSuppression& used : leaks.suppressed) bytes += used.bytes;
+  return bytes;
+}
+
+Leaks leaks_of(const Report& report, const Suppressions& suppressions, const NameFrame& name) {
+  Leaks result;
+  SuppressedSites suppressed(report, suppressions, name);
+  Initialisers initialisers(report, name);
+  const LeakHolders holders(report);
+  const std::size_t intervals = intervals_in_use(report);
+  for (const Share& share : shares_alive(report)) {
+    const Site& site = report.sites[share.site];
+    if (const std::optional<std::size_t> row = suppressed.of(site)) {
+      count(result.suppressed, UsedSuppression{.row = *row}, share,
+            [&](const UsedSuppression& used) { return used.row == *row; });
+      continue;
+    }
+    Leak leak{
+        .share = share,
+        .looks = LeakClass::left,
+        .tenths = tenths_of_growth(site),
+        .by_initialiser = initialisers.are_above(site),
+        .is_in_one_go = site.live_turns == 1 && !repeats(site) && share.count >= kCountOfGrowth};
+    const LeakedPlace place(report, share, holders, intervals);
+    leak.looks = class_of(place, leak);
+    leak.may_be_repeated = place.processes > 1 && !leak.by_initialiser && freed_count(site) != 0 &&
+                           is_all_in(site.live_by_age, 0);
+    leak.is_never_freed = !leak.by_initialiser && site.totals.total_count >= kManyAllocations &&
+                          site.totals.live_count == site.totals.total_count;
+    result.leaks.push_back(leak);
+    count(result.memory, LeakedMemory{.kind = share.kind, .device = share.device}, share,
+          [&](const LeakedMemory& memory) {
+            return memory.kind == share.kind && memory.device == share.device;
+          });
+  }
+  std::stable_sort(result.leaks.begin(), result.leaks.end(), [&](const Leak& a, const Leak& b) {
+    const auto key = [&](const Leak& one) {
+      return std::tuple(one.looks, ~one.share.bytes, report.sites[one.share.site].live_first);
+    };
+    return key(a) < key(b);
+  });
+  put_largest_first(result.memory);
+  put_largest_first(result.suppressed);
+  result.without_site = without_site_bytes(report);
+  result.left = left_by_each(report, suppressed);
+  return result;
+}
+
+bool leaks_lead(const Report& report) {
+  if (!is_final(report)) return false;
+  const LeakHolders holders(report);
+  const std::size_t intervals = intervals_in_use(report);
+  std::uint64_t left = 0;
+  for (const Share& share : shares_alive(report)) {
+    const LeakedPlace place(report, share, holders, intervals);
+    const LeakClass looks =
+        class_of(place, {.share = share, .tenths = tenths_of_growth(place.site)});
+    if (looks == LeakClass::grows || looks == LeakClass::left) left += share.bytes;
+  }
+  std::uint64_t peak = 0;
+  for (const KindFacts& kind : kinds_by_peak(report)) peak += kind.peak_bytes;
+  return left != 0 && left >= peak / 2;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,100 @@
+// What a process held, by the kinds of memory that count, and how that differs among processes.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/analysis/process_figures.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/peaks/device_sum.h"
+
+namespace vramscope {
+namespace {
+
+using Reports = std::vector<ReportOfProcess>;
+
+std::uint64_t highest_of(const ReportOfProcess& one) { return peak_bounds(one).upper; }
+std::uint64_t allocations_by(const ReportOfProcess& one) { return allocations_of(one.process); }
+std::uint64_t reserved_by(const ReportOfProcess& one) { return reserved_of(one.process); }
+std::uint64_t needed_by(const ReportOfProcess& one) { return needed_of(one.process); }
+std::uint64_t host_peak_by(const ReportOfProcess& one) {
+  std::uint64_t sum = 0;
+  for (const KindFacts& kind : one.process.kinds) {
+    if (is_of_host_memory(kind)) sum += kind.peak_bytes;
+  }
+  return sum;
+}
+
+constexpr auto kFigures =
+    std::to_array<Figure>({{FigureOf::peak, "peak", "peak_bytes", highest_of},
+                           {FigureOf::reserved, "reserved", "reserved_peak_bytes", reserved_by},
+                           {FigureOf::needed, "needed", "needed_most_bytes", needed_by},
+                           {FigureOf::left, "at the end", "current_bytes", held_by},
+                           {FigureOf::host, "host memory", "host_peak_bytes", host_peak_by},
+                           {FigureOf::allocations, "allocations", "allocations", allocations_by}});
+
+}  // namespace
+
+bool is_of_host_memory(const KindFacts& kind) {
+  return holds_memory(kind.kind) && !takes_device_memory(kind.kind);
+}
+
+std::span<const Figure> figures_of_processes() { return kFigures; }
+
+Spread spread_of(const Reports& reports, const Figure& figure) {
+  std::vector<std::pair<std::uint64_t, std::size_t>> all;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    all.emplace_back(figure.of(reports[i]), i);
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto same_as_last = std::find_if(
+      all.begin(), all.end(), [&](const auto& one) { return one.first == all.back().first; });
+  const auto& low = all[(all.size() - 1) / 2];
+  return {.least = all.front().first,
+          .median = middle_of(low.first, all[all.size() / 2].first),
+          .most = all.back().first,
+          .least_in = all.front().second,
+          .median_in = low.second,
+          .most_in = same_as_last->second};
+}
+
+void choose_memory(Reports& reports) {
+  const auto has = [&](auto is_wanted) {
+    return std::any_of(reports.begin(), reports.end(), [&](const ReportOfProcess& one) {
+      return std::any_of(
+          one.process.kinds.begin(), one.process.kinds.end(),
+          [&](const KindFacts& kind) { return kind.peak_bytes != 0 && is_wanted(kind); });
+    });
+  };
+  const bool is_of_host = has(is_of_host_memory) && !has([](const KindFacts& kind) {
+                            return takes_device_memory(kind.kind);
+                          });
+  for (ReportOfProcess& one : reports) one.is_of_host = is_of_host;
+}
+
+std::uint64_t held_by(const ReportOfProcess& one) {
+  if (!one.is_of_host) return current_of(one.process);
+  std::uint64_t sum = 0;
+  for (const KindFacts& kind : one.process.kinds) {
+    if (is_of_host_memory(kind)) sum += kind.current_bytes;
+  }
+  return sum;
+}
+
+PeakBounds peak_bounds(const ReportOfProcess& one) {
+  if (one.is_of_host) {
+    PeakBounds bounds;
+    for (const KindFacts& kind : one.process.kinds) {
+      if (!is_of_host_memory(kind)) continue;
+      bounds.lower = std::max(bounds.lower, kind.peak_bytes);
+      bounds.upper += kind.peak_bytes;
+    }
+    return bounds;
+  }
+  if (one.traced_peak) return {.lower = *one.traced_peak, .upper = *one.traced_peak};
+  return peak_bounds(one.process);
+}
+
+}  // namespace vramscope

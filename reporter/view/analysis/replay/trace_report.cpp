@@ -1,0 +1,153 @@
+// Adds a trace's tags up by site.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/analysis/replay/trace_report.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "reporter/report/traces/trace_input.h"
+#include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/analysis/filter/filter.h"
+#include "reporter/view/listing/format.h"
+
+namespace vramscope {
+namespace {
+
+SiteTotals totals_of(const TraceTag& tag) {
+  return {.live_bytes = tag.held.live_bytes,
+          .live_count = tag.held.live_count,
+          .peak_bytes = tag.held.peak_bytes,
+          .peak_count = tag.held.peak_count,
+          .total_bytes = tag.held.bytes,
+          .total_count = tag.held.allocations,
+          .total_ns = tag.total_ns};
+}
+
+void add_part(Site& site, TracePlace where, const SiteTotals& totals) {
+  site.totals += totals;
+  for (SitePart& part : site.parts) {
+    if (part.kind != where.first || part.device != where.second) continue;
+    part.totals += totals;
+    return;
+  }
+  site.parts.push_back({.kind = where.first, .device = where.second, .totals = totals});
+}
+
+void add_kinds(Report& report, const TraceTotals& totals, const TraceNames& names) {
+  for (const auto& [where, kind] : totals.kinds) {
+    report.kinds.push_back(
+        {.kind = where.first,
+         .device = where.second,
+         .current_bytes = kind.held.live_bytes,
+         .peak_bytes = kind.held.peak_bytes,
+         .peak_ns = kind.peak_ns - std::min(kind.peak_ns, totals.begin_ns),
+         .peak_site = static_cast<std::int64_t>(site_of_tag(names, kind.peak_tag)),
+         .allocations = kind.held.allocations,
+         .frees = kind.held.frees});
+  }
+}
+
+void add_functions(Report& report, const TraceTotals& totals, const TraceNames& names) {
+  for (const auto& [number, function] : totals.functions) {
+    FunctionFacts facts;
+    facts.name = number < names.functions.size() ? names.functions[number] : "unknown";
+    facts.totals.calls = function.calls;
+    facts.totals.failures = function.failures;
+    facts.totals.time.count = function.calls;
+    facts.totals.time.total_ns = function.total_ns;
+    report.functions.push_back(std::move(facts));
+  }
+}
+
+}  // namespace
+
+std::size_t site_of_tag(const TraceNames& names, Tag tag) {
+  const std::size_t site = tag < names.facts.tags.size() ? names.facts.tags[tag].site : 0;
+  return site < names.facts.sites.size() ? site : 0;
+}
+
+std::vector<NamedInstant> marks_of_trace(const TraceNames& names, std::uint64_t begin_ns) {
+  std::vector<NamedInstant> marks;
+  for (const MarkFact& mark : names.facts.marks) {
+    marks.push_back(
+        {.time_ns = mark.clock_ns - std::min(mark.clock_ns, begin_ns), .name = mark.name});
+  }
+  return marks;
+}
+
+Report report_of_trace(const TraceNames& names, const TraceTotals& totals) {
+  Report report;
+  const RecorderFacts& facts = names.facts;
+  report.modules = facts.modules;
+  report.sources = facts.sources;
+  report.sources_shown = names.sources_shown;
+  report.codes = facts.codes;
+  report.frames = facts.frames;
+  report.tool_version = names.process.tool_version;
+  report.process.pid = names.process.pid;
+  report.process.executable = names.process.executable;
+  report.process.mode = names.process.mode;
+  report.timeline.start_ns = names.process.wall_ns + (totals.begin_ns - names.process.clock_ns);
+  report.timeline.duration_ns = totals.last_ns - totals.begin_ns;
+  report.sites.resize(std::max<std::size_t>(facts.sites.size(), 1));
+  for (std::size_t i = 0; i < facts.sites.size(); ++i)
+    report.sites[i].frames = facts.sites[i].frames;
+  for (const auto& [key, tag] : totals.tags) {
+    add_part(report.sites[site_of_tag(names, key.first)], key.second, totals_of(tag));
+  }
+  report.marks = marks_of_trace(names, totals.begin_ns);
+  report.range_marks = report.marks.size();
+  add_kinds(report, totals, names);
+  add_functions(report, totals, names);
+  return report;
+}
+
+std::vector<std::string> trace_files(const std::string& report_file, const TraceReport& trace) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  if (trace.path.empty()) return found;
+  const fs::path beside = fs::path(report_file).parent_path() / fs::path(trace.path).filename();
+  for (const std::string& candidate : {beside.string(), trace.path}) {
+    std::error_code error;
+    if (fs::is_regular_file(candidate, error)) found.push_back(candidate);
+  }
+  return found;
+}
+
+bool is_whole_trace_of(const TraceReader& reader, const ProcessFacts& process,
+                       const TraceReport& trace) {
+  const TraceProcess& its = reader.names().process;
+  return reader.problem().empty() && reader.is_complete() && reader.lost() == 0 &&
+         trace.lost == 0 && reader.events() == trace.events && its.pid == process.pid &&
+         its.executable == process.executable && its.wall_ns >= process.start_time_ns &&
+         its.wall_ns <= process.report_time_ns;
+}
+
+std::string whole_trace_of(const std::string& report_file, const Report& report) {
+  if (!report.processes.empty()) return "";  // its trace is none of one process
+  for (const std::string& candidate : trace_files(report_file, report.trace)) {
+    const TraceInput input(candidate);
+    if (!input.problem().empty()) continue;
+    const TraceReader reader(input.bytes(), TraceReader::Damage::refused);
+    if (is_whole_trace_of(reader, report.process, report.trace)) return candidate;
+  }
+  return "";
+}
+
+std::string ends_before(std::uint64_t length_ns, std::uint64_t instant_ns, std::string_view what) {
+  if (instant_ns <= length_ns) return "";
+  return "ends after " + duration_text(length_ns) + ", before " + std::string(what) + " " +
+         duration_text(instant_ns);
+}
+
+std::string missing_from(const TraceTotals& totals) {
+  const std::optional<unsigned> device = totals.filter().device;
+  if (device) {
+    std::string missing = no_such_device(*device, totals.devices);
+    if (!missing.empty()) return missing;
+  }
+  return ends_before(totals.end_ns - totals.begin_ns, totals.filter().from_ns, "--from");
+}
+
+}  // namespace vramscope

@@ -1,0 +1,53 @@
+// report_of_trace() makes of a trace's totals as much of a report as they tell.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reporter/record/trace/fact_code.h"
+#include "reporter/report/report.h"
+#include "reporter/view/analysis/replay/trace_totals.h"
+
+namespace vramscope {
+
+class TraceReader;
+
+// Process, kinds, functions, frames and sites with their parts; totals.finish() was called. Sites
+// are those of the trace, in its order, those that allocated nothing too; site 0 is the unknown
+// one. May throw bad_alloc.
+[[nodiscard]] Report report_of_trace(const TraceNames& names, const TraceTotals& totals);
+
+// Those that the program set, by the clock of a trace that begins then. May throw bad_alloc.
+[[nodiscard]] std::vector<NamedInstant> marks_of_trace(const TraceNames& names,
+                                                       std::uint64_t begin_ns);
+
+// The site of a tag; that of a tag which the trace does not know is 0.
+[[nodiscard]] std::size_t site_of_tag(const TraceNames& names, Tag tag);
+
+// The files that may be the trace of a report in `report_file`: beside it, then where it was
+// written. Those that are there.
+[[nodiscard]] std::vector<std::string> trace_files(const std::string& report_file,
+                                                   const TraceReport& trace);
+
+// Whether it holds all events of the run that the report is of, up to the report and no more: no
+// other process's, and none that came later or was lost.
+[[nodiscard]] bool is_whole_trace_of(const TraceReader& reader, const ProcessFacts& process,
+                                     const TraceReport& trace);
+
+// The first of trace_files() that is it, of a report of one process that was written to its end;
+// "": none. Reads the heads of all chunks.
+[[nodiscard]] std::string whole_trace_of(const std::string& report_file, const Report& report);
+
+// "", or that a trace of this length ends before the instant that the option `what` names: "ends
+// after 251 ms, before --from 100 s". May throw bad_alloc.
+[[nodiscard]] std::string ends_before(std::uint64_t length_ns, std::uint64_t instant_ns,
+                                      std::string_view what);
+
+// "", or that the filter's device is none of the events', or that they end before the filter's
+// times begin. Once all were added. May throw bad_alloc.
+[[nodiscard]] std::string missing_from(const TraceTotals& totals);
+
+}  // namespace vramscope

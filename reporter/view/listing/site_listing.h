@@ -1,0 +1,104 @@
+// SiteListing is a listing whose last column says where memory was allocated: as much of each call
+// stack as the page has room for, or whole stacks below their rows.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/format.h"
+
+namespace vramscope {
+
+struct Report;
+
+// A row shows at most so many frames.
+inline constexpr std::size_t kFramesInRow = 8;
+
+// "make (a.cpp:1) < build (b.cpp:2) < .." in at most `room` columns where the innermost frame's
+// place allows it. `most`: frames.
+[[nodiscard]] std::string stack_text(const CallSite& site, std::size_t room,
+                                     std::size_t most = kFramesInRow);
+
+// The whole of it, of a site of the report; "unknown" of -1.
+[[nodiscard]] std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
+                                     const Page& page, std::size_t most = kFramesInRow);
+
+// What the texts of stacks are to show beside their innermost frames.
+struct StacksShown {
+  std::function<bool(const Caller&)> is_wanted = {};  // the first such frame is shown
+  std::vector<CallSite> beside = {};                  // without texts; they tell helpers as rows do
+};
+
+struct StackText {
+  std::string text;
+  std::size_t front = 0;    // the frame that it begins with
+  std::size_t told_by = 0;  // the frame that tells the row from others; `front`: that, or none
+};
+
+// One text for each stack, at most `room` columns. Recursion is folded, and depths count in
+// folded() stacks. Frames of the standard library and of wrappers are left out at the front, unless
+// they are all that tells two stacks apart, or such a frame is wanted. Stacks that read alike are
+// told apart by the first frame that differs: "make (a.cpp:1) < .. < load (c.cpp:7)"; `whole` gives
+// all frames of one. Of those that begin in one function the first caller is shown that is another
+// function's.
+[[nodiscard]] std::vector<StackText> stack_texts(const std::vector<CallSite>& sites,
+                                                 std::size_t room,
+                                                 const std::function<CallSite(std::size_t)>& whole,
+                                                 const StacksShown& shown = {});
+
+// The same of stacks whose frames have their texts already, "make (a.cpp:1)", innermost first.
+[[nodiscard]] std::vector<std::string> stack_texts(
+    const std::vector<std::vector<std::string>>& stacks, std::size_t room,
+    const std::vector<std::vector<std::string>>& beside = {});
+
+// Every frame with types, path and line, indented by `indent`; ends with a newline.
+[[nodiscard]] std::string whole_stack_text(const CallSite& site, const Page& page,
+                                           std::size_t indent);
+
+// Threads: one.
+class SiteListing {
+ public:
+  enum class Calls : bool { hidden, shown };  // whether the CUDA function has a column of its own
+
+  // columns: the last one's title is that of the stacks.
+  SiteListing(const Report& report, const NameFrame& name, std::vector<Table::Column> columns,
+              Calls calls = Calls::hidden);
+  // cells: of all columns but the last. site: index into the report's; -1: unknown.
+  void add(std::vector<std::string> cells, std::int64_t site);
+  // Below all rows so far; above the next.
+  void add_heading(std::string text);
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+  // Rows, and then the names of the columns for which there was no room.
+  [[nodiscard]] std::string text(const Page& page) const;
+
+ private:
+  struct Row {
+    std::vector<std::string> cells;
+    std::int64_t site = -1;
+    std::optional<std::string> heading = {};
+  };
+  [[nodiscard]] CallSite call_site_of(std::size_t row, std::size_t most) const;
+  [[nodiscard]] CallSite folded_site_of(std::size_t row) const;
+  [[nodiscard]] Table table_of(const std::vector<std::string>& last,
+                               const std::vector<CallSite>* calls,
+                               const std::vector<std::string>& below) const;
+  [[nodiscard]] std::vector<std::string> source_lines(const std::vector<const Caller*>& tellers,
+                                                      const Page& page) const;
+  [[nodiscard]] std::vector<CallSite> sites_beside() const;
+  [[nodiscard]] std::string in_rows(const Page& page) const;
+  [[nodiscard]] std::string in_full(const Page& page) const;
+
+  const Report& report_;
+  const NameFrame& name_;
+  std::vector<Table::Column> columns_;
+  Calls calls_;
+  std::vector<Row> rows_;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,250 @@
+// Call stacks as texts: in the room of a table's row, and told apart.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "reporter/view/analysis/stacks/stack_front.h"
+#include "reporter/view/listing/caller_names.h"
+#include "reporter/view/listing/site_listing.h"
+#include "reporter/view/listing/stack_difference.h"
+#include "reporter/view/listing/stack_row.h"
+
+namespace vramscope {
+namespace {
+
+enum class Recursion : bool { folded, whole };
+using WholeStack = std::function<CallSite(std::size_t row, Recursion)>;
+
+class Telling {
+ public:
+  Telling(std::size_t room, const WholeStack& whole, std::vector<std::string>& texts)
+      : room_(room), whole_(whole), texts_(texts), chosen_(texts.size()), told_by_(texts.size()) {}
+
+  // Rows that begin in one function have a helper there, which says little: shows of each the first
+  // frame that calls it from another function than in other rows. `stacks`: of each row, at least
+  // as many frames as a row may show, and of others behind them.
+  void show_callers(const std::vector<CallSite>& stacks) {
+    std::map<std::string, std::vector<std::size_t>> by_function;
+    for (std::size_t row = 0; row < stacks.size(); ++row) {
+      if (!stacks[row].callers.empty()) by_function[function_at(stacks[row], 0)].push_back(row);
+    }
+    for (const auto& [function, group] : by_function) {
+      const std::size_t depth = first_other_function(stacks, group);
+      for (const std::size_t row : group) {
+        if (row < texts_.size()) show(stacks[row], row, depth, Loses::no_place);
+      }
+    }
+  }
+
+  // Of rows whose innermost frame is a library's the program's own is shown, which says more.
+  void show_own(const std::vector<CallSite>& stacks) {
+    for (std::size_t row = 0; row < stacks.size(); ++row) {
+      show(stacks[row], row, first_own_frame(stacks[row]), Loses::any_but_names);
+    }
+  }
+
+  // Shows of each row the first frame that is wanted.
+  void show_wanted(const std::vector<CallSite>& stacks,
+                   const std::function<bool(const Caller&)>& is_wanted) {
+    for (std::size_t row = 0; row < stacks.size(); ++row) {
+      const std::vector<Caller>& callers = stacks[row].callers;
+      const auto found = std::find_if(callers.begin(), callers.end(), is_wanted);
+      const auto depth = static_cast<std::size_t>(found - callers.begin());
+      show(stacks[row], row, depth, Loses::any_but_names);
+    }
+  }
+
+  // The first frame that was to be seen in the row beside the innermost; 0: none was.
+  [[nodiscard]] std::size_t told_by(std::size_t row) const { return told_by_[row]; }
+
+  // Tells those of the rows apart that read alike.
+  void tell(const std::vector<std::size_t>& rows) {
+    std::map<std::string, std::vector<std::size_t>> alike;
+    for (const std::size_t row : rows) alike[texts_[row]].push_back(row);
+    for (const auto& [text, group] : alike) {
+      if (group.size() > 1 && tell_group(group)) tell(group);
+    }
+  }
+
+ private:
+  static std::string function_at(const CallSite& stack, std::size_t depth) {
+    if (depth >= stack.callers.size()) return "";
+    return stack.callers[depth].function;
+  }
+
+  // The depth at which the group's stacks are in several functions; 0 where they never are.
+  static std::size_t first_other_function(const std::vector<CallSite>& stacks,
+                                          const std::vector<std::size_t>& group) {
+    for (std::size_t depth = 1; depth < kFramesInRow; ++depth) {
+      const std::string first = function_at(stacks[group.front()], depth);
+      const auto is_other = [&](std::size_t row) {
+        return function_at(stacks[row], depth) != first;
+      };
+      if (std::any_of(group.begin(), group.end(), is_other)) return depth;
+    }
+    return 0;
+  }
+
+  // The frame at this depth, where there is one, the row does not show it yet and has room for it.
+  void show(const CallSite& stack, std::size_t row, std::size_t depth, Loses loses) {
+    if (depth == 0 || depth >= stack.callers.size()) return;
+    const Caller& caller = stack.callers[depth];
+    ChosenFrames chosen = chosen_[row];
+    chosen[depth] = {.text = frame_in(caller, room_behind_head(room_))};
+    const std::string called_by = std::string(kCalledBy) + function_name(caller, kShortName);
+    if (texts_[row].find(called_by) == std::string::npos) {
+      std::string text = row_with(stack, chosen, room_, loses);
+      if (text.empty()) return;
+      texts_[row] = std::move(text);
+    }
+    chosen_[row] = std::move(chosen);
+    if (told_by_[row] == 0) told_by_[row] = depth;
+  }
+
+  [[nodiscard]] std::string text_with(const CallSite& stack, const ChosenFrames& chosen) const {
+    if (chosen.empty()) return stack_text(stack, room_);
+    const ChosenFrames deepest = {*chosen.rbegin()};
+    for (const ChosenFrames& frames : {chosen, deepest}) {
+      std::string text = row_with(stack, frames, room_, Loses::any_but_names);
+      if (!text.empty()) return text;
+    }
+    return stack_text(stack, room_);
+  }
+
+  // Whether some of them read differently now.
+  bool tell_group(const std::vector<std::size_t>& group) {
+    std::vector<CallSite> stacks;
+    for (const std::size_t row : group) stacks.push_back(whole_(row, Recursion::folded));
+    FramesApart difference = frames_apart(stacks, room_);
+    if (difference.frames.empty()) {  // they differ within what is folded, if at all
+      stacks.clear();
+      for (const std::size_t row : group) stacks.push_back(whole_(row, Recursion::whole));
+      difference = frames_apart(stacks, room_);
+    }
+    if (difference.frames.empty()) return false;
+    bool told = false;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const std::string& frame = difference.frames[i];  // "" where its stack has ended
+      ChosenFrames& chosen = chosen_[group[i]];
+      if (!frame.empty()) chosen[difference.depth] = {frame, difference.in_usual_words};
+      if (!frame.empty() && told_by_[group[i]] == 0) told_by_[group[i]] = difference.depth;
+      texts_[group[i]] = text_with(stacks[i], chosen);
+      told = told || texts_[group[i]] != texts_[group[0]];
+    }
+    return told;
+  }
+
+  std::size_t room_;
+  const WholeStack& whole_;
+  std::vector<std::string>& texts_;
+  std::vector<ChosenFrames> chosen_;  // of each row, what tells it from others
+  std::vector<std::size_t> told_by_;
+};
+
+// "make (a.cpp:1)" in its parts; of a frame without a place in one.
+Caller read_frame(const std::string& frame) {
+  const std::size_t place = frame.ends_with(')') ? frame.rfind(" (") : frame.npos;
+  if (place == frame.npos) return {.function = frame, .place = ""};
+  return {.function = frame.substr(0, place),
+          .place = frame.substr(place + 2, frame.size() - place - 3)};
+}
+
+}  // namespace
+
+namespace {
+
+CallSite without_front(CallSite stack, std::size_t frames) {
+  frames = std::min(frames, stack.callers.size());
+  stack.callers.erase(stack.callers.begin(),
+                      stack.callers.begin() + static_cast<std::ptrdiff_t>(frames));
+  return stack;
+}
+
+// What of the front each of the first stacks, which have rows, and of the others loses.
+std::vector<std::size_t> fronts_of_rows(const std::vector<CallSite>& stacks, std::size_t rows,
+                                        const StacksShown& shown) {
+  FrontFrames frames;
+  std::vector<std::vector<std::uint32_t>> numbers;
+  for (const CallSite& stack : stacks) {
+    numbers.emplace_back();
+    for (const Caller& caller : stack.callers) numbers.back().push_back(frames.number(caller));
+  }
+  std::vector<std::size_t> fronts = fronts_of(numbers, frames.all());
+  std::map<std::string, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::vector<Caller>& callers = stacks[i].callers;
+    if (shown.is_wanted) {
+      const auto wanted = std::find_if(callers.begin(), callers.end(), shown.is_wanted);
+      fronts[i] = std::min(fronts[i], static_cast<std::size_t>(wanted - callers.begin()));
+    }
+    alike[stack_text(without_front(stacks[i], fronts[i]), Table::kUncut)].push_back(i);
+  }
+  const auto front = [&](std::size_t row) {
+    const auto begin = numbers[row].begin();
+    return std::vector<std::uint32_t>(begin, begin + static_cast<std::ptrdiff_t>(fronts[row]));
+  };
+  for (const auto& [text, group] : alike) {
+    const bool differ = std::any_of(group.begin(), group.end(), [&](std::size_t row) {
+      return front(row) != front(group.front());
+    });
+    if (!differ) continue;
+    for (const std::size_t row : group) fronts[row] = 0;
+  }
+  return fronts;
+}
+
+}  // namespace
+
+std::vector<StackText> stack_texts(const std::vector<CallSite>& all_sites, std::size_t room,
+                                   const std::function<CallSite(std::size_t)>& all_frames,
+                                   const StacksShown& shown) {
+  std::vector<CallSite> all;
+  for (const CallSite& site : all_sites) all.push_back(folded(site));
+  for (const CallSite& site : shown.beside) all.push_back(folded(site));
+  const std::vector<std::size_t> fronts = fronts_of_rows(all, all_sites.size(), shown);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = without_front(std::move(all[i]), fronts[i]);
+  const std::vector<CallSite> sites(all.begin(),
+                                    all.begin() + static_cast<std::ptrdiff_t>(all_sites.size()));
+  const WholeStack whole = [&](std::size_t row, Recursion recursion) {
+    if (recursion == Recursion::whole) return all_frames(row);
+    return without_front(folded(all_frames(row)), fronts[row]);
+  };
+  std::vector<std::string> texts;
+  for (const CallSite& site : sites) texts.push_back(stack_text(site, room));
+  std::vector<std::size_t> rows(sites.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  Telling telling(std::min<std::size_t>(room, 2 * kLongName), whole, texts);
+  telling.show_own(sites);
+  if (shown.is_wanted) telling.show_wanted(sites, shown.is_wanted);
+  telling.show_callers(all);
+  telling.tell(rows);
+  std::vector<StackText> told;
+  for (const std::size_t row : rows) {
+    told.push_back({.text = std::move(texts[row]),
+                    .front = fronts[row],
+                    .told_by = fronts[row] + telling.told_by(row)});
+  }
+  return told;
+}
+
+std::vector<std::string> stack_texts(const std::vector<std::vector<std::string>>& stacks,
+                                     std::size_t room,
+                                     const std::vector<std::vector<std::string>>& beside) {
+  const auto read = [](const std::vector<std::vector<std::string>>& texts) {
+    std::vector<CallSite> sites(texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      for (const std::string& frame : texts[i]) sites[i].callers.push_back(read_frame(frame));
+    }
+    return sites;
+  };
+  const std::vector<CallSite> sites = read(stacks);
+  std::vector<std::string> texts;
+  for (StackText& told : stack_texts(sites, room, [&](std::size_t i) { return sites[i]; },
+                                     {.is_wanted = {}, .beside = read(beside)})) {
+    texts.push_back(std::move(told.text));
+  }
+  return texts;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,83 @@
+// Words for what a report tells.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/words.h"
+
+#include <vector>
+
+#include "allocator/ground/place.h"
+#include "reporter/report/merged_process.h"
+#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/process_end.h"
+#include "reporter/view/listing/format.h"
+#include "reporter/view/text/process_text.h"
+
+namespace vramscope {
+namespace {
+
+// "Not freed when rank 3 (4711) was killed by SIGKILL", of several "Never freed, or live when ...":
+// what the dead held says nothing of what they would have freed. "": no process died.
+std::string deaths_text(const Report& report) {
+  const std::vector<MergedProcess> processes = merged_processes(report);
+  const std::string who = who_died(processes);
+  if (who.empty()) return "";
+  if (dead_among(processes).size() == processes.size()) return "Not freed when " + who;
+  return have_all_ended(report) ? "Never freed, or live when " + who
+                                : "Not freed when the reports were written, or when " + who;
+}
+
+}  // namespace
+
+std::string sampling_text(const Report& report) {
+  if (report.sample_bytes == 0) return "";
+  return "estimates from one stack in " +
+         bytes_text(static_cast<std::int64_t>(report.sample_bytes));
+}
+
+std::string not_a_kind(const std::string& given) {
+  if (kind_of(given)) return "";
+  std::string synonyms;
+  for (const std::string_view word : words_for_kinds()) {
+    synonyms += (synonyms.empty() ? "" : ", ") + std::string(word);
+  }
+  return "'" + given + "' is none of " + listed(kKindNames) + "; or in other words " + synonyms;
+}
+
+std::string of_all_text(const Report& report, Kind kind, std::uint16_t device) {
+  if (!report.chosen || !report.chosen->by_rows) return "";
+  for (const KindFacts& all : report.chosen->kinds) {
+    if (all.kind != kind || all.device != device) continue;
+    return " of all " + bytes_text(static_cast<std::int64_t>(all.peak_bytes));
+  }
+  return "";
+}
+
+std::string peak_word(const Report& report) {
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  if (is_choice) return adds_peaks(report) ? "at the peaks" : "at the peak";
+  return adds_peaks(report) ? "sum of peaks" : "peak";
+}
+
+std::string nothing_text(const Report& report) {
+  if (report.chosen) return std::string(kNothingPasses) + "allocated.\n";
+  // A trace may be cut at its beginning.
+  return report.trigger == kTraced ? "Nothing was allocated in what was written of the trace.\n"
+                                   : "Nothing was allocated.\n";
+}
+
+std::string never_freed_text(const Report& report) {
+  if (is_final(report)) return "Never freed";
+  const std::string deaths = report.trigger == kTraced ? "" : deaths_text(report);
+  if (!deaths.empty()) return deaths;
+  if (report.trigger != kTraced) return "Not freed when the report was written";
+  const bool is_cut = report.chosen && report.chosen->until_ns;
+  return "Not freed " + (is_cut ? "after " + duration_text(*report.chosen->until_ns)
+                                : std::string("by the end of the trace"));
+}
+
+std::string bounds_text(const PeakBounds& bounds) {
+  if (bounds.lower == bounds.upper) return amount_text(bounds.upper);
+  if (bounds.lower < bounds.upper / 2) return "at most " + amount_text(bounds.upper);
+  return amount_text(bounds.lower) + " to " + amount_text(bounds.upper);
+}
+
+}  // namespace vramscope

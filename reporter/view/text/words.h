@@ -1,0 +1,42 @@
+// What texts say of a report in a word or two, alike wherever it is said.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "reporter/report/report.h"
+#include "reporter/view/analysis/peaks/held_bounds.h"
+
+namespace vramscope {
+
+// "estimates from one stack in 512 KiB"; "" when all stacks were taken.
+[[nodiscard]] std::string sampling_text(const Report& report);
+
+// As a check of an argument: "", or why it is no kind of memory.
+[[nodiscard]] std::string not_a_kind(const std::string& given);
+
+// " of all 183 MiB", behind what a part of the rows held at the peak of a kind on a device; ""
+// where all rows are there.
+[[nodiscard]] std::string of_all_text(const Report& report, Kind kind, std::uint16_t device);
+[[nodiscard]] inline std::string of_all_text(const Report& report, const KindFacts& kind) {
+  return of_all_text(report, kind.kind, kind.device);
+}
+
+// What stands before the bytes of a peak: "peak", or "sum of peaks" of a report that was merged of
+// several, which adds them up; where rows were chosen, "at the peak": theirs at the peak of all.
+[[nodiscard]] std::string peak_word(const Report& report);
+
+// What texts begin with that say so of a filter.
+inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
+// "Nothing was allocated.", or that nothing which a filter lets pass was.
+[[nodiscard]] std::string nothing_text(const Report& report);
+
+// "Never freed", or up to when it was not.
+[[nodiscard]] std::string never_freed_text(const Report& report);
+
+// "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.
+[[nodiscard]] std::string bounds_text(const PeakBounds& bounds);
+
+}  // namespace vramscope
