@@ -381,7 +381,7 @@ class Database(Export):
         database = self.tables(self.path)
         peak = database.execute("SELECT sum(peak_bytes) FROM peak WHERE kind = 'device'").fetchone()[0]
         self.assertEqual(self.device["peak_bytes"], peak)
-        leaks = database.execute("SELECT live_bytes, place FROM leaks").fetchall()
+        leaks = database.execute("SELECT never_freed_bytes, place FROM leaks").fetchall()
         self.assertEqual(self.sum_of_sites("leaked"), sum(bytes for bytes, _ in leaks))
         self.assertRegex(leaks[0][1], r"^optimizer_step \(.*train.cu:\d+\) < main \(.*train.cu:\d+\)$")
         for view in ("owners", "temporary", "free_pieces"):

@@ -1,6 +1,7 @@
 // What made the peak, what is alive, what was saved.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/text/words.h"
 
 #include <gtest/gtest.h>

@@ -136,7 +136,7 @@ TEST(Format, ShellWordsAreQuotedWhenNeeded) {
   EXPECT_EQ(shell_word("vramscope.train.4711.json"), "vramscope.train.4711.json");
   EXPECT_EQ(shell_word("my file"), "'my file'");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
-  EXPECT_EQ(shell_word("-x"), "'-x'");
+  EXPECT_EQ(shell_word("-x"), "-x");
   EXPECT_EQ(shell_word(""), "''");
   EXPECT_EQ(shell_word("a\nb\xff'\\c"), "$'a\\x0ab\\xff\\'\\\\c'");
 }

@@ -10,6 +10,7 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/process_end.h"
+#include "reporter/view/analysis/site_usage.h"
 
 namespace vramscope {
 namespace {
@@ -46,117 +47,50 @@ void put_largest_first(std::vector<Share>& shares) {
   });
 }
 
-std::vector<Share> shares(const Report& report, std::uint64_t SiteTotals::*bytes,
+std::vector<Share> shares(const std::vector<SiteUsage>& usage, std::uint64_t SiteTotals::*bytes,
                           std::uint64_t SiteTotals::*count) {
   std::vector<Share> result;
-  for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    for (const SitePart& part : report.sites[i].parts) {
-      if (!holds_memory(part.kind)) continue;  // views would count the same bytes again
-      const SiteTotals& totals = numbers_of(part);
-      if (totals.*count == 0 && totals.*bytes == 0) continue;
-      result.push_back({i, part.kind, part.device, totals.*bytes, totals.*count, /*whole=*/0});
-    }
+  for (const SiteUsage& one : usage) {
+    const SiteTotals& totals = one.totals;
+    if (totals.*count == 0 && totals.*bytes == 0) continue;
+    result.push_back({one.site, one.kind, one.device, totals.*bytes, totals.*count, /*whole=*/0});
   }
   return result;
 }
 
-// Blocks that wait for their free to be complete, by site, kind and device.
-struct PendingShare {
-  std::uint64_t bytes = 0;
-  std::uint64_t count = 0;
-};
-using PendingShares = std::map<std::tuple<std::size_t, Kind, std::uint16_t>, PendingShare>;
-
-// `amount` of `part`, at the scale of its estimate.
-std::uint64_t scaled(std::uint64_t amount, std::uint64_t exact, std::uint64_t estimate) {
-  if (exact == 0 || exact == estimate) return amount;
-  return static_cast<std::uint64_t>(static_cast<double>(amount) / static_cast<double>(exact) *
-                                    static_cast<double>(estimate));
-}
-
-const SitePart* part_of(const Report& report, const Share& share) {
-  for (const SitePart& part : report.sites[share.site].parts) {
-    if (part.kind == share.kind && part.device == share.device) return &part;
-  }
-  return nullptr;
-}
-
-void add_pending(const std::vector<SegmentFacts>& segments, PendingShares& pending) {
-  for (const SegmentFacts& segment : segments) {
-    for (const BlockFacts& block : segment.blocks) {
-      if (block.state != BlockState::active_pending_free || block.site < 0) continue;
-      const auto site = static_cast<std::size_t>(block.site);
-      PendingShare& share = pending[{site, segment.kind, segment.device}];
-      share.bytes += block.requested_size;
-      ++share.count;
-    }
-  }
-}
-
 }  // namespace
 
-std::uint64_t run_length(const Report& report) {
-  std::uint64_t length = report.processes.empty() ? report.timeline.duration_ns : 0;
-  for (const MergedProcess& one : report.processes) {
-    length = std::max(length, one.timeline.duration_ns);
-  }
-  return length;
-}
-
-std::uint64_t temporary_of(const Site& site, std::uint64_t run_length_ns) {
-  if (site.lifetimes.empty() || run_length_ns == 0) return site.temporary_count;
-  // Of a class of lifetimes in which a tenth of the run lies nobody knows: it counts as shorter.
-  const bool is_repeated = site.totals.total_count > 1;
-  std::uint64_t lives = 0;
-  std::uint64_t short_lives = 0;
-  std::uint64_t end_ns = 1000;  // of the first class
-  for (const std::uint64_t count : site.lifetimes) {
-    const bool is_short =
-        is_repeated ? end_ns / 10 <= run_length_ns / 10 : end_ns <= run_length_ns / 1000;
-    lives += count;
-    short_lives += is_short ? count : 0;
-    end_ns *= 10;
-  }
-  const bool is_kept = short_lives <= lives / 2;  // one that is long among many does not tell
-  return is_kept ? std::min(site.temporary_count, short_lives) : site.temporary_count;
-}
-
 std::vector<Share> shares_of_peak(const Report& report) {
-  std::vector<Share> peak = shares(report, &SiteTotals::peak_bytes, &SiteTotals::peak_count);
+  std::vector<Share> peak =
+      shares(usage_by_site(report), &SiteTotals::peak_bytes, &SiteTotals::peak_count);
   set_whole_of_each_memory(peak);
   put_largest_first(peak);
   return peak;
 }
 
 std::vector<Share> shares_live(const Report& report) {
-  std::vector<Share> live = shares(report, &SiteTotals::live_bytes, &SiteTotals::live_count);
+  std::vector<Share> live =
+      shares(usage_by_site(report), &SiteTotals::live_bytes, &SiteTotals::live_count);
   set_whole_of_each_memory(live);
   put_largest_first(live);
   return live;
 }
 
 std::vector<Share> shares_in_all(const Report& report) {
-  std::vector<Share> all = shares(report, &SiteTotals::total_bytes, &SiteTotals::total_count);
+  std::vector<Share> all =
+      shares(usage_by_site(report), &SiteTotals::total_bytes, &SiteTotals::total_count);
   set_whole_of_each_memory(all);
   put_largest_first(all);
   return all;
 }
 
-// What the program freed stays with its site until it can be handed out again, which after the last
-// call may be never.
 std::vector<Share> shares_alive(const Report& report) {
-  std::vector<Share> alive = shares(report, &SiteTotals::live_bytes, &SiteTotals::live_count);
-  PendingShares pending;
-  for (const DeviceReport& device : report.devices) add_pending(device.segments, pending);
-  add_pending(report.host.segments, pending);
-  for (Share& share : alive) {
-    const PendingShare freed = pending[{share.site, share.kind, share.device}];
-    const SitePart* const part = part_of(report, share);
-    const SiteTotals& all = part->totals;
-    share.bytes -= std::min(share.bytes, scaled(freed.bytes, all.live_bytes, share.bytes));
-    share.count -= std::min(share.count, scaled(freed.count, all.live_count, share.count));
+  std::vector<Share> alive;
+  for (const SiteUsage& one : usage_with_never_freed(report)) {
+    if (one.never_freed_bytes == 0 && one.never_freed_count == 0) continue;
+    alive.push_back({one.site, one.kind, one.device, one.never_freed_bytes, one.never_freed_count,
+                     /*whole=*/0});
   }
-  std::erase_if(alive, [](const Share& share) { return share.bytes == 0 && share.count == 0; });
   set_whole_of_all(alive);
   put_largest_first(alive);
   return alive;

@@ -24,21 +24,6 @@ struct Share {
   std::uint64_t whole = 0;  // that it is a share of
 };
 
-// What a part or a site holds; where stacks were sampled, the estimate.
-[[nodiscard]] inline const SiteTotals& numbers_of(const SitePart& part) {
-  return part.estimate ? *part.estimate : part.totals;
-}
-[[nodiscard]] inline const SiteTotals& numbers_of(const Site& site) {
-  return site.estimate ? *site.estimate : site.totals;
-}
-// How long the program ran; of several processes, how long the longest did. In nanoseconds, 0: not
-// known.
-[[nodiscard]] std::uint64_t run_length(const Report& report);
-// How many of the site's allocations were freed before their thread allocated again. What a program
-// keeps does not count, however few calls follow: sites of which half lived for a tenth of the run,
-// and a single allocation that lived for a thousandth of it. Most allocations are far from these
-// bounds, so that the same program gives the same numbers.
-[[nodiscard]] std::uint64_t temporary_of(const Site& site, std::uint64_t run_length_ns);
 // By bytes, the largest first; empty shares are left out. The peaks of two kinds or devices are of
 // different instants: a share of the peak is one of its own kind and device's; what is alive is of
 // one instant, and a share of it one of everything.

@@ -24,18 +24,11 @@
 #include "reporter/view/system/output_check.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/process_text.h"
 #include "reporter/view/text/refusals_text.h"
 
 namespace vramscope {
 namespace {
-
-// "rank 3, train (4711)"; of one without a rank "train (4711)".
-std::string whose(const Report& report) {
-  const ProcessFacts& process = report.process;
-  const std::string program = process.executable.substr(process.executable.rfind('/') + 1);
-  return (process.rank < 0 ? "" : "rank " + std::to_string(process.rank) + ", ") + program + " (" +
-         std::to_string(process.pid) + ")";
-}
 
 // Of the report in a file, whose process is among its first fields; -1: not found there.
 std::int64_t pid_in(const std::string& path) {
@@ -71,7 +64,8 @@ std::string recorded_text(const WrittenReport& written) {
   if (written.processes > 1 && written.highest_bytes != 0) return processes_text(written);
   std::string text = devices_line(written.report);
   if (text.empty()) text = "no device memory was allocated";
-  if (written.are_several) text = processes_text(written) + whose(written.report) + ": " + text;
+  if (written.are_several)
+    text = processes_text(written) + titled_process(written.report.process) + ": " + text;
   if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
     text += "; " + counted(kernels, "kernel") + " accepted, not executed";
   }
@@ -119,7 +113,7 @@ void count_processes(WrittenReport& written, const std::vector<std::string>& pat
     const std::uint64_t peak = peak_of(merged_processes(report).front());
     if (peak <= written.highest_bytes) continue;
     written.highest_bytes = peak;
-    written.highest_by = whose(report);
+    written.highest_by = titled_process(report.process);
   }
 }
 
@@ -171,7 +165,7 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
   if (!unexported.empty()) recorded += "; " + unexported;
   const std::string refused = refused_text(written.report);
   if (!refused.empty())
-    recorded += "; " + (is_of_all ? whose(written.report) + ": " : "") + refused;
+    recorded += "; " + (is_of_all ? titled_process(written.report.process) + ": " : "") + refused;
   std::string more = taken_name(written.path);
   const bool is_of_two = !written.of_refusal.empty();
   if (is_of_two && written.report.trigger == "exit") more += " (at exit)";

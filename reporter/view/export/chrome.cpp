@@ -38,9 +38,9 @@ class Events {
   Events(const Report& report, Output& output)
       : output_(output), pid_(std::to_string(report.process.pid)) {
     output_ << "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"exporter\":\"vramscope@"
-            << VRAMSCOPE_VERSION << "\",\"command\":" << json_string(command_line(report))
+            << VRAMSCOPE_VERSION << "\",\"command\":" << json_string(command_of(report))
             << "},\n\"traceEvents\":[";
-    name("process_name", 0, program_name(report));
+    name("process_name", 0, process_name(report));
   }
 
   // As JSON; 0: of no thread.

@@ -57,7 +57,7 @@ std::string lives_of_trace(const Exported& exported, Lives& lives) {
 
 // Lives are counted by decades, from under a microsecond on: three of a decade stands for each.
 // What lives at the end is taken to have lived for half of the run.
-Life life_of_report(const Report& report, const SiteShare& share) {
+Life life_of_report(const Report& report, const SiteUsage& share) {
   const Site& site = report.sites[share.site];
   std::uint64_t total = 0;
   std::uint64_t count = 0;
@@ -67,7 +67,8 @@ Life life_of_report(const Report& report, const SiteShare& share) {
     count += lives;
     decade *= 10;
   }
-  const std::uint64_t freed = share.totals.total_count - share.totals.live_count;
+  const SiteTotals& totals = share.totals;  // which may be estimates
+  const std::uint64_t freed = totals.total_count - std::min(totals.total_count, totals.live_count);
   Life life;
   life.total_us = count == 0 ? 0 : total / count * freed;
   life.total_us += share.totals.live_count * (report.timeline.duration_ns / kMicrosecond / 2);
@@ -80,7 +81,7 @@ std::string field(const char* name, std::uint64_t value) {
   return std::string("\"") + name + "\":" + std::to_string(value) + ",";
 }
 
-void write_point(const SiteShare& share, const Life& life, const std::string& frames, bool is_first,
+void write_point(const SiteUsage& share, const Life& life, const std::string& frames, bool is_first,
                  Output& output) {
   const SiteTotals& totals = share.totals;
   output << (is_first ? "\n{" : ",\n{") << field("tb", totals.total_bytes)
@@ -88,8 +89,8 @@ void write_point(const SiteShare& share, const Life& life, const std::string& fr
          << field("mb", std::max(life.most, totals.peak_bytes))
          << field("mbk", std::max(life.most_count, totals.peak_count))
          << field("gb", totals.peak_bytes) << field("gbk", totals.peak_count)
-         << field("eb", totals.live_bytes) << field("ebk", totals.live_count) << "\"fs\":["
-         << frames << "]}";
+         << field("eb", share.never_freed_bytes) << field("ebk", share.never_freed_count)
+         << "\"fs\":[" << frames << "]}";
 }
 
 // The first is the root, the kinds of memory are the next.
@@ -111,7 +112,7 @@ class Frames {
   std::map<std::string, std::size_t> numbers_;
 };
 
-std::string frames_of(const SiteShare& share, NamedStacks& stacks, Frames& frames) {
+std::string frames_of(const SiteUsage& share, NamedStacks& stacks, Frames& frames) {
   std::string result;
   for (const std::uint32_t index : stacks.stack(share.site)) {
     result += std::to_string(frames.number_of(text(stacks.frame(index)))) + ",";
@@ -129,14 +130,14 @@ std::string write_dhat(const Exported& exported, Output& output) {
   const KindFacts* highest = exported.highest();
   output << "{\"dhatFileVersion\":2,\"mode\":\"heap\",\"verb\":\"Allocated\",\n\"bklt\":true,"
             "\"bkacc\":false,\"tu\":\"us\",\"Mtu\":\"s\",\"tuth\":10,\n\"cmd\":"
-         << json_string(command_line(report)) << ",\n"
+         << json_string(command_of(report)) << ",\n"
          << field("pid", static_cast<std::uint64_t>(report.process.pid))
          << field("te", report.timeline.duration_ns / kMicrosecond)
          << field("tg", highest == nullptr ? 0 : highest->peak_ns / kMicrosecond) << "\n\"pps\":[";
   NamedStacks stacks(exported);
   Frames frames;
   bool is_first = true;
-  for (const SiteShare& share : exported.shares()) {
+  for (const SiteUsage& share : exported.usage()) {
     if (share.totals.total_count == 0) continue;
     const auto life = lives.find({share.site, share.kind, share.device});
     write_point(share, life == lives.end() ? life_of_report(report, share) : life->second,

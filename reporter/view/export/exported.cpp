@@ -8,6 +8,7 @@
 
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/listing/format.h"
+#include "reporter/view/text/process_text.h"
 
 namespace vramscope {
 namespace {
@@ -16,16 +17,16 @@ constexpr std::array<std::string_view, 4> kCosts{"peak", "leaked", "total", "cou
 
 }  // namespace
 
-std::uint64_t value_of(const SiteTotals& totals, Cost cost) {
+std::uint64_t value_of(const SiteUsage& usage, Cost cost) {
   switch (cost) {
     case Cost::peak:
-      return totals.peak_bytes;
+      return usage.totals.peak_bytes;
     case Cost::leaked:
-      return totals.live_bytes;
+      return usage.never_freed_bytes;
     case Cost::total:
-      return totals.total_bytes;
+      return usage.totals.total_bytes;
     case Cost::count:
-      return totals.total_count;
+      return usage.totals.total_count;
   }
   return 0;
 }
@@ -53,16 +54,7 @@ Exported::Exported(Report report, TraceReader& reader, TraceFilter filter, Cost 
   sites_ = choose_frames(report_, stacks);
 }
 
-std::vector<SiteShare> Exported::shares() const {
-  std::vector<SiteShare> result;
-  for (std::size_t i = 0; i < report_.sites.size(); ++i) {
-    for (const SitePart& part : report_.sites[i].parts) {
-      result.push_back(
-          {.site = i, .kind = part.kind, .device = part.device, .totals = part.totals});
-    }
-  }
-  return result;
-}
+std::vector<SiteUsage> Exported::usage() const { return usage_with_never_freed(report_); }
 
 const KindFacts* Exported::highest() const {
   const KindFacts* result = nullptr;
@@ -102,17 +94,8 @@ std::string Exported::read(const std::function<void(const TraceEvent&)>& visit) 
   return good ? "" : reader_->problem();
 }
 
-std::string program_name(const Report& report) {
-  const std::string& path = report.process.executable;
-  return harmless(path.substr(path.rfind('/') + 1)) + " " + std::to_string(report.process.pid);
-}
+std::string process_name(const Report& report) { return harmless(titled_process(report.process)); }
 
-std::string command_line(const Report& report) {
-  std::string result;
-  for (const std::string& word : report.process.arguments) {
-    result += (result.empty() ? "" : " ") + shell_word(word);
-  }
-  return harmless(result.empty() ? report.process.executable : result);
-}
+std::string command_of(const Report& report) { return harmless(command_line(report.process)); }
 
 }  // namespace vramscope

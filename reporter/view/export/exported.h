@@ -13,6 +13,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_memory.h"
 #include "reporter/view/analysis/replay/trace_filter.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/analysis/stacks/stack_view.h"
 
@@ -20,17 +21,9 @@ namespace vramscope {
 
 // What formats with one number for a stack show; all in bytes but count, in allocations.
 enum class Cost : std::uint8_t { peak, leaked, total, count };
-[[nodiscard]] std::uint64_t value_of(const SiteTotals& totals, Cost cost);
+[[nodiscard]] std::uint64_t value_of(const SiteUsage& usage, Cost cost);
 [[nodiscard]] std::optional<Cost> cost_named(std::string_view name);
 [[nodiscard]] std::string_view name_of(Cost cost);
-
-// What a site allocated of one kind on one device.
-struct SiteShare {
-  std::size_t site = 0;
-  Kind kind = Kind::device;
-  std::uint16_t device = 0;
-  SiteTotals totals;
-};
 
 class Exported {
  public:
@@ -45,7 +38,7 @@ class Exported {
   [[nodiscard]] const NameFrame& name() const { return name_; }
   [[nodiscard]] Cost cost() const { return cost_; }
   // By site.
-  [[nodiscard]] std::vector<SiteShare> shares() const;
+  [[nodiscard]] std::vector<SiteUsage> usage() const;
   // The kind that held the most at its peak; null: there is none.
   [[nodiscard]] const KindFacts* highest() const;
 
@@ -67,10 +60,10 @@ class Exported {
   std::vector<std::size_t> sites_;  // the report's site by that of the trace
 };
 
-// "train 4711".
-[[nodiscard]] std::string program_name(const Report& report);
+// "train (4711)".
+[[nodiscard]] std::string process_name(const Report& report);
 
 // The program and its arguments as one line; hostile characters are '?'.
-[[nodiscard]] std::string command_line(const Report& report);
+[[nodiscard]] std::string command_of(const Report& report);
 
 }  // namespace vramscope

@@ -23,8 +23,8 @@ std::string name_in_line(const NamedFrame& frame) {
 std::string write_folded(const Exported& exported, Output& output) {
   NamedStacks stacks(exported);
   std::map<std::string, std::uint64_t> lines;  // stacks may differ in what is not shown
-  for (const SiteShare& share : exported.shares()) {
-    const std::uint64_t value = value_of(share.totals, exported.cost());
+  for (const SiteUsage& share : exported.usage()) {
+    const std::uint64_t value = value_of(share, exported.cost());
     if (value == 0) continue;
     std::string line = memory_name(share.kind, share.device);
     const NamedStacks::Stack& stack = stacks.stack(share.site);

@@ -157,10 +157,10 @@ std::string lost_in(const Exported& exported, const ExportFormat& format) {
 
 std::string nothing_in(const Exported& exported, const ExportFormat& format) {
   if (!format.is_of_stacks) return "";
-  const std::vector<SiteShare> shares = exported.shares();
+  const std::vector<SiteUsage> shares = exported.usage();
   const bool is_one_cost = format.write == write_folded;
-  const auto counts = [&](const SiteShare& share) {
-    if (is_one_cost) return value_of(share.totals, exported.cost()) != 0;
+  const auto counts = [&](const SiteUsage& share) {
+    if (is_one_cost) return value_of(share, exported.cost()) != 0;
     return share.totals.total_count != 0 || share.totals.peak_bytes != 0;
   };
   if (std::any_of(shares.begin(), shares.end(), counts)) return "";

@@ -17,7 +17,7 @@ class Lines {
  public:
   Lines(const Exported& exported, Output& output)
       : exported_(exported), output_(output), stacks_(exported) {
-    output_ << "v 10400 3\nX " << command_line(exported.report()) << "\nI 1000 0\n";
+    output_ << "v 10400 3\nX " << command_of(exported.report()) << "\nI 1000 0\n";
   }
 
   void time(std::uint64_t ns) {

@@ -138,7 +138,7 @@ class Tree {
 void write_tree(const Exported& exported, const KindFacts& kind, Output& output) {
   NamedStacks stacks(exported);
   Helds helds;
-  for (const SiteShare& share : exported.shares()) {
+  for (const SiteUsage& share : exported.usage()) {
     if (share.kind != kind.kind || share.device != kind.device || share.totals.peak_bytes == 0)
       continue;
     helds.push_back({.bytes = share.totals.peak_bytes, .stack = &stacks.stack(share.site)});
@@ -168,7 +168,7 @@ std::string write_massif(const Exported& exported, Output& output) {
   std::stable_sort(snapshots.begin(), snapshots.end(),
                    [](const Moment& a, const Moment& b) { return a.ns < b.ns; });
   output << "desc: vramscope " << VRAMSCOPE_VERSION << ", bytes requested of "
-         << memory_name(kind->kind, kind->device) << "\ncmd: " << command_line(exported.report())
+         << memory_name(kind->kind, kind->device) << "\ncmd: " << command_of(exported.report())
          << "\ntime_unit: ms\n";
   for (std::size_t i = 0; i < snapshots.size(); ++i) {
     const Moment& one = snapshots[i];

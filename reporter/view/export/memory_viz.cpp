@@ -227,7 +227,7 @@ std::uint64_t most_bytes_of_memory_viz_json(const Exported& exported) {
   if (exported.names() == nullptr) return 0;
   NamedStacks stacks(exported);
   std::uint64_t bytes = 0;
-  for (const SiteShare& share : exported.shares()) {
+  for (const SiteUsage& share : exported.usage()) {
     if (!has_device(share.kind) || !holds_memory(share.kind)) continue;
     std::uint64_t of_event = kOfEvent;
     for (const std::uint32_t index : stacks.stack(share.site)) {

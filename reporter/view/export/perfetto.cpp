@@ -38,8 +38,8 @@ class Packets {
       say(*texts.add_debug_annotation_names(), ++number, name);
     }
     track.mutable_process()->set_pid(pid());
-    track.mutable_process()->set_process_name(program_name(report));
-    track.mutable_process()->add_cmdline(command_line(report));
+    track.mutable_process()->set_process_name(process_name(report));
+    track.mutable_process()->add_cmdline(command_of(report));
     put();
   }
 

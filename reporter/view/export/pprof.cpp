@@ -26,12 +26,12 @@ class Profile {
     const Report& report = exported.report();
     profile_.set_time_nanos(static_cast<std::int64_t>(report.timeline.start_ns));
     profile_.set_duration_nanos(static_cast<std::int64_t>(report.timeline.duration_ns));
-    profile_.add_comment(text_number(command_line(report)));
+    profile_.add_comment(text_number(command_of(report)));
   }
 
   [[nodiscard]] std::string bytes() {
     add_mappings();
-    for (const SiteShare& share : exported_.shares()) add(share);
+    for (const SiteUsage& share : exported_.usage()) add(share);
     return profile_.SerializeAsString();
   }
 
@@ -103,7 +103,7 @@ class Profile {
     return known->second;
   }
 
-  void add(const SiteShare& share) {
+  void add(const SiteUsage& share) {
     pprof::Sample& sample = *profile_.add_sample();
     NamedStacks::Stack together;
     for (const std::uint32_t index : stacks_.stack(share.site)) {
@@ -114,8 +114,9 @@ class Profile {
     }
     if (!together.empty()) sample.add_location_id(location_of(together));
     const SiteTotals& totals = share.totals;
-    for (const std::uint64_t value : {totals.total_count, totals.total_bytes, totals.live_count,
-                                      totals.live_bytes, totals.peak_count, totals.peak_bytes}) {
+    for (const std::uint64_t value :
+         {totals.total_count, totals.total_bytes, share.never_freed_count, share.never_freed_bytes,
+          totals.peak_count, totals.peak_bytes}) {
       sample.add_value(static_cast<std::int64_t>(value));
     }
     pprof::Label& kind = *sample.add_label();

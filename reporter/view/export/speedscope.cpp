@@ -32,11 +32,11 @@ class Roots {
   std::vector<std::string> names_;
 };
 
-Profile profile_of(const std::vector<SiteShare>& shares, Cost cost, NamedStacks& stacks,
+Profile profile_of(const std::vector<SiteUsage>& shares, Cost cost, NamedStacks& stacks,
                    Roots& roots) {
   Profile profile;
-  for (const SiteShare& share : shares) {
-    const std::uint64_t value = value_of(share.totals, cost);
+  for (const SiteUsage& share : shares) {
+    const std::uint64_t value = value_of(share, cost);
     if (value == 0) continue;
     const char* comma = profile.total == 0 ? "" : ",";
     profile.samples += std::string(comma) + "[" +
@@ -76,11 +76,11 @@ void write_frames(const NamedStacks& stacks, const Roots& roots, Output& output)
 
 std::string write_speedscope(const Exported& exported, Output& output) {
   NamedStacks stacks(exported);
-  const std::vector<SiteShare> shares = exported.shares();
-  for (const SiteShare& share : shares) static_cast<void>(stacks.stack(share.site));
+  const std::vector<SiteUsage> shares = exported.usage();
+  for (const SiteUsage& share : shares) static_cast<void>(stacks.stack(share.site));
   Roots roots(stacks.frames());
   output << "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":"
-         << json_string(program_name(exported.report())) << ",\"exporter\":\"vramscope@"
+         << json_string(process_name(exported.report())) << ",\"exporter\":\"vramscope@"
          << VRAMSCOPE_VERSION
          << "\",\"activeProfileIndex\":" << std::to_string(static_cast<int>(exported.cost()))
          << ",\n\"profiles\":[";

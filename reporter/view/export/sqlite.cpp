@@ -7,6 +7,7 @@
 
 #include "reporter/report/memory_stats.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/export/site_places.h"
@@ -43,7 +44,11 @@ CREATE TABLE sites (site INTEGER PRIMARY KEY,
   stack TEXT,             -- all frames, innermost first, without those of CUDA's libraries
   temporary_count INTEGER, refused_count INTEGER);
 CREATE TABLE shares (     -- of a site, by kind and device
-  site INTEGER, kind TEXT, device INTEGER, live_bytes INTEGER, live_count INTEGER,
+  site INTEGER, kind TEXT, device INTEGER,
+  live_bytes INTEGER,     -- with what is freed and waits for its stream
+  live_count INTEGER,
+  never_freed_bytes INTEGER,  -- without that
+  never_freed_count INTEGER,
   peak_bytes INTEGER,     -- live at the peak of the kind and device
   peak_count INTEGER, total_bytes INTEGER, total_count INTEGER, total_ns INTEGER);
 CREATE TABLE frames (frame INTEGER PRIMARY KEY, function TEXT, file TEXT, line INTEGER, module TEXT,
@@ -61,8 +66,8 @@ CREATE TABLE events (     -- of a trace
   device INTEGER, address INTEGER, bytes INTEGER, site INTEGER);
 CREATE VIEW peak AS SELECT kind, device, peak_bytes, peak_count, place, stack FROM shares JOIN sites USING (site)
   WHERE peak_bytes > 0 ORDER BY kind, device, peak_bytes DESC;
-CREATE VIEW leaks AS SELECT kind, device, live_bytes, live_count, place, stack FROM shares JOIN sites USING (site)
-  WHERE live_bytes > 0 ORDER BY live_bytes DESC;
+CREATE VIEW leaks AS SELECT kind, device, never_freed_bytes, never_freed_count, place, stack
+  FROM shares JOIN sites USING (site) WHERE never_freed_bytes > 0 ORDER BY never_freed_bytes DESC;
 CREATE VIEW owners AS SELECT device, owner, kind, device_bytes FROM ledger
   WHERE device_bytes > 0 ORDER BY device, device_bytes DESC;
 CREATE VIEW temporary AS SELECT temporary_count, place, stack FROM sites
@@ -149,7 +154,7 @@ std::string_view name_of(Kind kind) { return kKindNames[static_cast<std::size_t>
 void add_process(const Report& report, Database& database) {
   const ProcessFacts& process = report.process;
   Rows(database, "process", 10)
-      .add(process.pid, harmless(process.executable), command_line(report),
+      .add(process.pid, harmless(process.executable), command_of(report),
            harmless(process.hostname), or_none(process.rank), harmless(process.mode),
            harmless(report.trigger), harmless(report.tool_version), report.timeline.start_ns,
            report.timeline.duration_ns);
@@ -220,12 +225,12 @@ void add_sites(const Exported& exported, Database& database) {
     frames.add(i, frame.function, frame.file, frame.line, frame.module, frame.offset,
                frame.is_inlined);
   }
-  Rows shares(database, "shares", 10);
-  for (const SiteShare& share : exported.shares()) {
+  Rows shares(database, "shares", 12);
+  for (const SiteUsage& share : exported.usage()) {
     const SiteTotals& totals = share.totals;
     shares.add(share.site, name_of(share.kind), share.device, totals.live_bytes, totals.live_count,
-               totals.peak_bytes, totals.peak_count, totals.total_bytes, totals.total_count,
-               totals.total_ns);
+               share.never_freed_bytes, share.never_freed_count, totals.peak_bytes,
+               totals.peak_count, totals.total_bytes, totals.total_count, totals.total_ns);
   }
 }
 

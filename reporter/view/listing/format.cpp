@@ -106,6 +106,11 @@ std::string enumerated(const std::vector<std::string>& parts) {
   return text;
 }
 
+std::string capitalised(std::string text) {
+  if (!text.empty()) text.replace(0, 1, in_capitals(text.substr(0, 1)));
+  return text;
+}
+
 std::string in_capitals(std::string_view word) {
   std::string title(word);
   for (char& letter : title) {
@@ -182,8 +187,8 @@ std::string escaped_word(std::string_view text) {
 std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-~";
-  const bool plain = !text.empty() && text[0] != '~' && text[0] != '-' &&
-                     text.find_first_not_of(kPlain) == std::string_view::npos;
+  const bool plain =
+      !text.empty() && text[0] != '~' && text.find_first_not_of(kPlain) == std::string_view::npos;
   if (plain) return std::string(text);
   if (harmless(text) != text) return escaped_word(text);
   std::string result = "'";

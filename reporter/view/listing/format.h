@@ -21,6 +21,7 @@ namespace vramscope {
 // What a screen without room for all loses, besides rows; each with those before it.
 enum class Brevity : std::uint8_t { none, no_repeats, no_bars, least };
 
+// Where text goes: how wide it may be and what may be drawn there.
 struct Page {
   std::size_t width = 100;  // columns
   bool unicode = false;     // beyond ASCII
@@ -52,6 +53,8 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
 // "a", "a and b", "a, b and c".
 [[nodiscard]] std::string enumerated(const std::vector<std::string>& parts);
 
+// "Never freed" of "never freed".
+[[nodiscard]] std::string capitalised(std::string text);
 // "OWNER" of "owner".
 [[nodiscard]] std::string in_capitals(std::string_view word);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/site_usage.h"
 
 namespace vramscope {
 namespace {
@@ -44,33 +45,22 @@ std::size_t part_with_most_calls(const Site& site) {
   return most;
 }
 
-// A row for each part of each site, with what was never freed still to come.
 std::vector<PageRow> all_rows(const Report& report, MemoryIndex& index) {
   std::vector<PageRow> rows;
   const std::uint64_t run_ns = run_length(report);
-  for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    const Site& site = report.sites[i];
-    const std::size_t temporary = part_with_most_calls(site);
-    for (std::size_t p = 0; p < site.parts.size(); ++p) {
-      const SitePart& part = site.parts[p];
-      if (!holds_memory(part.kind)) continue;  // the same bytes would be counted again
-      PageRow row{.site = i, .memory = index(part.kind, part.device), .totals = numbers_of(part)};
-      row.totals.live_bytes = row.totals.live_count = 0;
-      if (p == temporary) row.temporary_count = temporary_of(site, run_ns);
-      rows.push_back(row);
+  for (const SiteUsage& usage : usage_with_never_freed(report)) {
+    const Site& site = report.sites[usage.site];
+    const SitePart& told = site.parts[part_with_most_calls(site)];
+    PageRow row{
+        .site = usage.site, .memory = index(usage.kind, usage.device), .totals = usage.totals};
+    row.totals.live_bytes = usage.never_freed_bytes;
+    row.totals.live_count = usage.never_freed_count;
+    if (told.kind == usage.kind && told.device == usage.device) {
+      row.temporary_count = temporary_of(site, run_ns);
     }
+    rows.push_back(row);
   }
   return rows;
-}
-
-void add_what_is_alive(const Report& report, MemoryIndex& index, std::vector<PageRow>& rows) {
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> places;
-  for (std::size_t i = 0; i < rows.size(); ++i) places[{rows[i].site, rows[i].memory}] = i;
-  for (const Share& share : shares_alive(report)) {
-    PageRow& row = rows[places.at({share.site, index(share.kind, share.device)})];
-    row.totals.live_bytes = share.bytes;
-    row.totals.live_count = share.count;
-  }
 }
 
 void add_totals(PageSites& sites, const std::vector<PageRow>& rows) {
@@ -138,7 +128,6 @@ PageSites page_sites(const Report& report, std::size_t most) {
   PageSites sites;
   MemoryIndex index(sites);
   std::vector<PageRow> rows = all_rows(report, index);
-  add_what_is_alive(report, index, rows);
   add_totals(sites, rows);
   put_highest_memory_first(sites, rows);
   const std::vector<Ranked> order = ranked(rows, sites);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
@@ -12,9 +11,11 @@
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
 #include "reporter/view/listing/caller_names.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/suppressed_text.h"
 #include "reporter/view/text/words.h"
 
 namespace vramscope {
@@ -59,8 +60,7 @@ std::string share_of_device(const Report& report, const KindFacts& kind, std::ui
 // "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call.", or "GPU 0
 // held 183 MiB in 2 processes together at one time; ...".
 std::string peak_sentence(const Report& report, const KindFacts& kind) {
-  std::string text = memory_name(kind.kind, kind.device) + " held ";
-  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  std::string text = capitalised(memory_name(kind.kind, kind.device)) + " held ";
   if (adds_peaks(report)) {
     const PeakBounds bounds = sum_of_kind(report, kind.kind, kind.device).peak;
     // Some may have ended before others began.
@@ -86,9 +86,14 @@ std::string whose_sentence(const Report& report, const KindFacts& highest, const
   return "";
 }
 
+// With what a trace tells of sites beside totals.
+const Report& detailed(const PageOf& of) {
+  return of.detailed == nullptr ? of.report : *of.detailed;
+}
+
 // What was never freed, and how much of it looks like a leak that grows.
 std::string leak_sentence(const PageOf& of, const NameFrame& name) {
-  const Report& report = of.detailed == nullptr ? of.report : *of.detailed;
+  const Report& report = detailed(of);
   Suppressions suppressions;
   suppressions.add_usual();
   const Leaks leaks = leaks_of(report, suppressions, name);
@@ -100,13 +105,12 @@ std::string leak_sentence(const PageOf& of, const NameFrame& name) {
     count += leak.share.count;
     if (leak.looks == LeakClass::grows) growing += leak.share.bytes;
   }
-  std::string freed = never_freed_text(report);  // "Never freed": goes on amid the sentence
-  freed.front() = freed.front() == 'N' ? 'n' : freed.front();
-  if (of.timeline.is_of_trace) freed = "not freed by the end of the trace";
-  if (count == 0 && freed == "never freed") return "Everything was freed.";
-  if (count == 0) return "Everything was freed by then.";
+  const std::string suppressed = suppressed_clause(leaks);
+  if (count == 0 && suppressed.empty()) return capitalised(all_freed_phrase(report)) + ".";
+  if (count == 0) return never_freed_text(report) + ": nothing but" + suppressed + ".";
   std::string text = amount_text(bytes) + " in " + counted(count, "allocation") +
-                     (count == 1 ? " was " : " were ") + freed;
+                     (count == 1 ? " was " : " were ") + never_freed_phrase(report);
+  if (!suppressed.empty()) text += ", and" + suppressed;
   if (growing != 0) text += "; " + amount_text(growing) + " of it look like a leak that grows";
   return text + ", the most likely one from " +
          where_text(report, leaks.leaks.front().share.site, name) + ".";
@@ -140,17 +144,12 @@ std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
 }
 
 std::string temporary_sentence(const Report& report) {
-  std::uint64_t all = 0;
-  std::uint64_t temporary = 0;
-  const std::uint64_t run_ns = run_length(report);
-  for (const Site& site : report.sites) {
-    all += numbers_of(site).total_count;
-    temporary += temporary_of(site, run_ns);
-  }
-  if (temporary == 0) return "";
-  return count_text(static_cast<std::int64_t>(temporary)) + " of " + counted(all, "allocation") +
-         " (" + percent_text(temporary, all) + ") were temporary: freed before their thread " +
-         "allocated again, and not kept for a tenth of the run.";
+  const TemporaryShare share = temporary_share(report);
+  if (share.temporary == 0) return "";
+  return count_text(static_cast<std::int64_t>(share.temporary)) + " of " +
+         counted(share.allocations, "allocation") + " (" +
+         percent_text(share.temporary, share.allocations) + ") were temporary: freed before " +
+         "their thread allocated again, and not kept for a tenth of the run.";
 }
 
 }  // namespace
@@ -167,7 +166,7 @@ std::vector<std::string> verdict(const PageOf& of, const NameFrame& name) {
   }
   for (std::string& sentence :
        std::array{oom_sentence(report, name), leak_sentence(of, name),
-                  fragmentation_sentence(of, name), temporary_sentence(report)}) {
+                  fragmentation_sentence(of, name), temporary_sentence(detailed(of))}) {
     sentences.push_back(std::move(sentence));
   }
   std::erase(sentences, "");

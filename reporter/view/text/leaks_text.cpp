@@ -23,6 +23,7 @@
 #include "reporter/view/text/holders_text.h"
 #include "reporter/view/text/leak_rows.h"
 #include "reporter/view/text/process_text.h"
+#include "reporter/view/text/suppressed_text.h"
 #include "reporter/view/text/words.h"
 
 namespace vramscope {
@@ -48,14 +49,14 @@ std::string heading(const Report& report, const Leaks& leaks, const Page& page) 
     bytes += leak.share.bytes;
     count += leak.share.count;
   }
-  std::string what = never_freed_text(report);
+  const std::string suppressed = suppressed_clause(leaks);
+  std::string what = never_freed_text(report) + ": ";
   if (leaks.leaks.empty())
-    return sentence(
-        what + ": nothing" + (leaks.suppressed.empty() ? "" : " that is not suppressed") + ".",
-        page);
-  what += ": " + bytes_text(static_cast<std::int64_t>(bytes)) + " in " +
-          counted(count, "allocation") + " of " + counted(leaks.leaks.size(), "place") +
-          sites_text(report, leaks);
+    return sentence(what + "nothing" + (suppressed.empty() ? "." : " but" + suppressed + "."),
+                    page);
+  what += bytes_text(static_cast<std::int64_t>(bytes)) + " in " + counted(count, "allocation") +
+          " of " + counted(leaks.leaks.size(), "place") + sites_text(report, leaks) +
+          (suppressed.empty() ? "" : ", and" + suppressed);
   if (!sampling_text(report).empty()) what += ", " + sampling_text(report);
   std::string text = sentence(what, page);
   text.pop_back();
@@ -236,47 +237,6 @@ std::string merged_rows(const Report& report, const Leaks& leaks, const NameFram
   return "\n" + leak_rows_text(std::move(all), report.processes.size(), page, most);
 }
 
-std::string source_of(const Suppression& row) {
-  return row.source + ":" + std::to_string(row.line);
-}
-
-// Of the files that were given; nobody expects all that comes with Vramscope to be needed.
-std::vector<const Suppression*> unused_in(const Leaks& leaks, const Suppressions& suppressions) {
-  std::vector<const Suppression*> unused;
-  for (std::size_t i = 0; i < suppressions.rows().size(); ++i) {
-    const Suppression& row = suppressions.rows()[i];
-    const auto is_it = [i](const UsedSuppression& used) { return used.row == i; };
-    if (!row.is_usual && std::none_of(leaks.suppressed.begin(), leaks.suppressed.end(), is_it)) {
-      unused.push_back(&row);
-    }
-  }
-  return unused;
-}
-
-std::string unused_text(const Leaks& leaks, const Suppressions& suppressions, const Page& page) {
-  std::string line;
-  for (const Suppression* row : unused_in(leaks, suppressions)) {
-    line += (line.empty() ? "Suppressions that left nothing out: " : ", ") +
-            printable(row->pattern + " (" + source_of(*row) + ")", page);
-  }
-  return line.empty() ? "" : "\n" + sentence(line, page);
-}
-
-std::string suppressed_text(const Leaks& leaks, const Suppressions& suppressions,
-                            const Page& page) {
-  if (leaks.suppressed.empty()) return unused_text(leaks, suppressions, page);
-  using enum Table::Align;
-  Table table({{"COUNT", right}, {"BYTES", right}, {"PATTERN", left}});
-  for (const UsedSuppression& used : leaks.suppressed) {
-    const Suppression& row = suppressions.rows()[used.row];
-    table.add({count_text(static_cast<std::int64_t>(used.count)),
-               bytes_text(static_cast<std::int64_t>(used.bytes)),
-               printable(row.pattern + "  (" + source_of(row) + ")", page)});
-  }
-  return "\n" + coloured("Suppressions used", Colour::bold, page) + "\n" + table.text(page) +
-         unused_text(leaks, suppressions, page);
-}
-
 // Nothing where the filter lets nothing pass, but for bytes: what was freed may have been larger.
 std::string next_text(const Report& report, const Leaks& leaks, const Page& page,
                       const LeaksChoice& choice) {
@@ -384,7 +344,7 @@ std::string leaks_json(const Report& report, const Leaks& leaks, const Suppressi
     json.field("bytes", used.bytes).field("count", used.count).field("sites", used.sites).end();
   }
   json.end().key("unused_suppressions").array();
-  for (const Suppression* row : unused_in(leaks, suppressions)) {
+  for (const Suppression* row : unused_suppressions(leaks, suppressions)) {
     json.object().field("pattern", row->pattern).field("file", row->source);
     json.field("line", row->line).end();
   }

@@ -21,6 +21,19 @@ std::string named_process(const ProcessFacts& process) {
   return program + " (" + process_text(process) + ")";
 }
 
+std::string titled_process(const ProcessFacts& process) {
+  const std::string rank = process.rank < 0 ? "" : ", rank " + std::to_string(process.rank);
+  return program_of(process) + rank + " (" + std::to_string(process.pid) + ")";
+}
+
+std::string command_line(const ProcessFacts& process) {
+  std::string line;
+  for (const std::string& word : process.arguments) {
+    line += (line.empty() ? "" : " ") + shell_word(word);
+  }
+  return line.empty() ? process.executable : line;
+}
+
 std::string program_of(const ProcessFacts& process) {
   return process.executable.substr(process.executable.rfind('/') + 1);
 }

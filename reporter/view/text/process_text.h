@@ -15,6 +15,10 @@ struct ProcessFacts;
 [[nodiscard]] std::string process_text(const ProcessFacts& process);
 // "rank 3 (4711)", "train (4711)": where no column or title has the program.
 [[nodiscard]] std::string named_process(const ProcessFacts& process);
+// "train, rank 3 (4711)", "train (4711)": in titles, which say all.
+[[nodiscard]] std::string titled_process(const ProcessFacts& process);
+// "train --epochs 2", in words for a shell; where no arguments are known, the program's path.
+[[nodiscard]] std::string command_line(const ProcessFacts& process);
 // "train".
 [[nodiscard]] std::string program_of(const ProcessFacts& process);
 

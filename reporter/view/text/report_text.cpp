@@ -28,15 +28,6 @@ namespace {
 
 constexpr std::size_t kWarningsShown = 3;
 
-std::string command_line(const Report& report, const Page& page) {
-  std::string result;
-  for (const std::string& argument : report.process.arguments) {
-    if (!result.empty()) result += ' ';
-    result += printable(argument, page);
-  }
-  return result.empty() ? printable(report.process.executable, page) : result;
-}
-
 // Behind PyTorch's policy. Where the driver maps no pages segments stay plain.
 std::string growth_text(const Report& report) {
   if (!cuts_large_segments(report)) return "";
@@ -207,11 +198,8 @@ std::string alive_heading(const Report& report, const std::vector<Share>& alive)
     bytes += share.bytes;
     count += share.count;
   }
-  const bool has_ended = report.trigger == kRecovered;
-  const std::string what = is_final(report) ? "Never freed: "
-                           : has_ended      ? "Allocated when it ended: "
-                                            : "Allocated now: ";
-  return what + bytes_text(bytes) + " in " + counted(count, "allocation");
+  return never_freed_text(report) + ": " + bytes_text(bytes) + " in " +
+         counted(count, "allocation");
 }
 
 // Of what is still there: what came at the end is nearly always in use, not lost.
@@ -345,8 +333,8 @@ std::string report_head(const Report& report, const Page& page) {
   if (process.simulated_launches != 0) {
     when += ", " + counted(process.simulated_launches, "kernel") + " accepted, not executed";
   }
-  return coloured(fitted(command_line(report, page), page), Colour::bold, page) + "\n" +
-         paragraph(who, page) + paragraph(when, page) +
+  return coloured(fitted(printable(command_line(report.process), page), page), Colour::bold, page) +
+         "\n" + paragraph(who, page) + paragraph(when, page) +
          (merged > 1
               ? paragraph("each peak is the sum of the processes' own peaks, which need not have "
                           "come together",

@@ -12,10 +12,7 @@
 namespace vramscope {
 
 std::string heading_text(const Report& report, std::string_view path, const Page& page) {
-  const ProcessFacts& process = report.process;
-  std::string text = program_of(process);
-  if (process.rank >= 0) text += ", rank " + std::to_string(process.rank);
-  text = printable(text + " (" + std::to_string(process.pid) + "):", page);
+  std::string text = printable(titled_process(report.process) + ":", page);
   text = page.cuts ? fitted(text, page.width) : text;
   return coloured(followed_by(text, printable(path, page), page), Colour::bold, page);
 }

@@ -12,6 +12,7 @@
 #include "reporter/report/files/file_name.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
 #include "reporter/view/listing/caller_names.h"
 #include "reporter/view/listing/site_columns.h"

@@ -11,6 +11,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/site_growth.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/listing/tree_text.h"

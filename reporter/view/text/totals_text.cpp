@@ -10,14 +10,14 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
 
 struct Sums {
-  std::uint64_t told = 0;  // allocations of which it is known how long they lived
-  std::uint64_t temporary = 0;
+  TemporaryShare temporary;
   std::uint64_t ns = 0;
   std::uint64_t live_bytes = 0;
   std::uint64_t live_count = 0;
@@ -26,10 +26,8 @@ struct Sums {
 Sums sums_of_sites(const Report& report) {
   Sums sums;
   const bool is_choice = report.chosen && report.chosen->by_rows;
-  const std::uint64_t run_ns = run_length(report);
+  sums.temporary = temporary_share(report);
   for (const Site& site : report.sites) {
-    sums.told += site.is_part ? 0 : site.totals.total_count;
-    sums.temporary += temporary_of(site, run_ns);
     sums.ns += is_choice ? numbers_of(site).total_ns : site.totals.total_ns;
   }
   for (const Share& share : shares_alive(report)) {
@@ -93,18 +91,17 @@ std::string peaks_of(const Report& report) {
 }
 
 std::string alive_text(const Report& report, const Sums& sums) {
-  if (sums.live_count == 0) {
-    return is_final(report) ? "all of it was freed" : "nothing allocated now";
-  }
-  const std::string when = is_final(report) ? "never freed " : "still allocated ";
-  return when + bytes_text(static_cast<std::int64_t>(sums.live_bytes)) + " in " +
+  if (sums.live_count == 0) return all_freed_phrase(report);
+  return never_freed_phrase(report) + ": " +
+         bytes_text(static_cast<std::int64_t>(sums.live_bytes)) + " in " +
          counted(sums.live_count, "allocation");
 }
 
 std::string temporary_text(const Sums& sums) {
-  if (sums.told == 0) return "";
-  return ", " + count_text(static_cast<std::int64_t>(sums.temporary)) + " temporary (" +
-         percent_text(sums.temporary, sums.told) + ")";
+  const TemporaryShare& share = sums.temporary;
+  if (share.allocations == 0) return "";
+  return ", " + count_text(static_cast<std::int64_t>(share.temporary)) + " temporary (" +
+         percent_text(share.temporary, share.allocations) + ")";
 }
 
 }  // namespace
@@ -116,7 +113,7 @@ std::string totals_text(const Report& report, const Page& page) {
     if (holds_memory(kind.kind)) allocations += kind.allocations;
   }
   const Sums sums = sums_of(report);
-  if (allocations == 0 && sums.told == 0) return "";
+  if (allocations == 0 && sums.temporary.allocations == 0) return "";
   const std::string calls = "Total: " + counted(allocations, "allocation") + temporary_text(sums) +
                             "; " + time_of(report, sums.ns);
   const std::string peaks = peaks_of(report);

@@ -14,15 +14,15 @@
 namespace vramscope {
 namespace {
 
-// "Not freed when rank 3 (4711) was killed by SIGKILL", of several "Never freed, or live when ...":
+// "not freed when rank 3 (4711) was killed by SIGKILL", of several "never freed, or live when ...":
 // what the dead held says nothing of what they would have freed. "": no process died.
 std::string deaths_text(const Report& report) {
   const std::vector<MergedProcess> processes = merged_processes(report);
   const std::string who = who_died(processes);
   if (who.empty()) return "";
-  if (dead_among(processes).size() == processes.size()) return "Not freed when " + who;
-  return have_all_ended(report) ? "Never freed, or live when " + who
-                                : "Not freed when the reports were written, or when " + who;
+  if (dead_among(processes).size() == processes.size()) return "not freed when " + who;
+  return have_all_ended(report) ? "never freed, or live when " + who
+                                : "not freed when the reports were written, or when " + who;
 }
 
 }  // namespace
@@ -64,14 +64,22 @@ std::string nothing_text(const Report& report) {
                                    : "Nothing was allocated.\n";
 }
 
-std::string never_freed_text(const Report& report) {
-  if (is_final(report)) return "Never freed";
+std::string never_freed_phrase(const Report& report) {
+  if (is_final(report)) return "never freed";
   const std::string deaths = report.trigger == kTraced ? "" : deaths_text(report);
   if (!deaths.empty()) return deaths;
-  if (report.trigger != kTraced) return "Not freed when the report was written";
+  if (report.trigger != kTraced) return "not freed when the report was written";
   const bool is_cut = report.chosen && report.chosen->until_ns;
-  return "Not freed " + (is_cut ? "after " + duration_text(*report.chosen->until_ns)
+  return "not freed " + (is_cut ? "after " + duration_text(*report.chosen->until_ns)
                                 : std::string("by the end of the trace"));
+}
+
+std::string never_freed_text(const Report& report) {
+  return capitalised(never_freed_phrase(report));
+}
+
+std::string all_freed_phrase(const Report& report) {
+  return std::string("everything was freed") + (is_final(report) ? "" : " by then");
 }
 
 std::string bounds_text(const PeakBounds& bounds) {

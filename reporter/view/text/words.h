@@ -33,8 +33,13 @@ inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
 // "Nothing was allocated.", or that nothing which a filter lets pass was.
 [[nodiscard]] std::string nothing_text(const Report& report);
 
-// "Never freed", or up to when it was not.
+// "Never freed", or up to when it was not: "Not freed when the report was written", "Not freed when
+// rank 3 (4711) was killed by SIGKILL".
 [[nodiscard]] std::string never_freed_text(const Report& report);
+// The same amid a sentence: "never freed".
+[[nodiscard]] std::string never_freed_phrase(const Report& report);
+// "everything was freed", or "... by then" where that was not the end.
+[[nodiscard]] std::string all_freed_phrase(const Report& report);
 
 // "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.
 [[nodiscard]] std::string bounds_text(const PeakBounds& bounds);

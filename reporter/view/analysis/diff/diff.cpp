@@ -12,6 +12,7 @@
 #include "reporter/view/analysis/diff/row_match.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 
 namespace vramscope {

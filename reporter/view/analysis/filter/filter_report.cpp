@@ -10,6 +10,7 @@
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/filter/instant.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 
 namespace vramscope {

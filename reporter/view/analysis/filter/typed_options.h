@@ -8,7 +8,6 @@
 
 namespace vramscope {
 
-// Where text goes: how wide it may be and what may be drawn there.
 using TypedOptions = std::vector<std::pair<std::string, std::string>>;  // {"--kind", "pinned"}
 
 }  // namespace vramscope

@@ -9,7 +9,4 @@ namespace vramscope {
 // How call stacks are shown: as a part of a row, whole below it, or all in one tree.
 enum class Stacks : std::uint8_t { in_rows, in_full, as_tree };
 
-// Where text goes: how wide it may be and what may be drawn there.
-using TypedOptions = std::vector<std::pair<std::string, std::string>>;  // {"--kind", "pinned"}
-
 }  // namespace vramscope

@@ -1,0 +1,126 @@
+// Takes what sites did from their parts.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/analysis/site_usage.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "allocator/ground/place.h"
+#include "reporter/report/merged_process.h"
+
+namespace vramscope {
+namespace {
+
+// Blocks that wait for their free to be complete, by site, kind and device.
+struct Pending {
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+};
+using PendingBySite = std::map<std::tuple<std::size_t, Kind, std::uint16_t>, Pending>;
+
+void add_pending(const std::vector<SegmentFacts>& segments, PendingBySite& pending) {
+  for (const SegmentFacts& segment : segments) {
+    for (const BlockFacts& block : segment.blocks) {
+      if (block.state != BlockState::active_pending_free || block.site < 0) continue;
+      const auto site = static_cast<std::size_t>(block.site);
+      Pending& sum = pending[{site, segment.kind, segment.device}];
+      sum.bytes += block.requested_size;
+      ++sum.count;
+    }
+  }
+}
+
+PendingBySite pending_by_site(const Report& report) {
+  PendingBySite pending;
+  for (const DeviceReport& device : report.devices) add_pending(device.segments, pending);
+  add_pending(report.host.segments, pending);
+  return pending;
+}
+
+// `amount` of what is `exact`, at the scale of its estimate.
+std::uint64_t scaled(std::uint64_t amount, std::uint64_t exact, std::uint64_t estimate) {
+  if (exact == 0 || exact == estimate) return amount;
+  return static_cast<std::uint64_t>(static_cast<double>(amount) / static_cast<double>(exact) *
+                                    static_cast<double>(estimate));
+}
+
+std::uint64_t without(std::uint64_t estimate, std::uint64_t freed, std::uint64_t exact) {
+  return estimate - std::min(estimate, scaled(freed, exact, estimate));
+}
+
+template <class Visit>
+void visit_parts(const Report& report, Visit visit) {
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    for (const SitePart& part : report.sites[i].parts) {
+      if (holds_memory(part.kind)) visit(i, part);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<SiteUsage> usage_by_site(const Report& report) {
+  std::vector<SiteUsage> usage;
+  visit_parts(report, [&](std::size_t site, const SitePart& part) {
+    usage.push_back(
+        {.site = site, .kind = part.kind, .device = part.device, .totals = numbers_of(part)});
+  });
+  return usage;
+}
+
+// What the program freed stays with its site until it can be handed out again, which after the last
+// call may be never.
+std::vector<SiteUsage> usage_with_never_freed(const Report& report) {
+  std::vector<SiteUsage> usage = usage_by_site(report);
+  const PendingBySite pending = pending_by_site(report);
+  std::size_t next = 0;
+  visit_parts(report, [&](std::size_t site, const SitePart& part) {
+    SiteUsage& one = usage[next++];
+    const auto found = pending.find({site, part.kind, part.device});
+    const Pending freed = found == pending.end() ? Pending() : found->second;
+    const SiteTotals& exact = part.totals;
+    one.never_freed_bytes = without(one.totals.live_bytes, freed.bytes, exact.live_bytes);
+    one.never_freed_count = without(one.totals.live_count, freed.count, exact.live_count);
+  });
+  return usage;
+}
+
+std::uint64_t run_length(const Report& report) {
+  std::uint64_t length = report.processes.empty() ? report.timeline.duration_ns : 0;
+  for (const MergedProcess& one : report.processes) {
+    length = std::max(length, one.timeline.duration_ns);
+  }
+  return length;
+}
+
+std::uint64_t temporary_of(const Site& site, std::uint64_t run_length_ns) {
+  if (site.lifetimes.empty() || run_length_ns == 0) return site.temporary_count;
+  // Of a class of lifetimes in which a tenth of the run lies nobody knows: it counts as shorter.
+  const bool is_repeated = site.totals.total_count > 1;
+  std::uint64_t lives = 0;
+  std::uint64_t short_lives = 0;
+  std::uint64_t end_ns = 1000;  // of the first class
+  for (const std::uint64_t count : site.lifetimes) {
+    const bool is_short =
+        is_repeated ? end_ns / 10 <= run_length_ns / 10 : end_ns <= run_length_ns / 1000;
+    lives += count;
+    short_lives += is_short ? count : 0;
+    end_ns *= 10;
+  }
+  const bool is_kept = short_lives <= lives / 2;  // one that is long among many does not tell
+  return is_kept ? std::min(site.temporary_count, short_lives) : site.temporary_count;
+}
+
+TemporaryShare temporary_share(const Report& report) {
+  TemporaryShare share;
+  const std::uint64_t run_ns = run_length(report);
+  for (const Site& site : report.sites) {
+    if (site.is_part) continue;
+    share.temporary += temporary_of(site, run_ns);
+    share.allocations += site.totals.total_count;
+  }
+  return share;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,55 @@
+// What each call site allocated, held and freed: the one place from which texts, JSON, pages and
+// exports take these figures.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "reporter/report/report.h"
+
+namespace vramscope {
+
+// What a part or a site holds; where stacks were sampled, the estimate.
+[[nodiscard]] inline const SiteTotals& numbers_of(const SitePart& part) {
+  return part.estimate ? *part.estimate : part.totals;
+}
+[[nodiscard]] inline const SiteTotals& numbers_of(const Site& site) {
+  return site.estimate ? *site.estimate : site.totals;
+}
+
+// What one site did with one kind of memory on one device. Bytes are requested bytes.
+struct SiteUsage {
+  std::size_t site = 0;  // index into Report::sites
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  SiteTotals totals;  // numbers_of() the part; live: with blocks whose free is not complete yet
+  // Live without these blocks: what the program has not freed.
+  std::uint64_t never_freed_bytes = 0;
+  std::uint64_t never_freed_count = 0;
+};
+
+// By site; only of kinds that hold memory, because others view the same bytes. The first leaves the
+// figures of what was never freed 0: they take a look at each block. May throw bad_alloc.
+[[nodiscard]] std::vector<SiteUsage> usage_by_site(const Report& report);
+[[nodiscard]] std::vector<SiteUsage> usage_with_never_freed(const Report& report);
+
+// How long the program ran; of several processes, how long the longest did. In nanoseconds, 0: not
+// known.
+[[nodiscard]] std::uint64_t run_length(const Report& report);
+// How many of the site's allocations were freed before their thread allocated again. What a program
+// keeps does not count, however few calls follow: sites of which half lived for a tenth of the run,
+// and a single allocation that lived for a thousandth of it. Most allocations are far from these
+// bounds, so that the same program gives the same numbers. Of sampled stacks: of those chosen.
+[[nodiscard]] std::uint64_t temporary_of(const Site& site, std::uint64_t run_length_ns);
+
+// Of how many allocations it is known whether they were temporary, and how many of them were. Not
+// known: of sites of which a filter left kinds of memory out.
+struct TemporaryShare {
+  std::uint64_t temporary = 0;
+  std::uint64_t allocations = 0;
+};
+[[nodiscard]] TemporaryShare temporary_share(const Report& report);
+
+}  // namespace vramscope

@@ -1,0 +1,59 @@
+// Lists the suppressions that were used, and those that were not.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/suppressed_text.h"
+
+#include <algorithm>
+
+namespace vramscope {
+namespace {
+
+std::string source_of(const Suppression& row) {
+  return row.source + ":" + std::to_string(row.line);
+}
+
+std::string unused_text(const Leaks& leaks, const Suppressions& suppressions, const Page& page) {
+  std::string line;
+  for (const Suppression* row : unused_suppressions(leaks, suppressions)) {
+    line += (line.empty() ? "Suppressions that left nothing out: " : ", ") +
+            printable(row->pattern + " (" + source_of(*row) + ")", page);
+  }
+  return line.empty() ? "" : "\n" + sentence(line, page);
+}
+
+}  // namespace
+
+std::vector<const Suppression*> unused_suppressions(const Leaks& leaks,
+                                                    const Suppressions& suppressions) {
+  std::vector<const Suppression*> unused;
+  for (std::size_t i = 0; i < suppressions.rows().size(); ++i) {
+    const Suppression& row = suppressions.rows()[i];
+    const auto is_it = [i](const UsedSuppression& used) { return used.row == i; };
+    if (!row.is_usual && std::none_of(leaks.suppressed.begin(), leaks.suppressed.end(), is_it)) {
+      unused.push_back(&row);
+    }
+  }
+  return unused;
+}
+
+std::string suppressed_clause(const Leaks& leaks) {
+  if (leaks.suppressed.empty()) return "";
+  return " " + bytes_text(static_cast<std::int64_t>(suppressed_bytes(leaks))) +
+         " that suppressions leave out";
+}
+
+std::string suppressed_text(const Leaks& leaks, const Suppressions& suppressions,
+                            const Page& page) {
+  if (leaks.suppressed.empty()) return unused_text(leaks, suppressions, page);
+  using enum Table::Align;
+  Table table({{"COUNT", right}, {"BYTES", right}, {"PATTERN", left}});
+  for (const UsedSuppression& used : leaks.suppressed) {
+    const Suppression& row = suppressions.rows()[used.row];
+    table.add({count_text(static_cast<std::int64_t>(used.count)),
+               bytes_text(static_cast<std::int64_t>(used.bytes)),
+               printable(row.pattern + "  (" + source_of(row) + ")", page)});
+  }
+  return "\n" + coloured("Suppressions used", Colour::bold, page) + "\n" + table.text(page) +
+         unused_text(leaks, suppressions, page);
+}
+
+}  // namespace vramscope
