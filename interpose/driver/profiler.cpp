@@ -29,8 +29,8 @@ Profiler::Profiler(const Options& options, const Limits& limits, LiveMemory* liv
 
 void Profiler::limit_capacity() noexcept {
   const auto& limits = options_.device_memory_limit.bytes;
-  for (std::uint16_t i = 0; i < limits.size(); ++i) {
-    if (limits[i] != 0) allocator_.set_capacity(i, limits[i]);
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    if (limits[i] != 0) allocator_.set_capacity(static_cast<std::uint16_t>(i), limits[i]);
   }
 }
 

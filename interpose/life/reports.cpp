@@ -345,10 +345,10 @@ void Reports::note_written(std::string_view trigger, OwnReport report) {
   }
   live_file_.note_next_report(profiler_, sequence_.load(std::memory_order_relaxed) + 1);
   note_report(report.path);
-  if (Schedule::asks(trigger)) kept_.add(std::move(report));
-  if (trigger == "oom") kept_refusals_.add(std::move(report), oom_.told().event);
-  if (is_of_exec) exec_reports_.add(std::move(report));
   if (!is_last_word(trigger)) note_next_report();
+  if (Schedule::asks(trigger)) return kept_.add(std::move(report));
+  if (trigger == "oom") return kept_refusals_.add(std::move(report), oom_.told().event);
+  if (is_of_exec) exec_reports_.add(std::move(report));
 }
 
 // Signals may ask for reports for ever: after one that failed, others say so only once one was
