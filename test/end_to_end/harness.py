@@ -15,7 +15,7 @@ import time
 import unittest
 
 import programs
-from programs import MODES, read_reports  # noqa: F401: of the harness, for the tests
+from programs import MODES, read_reports  # noqa: F401 - of the harness, for the tests
 
 INSTALLATION = programs.Installation(sys.argv[1] if len(sys.argv) > 1 else "build")
 BUILD = INSTALLATION.build

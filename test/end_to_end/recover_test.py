@@ -6,7 +6,6 @@ VRAMSCOPE_KILLS: how many times the program with four threads is killed (60).
 # SPDX-License-Identifier: Apache-2.0
 import concurrent.futures
 import json
-import mmap
 import os
 import pathlib
 import pty
@@ -17,7 +16,6 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 
@@ -702,7 +700,7 @@ class Amid(Case):
         seen = set()
         for _ in range(3):
             tool = self.start_program([harness.TOOL, "recover", path], **slow)
-            self.wait_until(lambda: self.hidden() - seen)
+            self.wait_until(lambda known=frozenset(seen): self.hidden() - known)
             self.kill(tool)
             self.await_maker(*(self.hidden() - seen))
             seen |= self.hidden()

@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 
 import harness
-import recount
 
 NOBODY = 65534
 PLACE = "/mnt/vramscope-test"  # where the victims look for libraries

@@ -3,7 +3,6 @@ others over it, and memory that two processes want."""
 # SPDX-License-Identifier: Apache-2.0
 import glob
 import json
-import os
 import select
 import shutil
 import subprocess

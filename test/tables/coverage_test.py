@@ -141,7 +141,7 @@ def check_rows(functions, known, graphics, toolkit):
 def graphics_symbols(include):
     symbols = set()
     for header in GRAPHICS:
-        for (asked, flavour), versions in typedefs(include, header).items():
+        for asked, flavour in typedefs(include, header):
             newest = asked + ("_v2" if (asked, "") in typedefs(include, header)
                               and len(typedefs(include, header)[(asked, "")]) > 1 else "")
             symbols.add(newest + flavour)

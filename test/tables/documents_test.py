@@ -8,7 +8,7 @@ import sys
 
 ROOMS = ("interpose", "allocator", "reporter", "test", "scripts")
 README_LINES = 220
-PAGE = re.compile(r"(README|FORMAT|CHANGELOG|OPEN|BEHAVIOURS|RECIPES)\.md$")
+PAGE = re.compile(r"(README|FORMAT|CHANGELOG|CONTRIBUTING|OPEN|BEHAVIOURS|RECIPES)\.md$")
 SOURCE_NAME = re.compile(r"[\w.-]+\.(cpp|h|S|cu|def|py|md|schema\.json|sh|map|seq)$")
 FOREIGN = {"cuda.h", "cudaTypedefs.h"}  # the vendor's
 

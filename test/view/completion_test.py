@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "end_to_end"))
-import harness  # noqa: E402: found by the line above
+import harness  # noqa: E402 - found by the line above
 
 
 class Completion(harness.Case):

@@ -170,7 +170,7 @@ class Widths(ToolTest):
         with self.edited(path) as report:
             sites = report["sites"]
             most = max(sites, key=lambda site: site["peak_bytes"])
-            for i in range(30):
+            for _ in range(30):
                 sites.append({**most, "id": len(sites)})
         return path
 
