@@ -214,6 +214,24 @@ TEST(Diff, ByFunctionAddsItsPlaces) {
   EXPECT_EQ(found.rows[0].change(), static_cast<std::int64_t>(kMiB));
 }
 
+// As sites --group function, and the same in both reports: three call it, but one alone after.
+TEST(Diff, ByFunctionPassesOverWrappers) {
+  Build before = build(100);
+  Build after = build(100);
+  for (const char* caller : {"read", "train", "write"}) {
+    before.site({before.frame("take", 5), before.frame(caller, 30)}, 10 * kMiB);
+  }
+  after.site({after.frame("take", 5), after.frame("train", 30)}, 31 * kMiB);
+
+  const Differences found = compare(before, after, DiffBy::function);
+
+  ASSERT_EQ(found.rows.size(), 3u);
+  EXPECT_EQ(found.rows[0].name, "train");
+  EXPECT_EQ(found.rows[0].change(), static_cast<std::int64_t>(21 * kMiB));
+  EXPECT_EQ(found.rows[1].name, "read");
+  EXPECT_EQ(found.rows[2].name, "write");
+}
+
 TEST(Diff, InstancesOfATemplateAreFunctionsOfTheirOwn) {
   Build before = build(100);
   Build after = build(100);

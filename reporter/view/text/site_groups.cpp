@@ -13,6 +13,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/site_usage.h"
+#include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
 #include "reporter/view/listing/caller_names.h"
 #include "reporter/view/listing/site_columns.h"
@@ -86,20 +87,15 @@ GroupName group_of(const Caller& caller, GroupBy by, bool in_full) {
 
 // The group of each site.
 std::vector<GroupName> groups_of_sites(const Report& report, GroupBy by, const NameFrame& name) {
-  constexpr std::size_t kMostFrames = 128;  // deeper stacks are not recorded
-  FrontFrames frames;
+  const Report* const reports[] = {&report};
+  const SiteFronts fronts = fronts_of_sites(reports, name);
   std::vector<GroupName> names;  // by number of the frame
-  NumberedCallers callers(report, name, [&](const Caller& caller) {
-    const std::uint32_t number = frames.number(caller);
-    if (number == names.size()) names.push_back(group_of(caller, by, name.in_full));
-    return number;
-  });
-  std::vector<std::vector<std::uint32_t>> stacks;
-  for (const Site& site : report.sites) stacks.push_back(callers.of(site, kMostFrames));
-  const std::vector<std::size_t> fronts = fronts_of(stacks, frames.all());
+  for (const Caller& caller : fronts.callers) {
+    names.push_back(group_of(caller, by, name.in_full));
+  }
   std::vector<GroupName> groups;
-  for (std::size_t i = 0; i < stacks.size(); ++i) {
-    groups.push_back(stacks[i].empty() ? kUnknown : names[stacks[i][fronts[i]]]);
+  for (const std::uint32_t front : fronts.of_sites.front()) {
+    groups.push_back(front == SiteFronts::kUnknown ? kUnknown : names[front]);
   }
   return groups;
 }

@@ -15,8 +15,7 @@
 
 namespace vramscope {
 
-// A place counts for the frame that its row begins with: the innermost one that is neither the
-// standard library's nor a wrapper's, see stack_front.h. Of code without names or lines that is the
+// A place counts for the frame that site_fronts.h tells. Of code without names or lines that is the
 // object it lies in.
 #define VRAMSCOPE_SITE_GROUPS(X) X(function) X(file) X(library) X(line)
 VRAMSCOPE_NAMED_ENUM(GroupBy, std::uint8_t, VRAMSCOPE_SITE_GROUPS);

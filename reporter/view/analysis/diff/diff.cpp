@@ -13,6 +13,7 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
 #include "reporter/view/analysis/site_usage.h"
+#include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 
 namespace vramscope {
@@ -45,14 +46,7 @@ std::vector<Share> shares_at(const Report& report, DiffAt at) {
   return at == DiffAt::end ? shares_alive(report) : shares_of_all(report);
 }
 
-// What the row of a stack is of.
-std::uint32_t row_of_stack(NamesOfBoth& names, DiffBy by, const NumberedStack& stack) {
-  if (by == DiffBy::site) return names.stacks.of(stack);
-  return names.words.of(stack.empty() ? "unknown" : names.callers[stack.front()].function);
-}
-
-RowSides by_stack(const Report& report, DiffBy by, DiffAt at, const NameFrame& name,
-                  NamesOfBoth& names) {
+RowSides by_stack(const Report& report, DiffAt at, const NameFrame& name, NamesOfBoth& names) {
   constexpr std::size_t kMostFrames = 128;  // deeper stacks are not recorded
   NumberedCallers callers(report, name,
                           [&](const Caller& caller) { return names.number(caller, name); });
@@ -60,8 +54,22 @@ RowSides by_stack(const Report& report, DiffBy by, DiffAt at, const NameFrame& n
   RowSides sides;
   for (const Share& share : shares_at(report, at)) {
     std::optional<std::uint32_t>& row = rows[share.site];
-    if (!row) row = row_of_stack(names, by, callers.of(report.sites[share.site], kMostFrames));
+    if (!row) row = names.stacks.of(callers.of(report.sites[share.site], kMostFrames));
     add(sides, {.what = *row, .kind = share.kind, .device = share.device}, share.bytes, share.count,
+        site_number(report, share.site));
+  }
+  return sides;
+}
+
+// `which` of the reports that the fronts are of.
+RowSides by_function(const Report& report, std::size_t which, DiffAt at, const SiteFronts& fronts,
+                     NamesOfBoth& names) {
+  RowSides sides;
+  for (const Share& share : shares_at(report, at)) {
+    const std::uint32_t front = fronts.of_sites[which][share.site];
+    const std::uint32_t row =
+        names.words.of(front == SiteFronts::kUnknown ? "unknown" : fronts.callers[front].function);
+    add(sides, {.what = row, .kind = share.kind, .device = share.device}, share.bytes, share.count,
         site_number(report, share.site));
   }
   return sides;
@@ -122,7 +130,19 @@ RowSides by_kind(const Report& report, DiffAt at) {
 RowSides sides_of(const Report& report, DiffBy by, DiffAt at, const NameFrame& name,
                   NamesOfBoth& names) {
   if (by == DiffBy::owner) return by_owner(report, at, names);
-  return by == DiffBy::kind ? by_kind(report, at) : by_stack(report, by, at, name, names);
+  return by == DiffBy::kind ? by_kind(report, at) : by_stack(report, at, name, names);
+}
+
+std::pair<RowSides, RowSides> sides_of_both(const Report& before, const Report& after, DiffBy by,
+                                            DiffAt at, const NameFrame& name, NamesOfBoth& names) {
+  if (by != DiffBy::function) {
+    RowSides one = sides_of(before, by, at, name, names);
+    return {std::move(one), sides_of(after, by, at, name, names)};
+  }
+  const Report* const both[] = {&before, &after};
+  const SiteFronts fronts = fronts_of_sites(both, name);
+  RowSides one = by_function(before, 0, at, fronts, names);
+  return {std::move(one), by_function(after, 1, at, fronts, names)};
 }
 
 std::string name_of(const RowKey& key, DiffBy by, const NamesOfBoth& names) {
@@ -225,8 +245,7 @@ Differences differences(const Report& before, const Report& after, DiffBy by, Di
   result.memory = rows_of(matched(one, other, RowsOf::words, names).pairs, DiffBy::kind, names);
   put_largest_first(result.memory);
 
-  one = sides_of(before, by, at, name, names);
-  other = sides_of(after, by, at, name, names);
+  std::tie(one, other) = sides_of_both(before, after, by, at, name, names);
   RowMatches matches =
       matched(one, other, by == DiffBy::site ? RowsOf::stacks : RowsOf::words, names);
   if (least_bytes != 0) {

@@ -1,0 +1,29 @@
+// The frame that a site is counted for, where sites are added up by function, file, library or
+// line: the innermost one that is neither the standard library's nor a wrapper's (stack_front.h).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "reporter/view/analysis/stacks/frames.h"
+
+namespace vramscope {
+
+struct Report;
+
+struct SiteFronts {
+  static constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
+  std::vector<Caller> callers;                       // by number
+  std::vector<std::vector<std::uint32_t>> of_sites;  // by report and site: a number, or kUnknown
+};
+
+// Of several reports together, so that a function is a wrapper in all of them or in none. May throw
+// bad_alloc.
+[[nodiscard]] SiteFronts fronts_of_sites(std::span<const Report* const> reports,
+                                         const NameFrame& name);
+
+}  // namespace vramscope
