@@ -44,8 +44,10 @@ class Causes(harness.Case):
         return folder / "x.json", folder / "x.trace"
 
     def rows(self, path):
-        leaks = json.loads(self.run_tool("leaks", "--json", path).stdout)["leaks"]
-        return [(leak["class"], leak["bytes"], leak["count"], leak["frames"]) for leak in leaks]
+        return [(leak["class"], leak["bytes"], leak["count"], leak["frames"]) for leak in self.json_of(path)]
+
+    def json_of(self, path):
+        return json.loads(self.run_tool("leaks", "--json", path).stdout)["leaks"]
 
     def text(self, *words):
         return " ".join(self.run_tool(*words).stdout.split("Next: ")[0].split())
@@ -82,11 +84,16 @@ class Causes(harness.Case):
         for cause, rate in (("rare_leak", "8.00 MiB each 5 calls of on_error"), ("steps", "10.0 MiB each pass of train/step")):
             for path in self.run_cause(cause):
                 self.assertIn(f"; {rate}", self.text("leaks", path))
+                (row,) = [leak for leak in self.json_of(path) if leak["class"] == "grows"]
+                told = (row["rate_bytes"] // 1024 ** 2, row["rate_periods"], row["rate_range"], row["full_in_ns"])
+                self.assertEqual({"rare_leak": (8, 5, None, None), "steps": (10, 1, "train/step", None)}[cause], told)
+        self.assertEqual([None], [leak["rate_bytes"] for leak in self.json_of(self.run_cause("weights")[0])])
         self.assertIn("grew to the end, 10.0 MiB each pass of train/step:", self.text("oom", self.run_cause("steps")[0]))
 
     def test_how_long_the_device_will_do_is_told_of_a_leak_that_did_not_fill_it(self):
         final, _ = self.run_cause("slow_leak")
         self.assertRegex(self.text("leaks", final), r"; 2\.00 MiB each call of \S+; at this rate the device is full in [0-9.]+ \S+ ")
+        self.assertGreater(max(leak["full_in_ns"] or 0 for leak in self.json_of(final)), 1_000_000)
 
 
 if __name__ == "__main__":

@@ -88,24 +88,20 @@ std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks
 }
 
 // "; 256 KiB each 50 calls of on_error; at this rate the device is full in 3 h".
-std::string growth_text(const Report& report, const Leak& leak, const CallSite& where,
-                        const Page& page) {
+std::string growth_text(const GrowthRate& rate, const CallSite& where, const Page& page) {
   const std::string function =
       where.callers.empty() ? "" : function_name(where.callers.front(), Table::kUncut);
-  const std::string text = printable(rate_text(report, leak.share, function), page);
-  if (text.empty()) return "";
-  const std::uint64_t full_ns = full_in_ns(report, leak.share);
-  return "; " + text +
-         (full_ns == 0 ? "" : "; at this rate the device is full in " + duration_text(full_ns));
+  return "; " + printable(rate_text(rate, function), page) +
+         (rate.full_in_ns == 0
+              ? ""
+              : "; at this rate the device is full in " + duration_text(rate.full_in_ns));
 }
 
 // "allocated in 9 of 10 tenths of the run", "" where that is not known or says nothing.
 std::string when_text(const Report& report, const Leak& leak, const CallSite& where,
                       const Page& page) {
   if (leak.by_initialiser) return ", by an initialiser";
-  if (leak.looks == LeakClass::grows && report.sites[leak.share.site].live_turns != 0) {
-    return growth_text(report, leak, where, page);
-  }
+  if (const auto rate = growth_rate(report, leak)) return growth_text(*rate, where, page);
   if (leak.is_in_one_go) return ", one after the other";
   if (leak.looks == LeakClass::late || leak.tenths == 0) return "";
   return ", allocated in " + std::to_string(leak.tenths) + " of 10 tenths of the run";
@@ -304,6 +300,20 @@ Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
   add("count", [](const Leak& leak) { return leak.share.count; });
   add("tenths", [](const Leak& leak) { return number(leak.tenths); });
   add("by_initialiser", [](const Leak& leak) { return leak.by_initialiser; });
+  const auto add_rate = [&](const char* title, auto cell) {
+    add(title, [&report, cell](const Leak& leak) {
+      const std::optional<GrowthRate> rate = growth_rate(report, leak);
+      return rate ? CellValue(cell(*rate)) : CellValue();
+    });
+  };
+  add_rate("rate_bytes", [](const GrowthRate& rate) { return CellValue(rate.bytes); });
+  add_rate("rate_periods", [](const GrowthRate& rate) { return CellValue(rate.periods); });
+  add_rate("rate_range", [](const GrowthRate& rate) {
+    return rate.by_range ? CellValue(rate.range) : CellValue();
+  });
+  add_rate("full_in_ns", [](const GrowthRate& rate) {
+    return rate.full_in_ns == 0 ? CellValue() : CellValue(rate.full_in_ns);
+  });
   add_stack<Leak>(columns, cells, site);
   return columns;
 }

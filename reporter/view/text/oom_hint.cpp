@@ -64,7 +64,8 @@ LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& eve
     if (there == 0) continue;
     found.is_growth = found.is_growth && leak->looks == LeakClass::grows;
     if (found.rate.empty() && leak->looks == LeakClass::grows) {
-      found.rate = harmless(rate_text(report, leak->share));  // of the largest: they come first
+      // Of the largest: they come first.
+      if (const auto rate = growth_rate(report, *leak)) found.rate = harmless(rate_text(*rate));
     }
     found.bytes += std::min({share.live_bytes, leak->share.bytes, there});
     found.count += std::min(share.live_count, leak->share.count);

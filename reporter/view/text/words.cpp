@@ -82,6 +82,16 @@ std::string all_freed_phrase(const Report& report) {
   return std::string("everything was freed") + (is_final(report) ? "" : " by then");
 }
 
+std::string rate_text(const GrowthRate& rate, const std::string& function) {
+  const std::string unit = rate.by_range ? "pass" : "call";
+  const std::string& of = rate.by_range ? rate.range : function;
+  return bytes_text(static_cast<std::int64_t>(rate.bytes)) + " each " +
+         (rate.periods < 2 ? unit
+                           : count_text(static_cast<std::int64_t>(rate.periods)) + " " + unit +
+                                 (rate.by_range ? "es" : "s")) +
+         (of.empty() ? "" : " of " + of);
+}
+
 std::string bounds_text(const PeakBounds& bounds) {
   if (bounds.lower == bounds.upper) return amount_text(bounds.upper);
   if (bounds.lower < bounds.upper / 2) return "at most " + amount_text(bounds.upper);

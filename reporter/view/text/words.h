@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/peaks/held_bounds.h"
 
 namespace vramscope {
@@ -40,6 +41,10 @@ inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
 [[nodiscard]] std::string never_freed_phrase(const Report& report);
 // "everything was freed", or "... by then" where that was not the end.
 [[nodiscard]] std::string all_freed_phrase(const Report& report);
+
+// "256 KiB each 50 calls of on_error", "256 KiB each 50 passes of epoch/step". function: of the
+// place, as it is shown; "": not known.
+[[nodiscard]] std::string rate_text(const GrowthRate& rate, const std::string& function = "");
 
 // "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.
 [[nodiscard]] std::string bounds_text(const PeakBounds& bounds);

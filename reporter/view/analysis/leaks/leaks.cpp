@@ -11,7 +11,6 @@
 #include "allocator/ground/place.h"
 #include "reporter/view/analysis/leaks/leak_holders.h"
 #include "reporter/view/analysis/site_growth.h"
-#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {
@@ -232,6 +231,22 @@ std::vector<std::uint64_t> left_by_each(const Report& report, SuppressedSites& s
   return left;
 }
 
+// As fast as it came; 0: not known.
+std::uint64_t full_in_ns(const Report& report, const Share& share) {
+  const Site& site = report.sites[share.site];
+  const bool is_told = report.processes.empty() && report.oom.events.empty() && !site.is_part &&
+                       site.parts.size() == 1 && takes_device_memory(share.kind);
+  if (!is_told || share.count < 2 || site.live_span_ns == 0) return 0;
+  const DeviceReport* const device = find_device(report, share.device);
+  if (device == nullptr || device->facts.free_bytes == 0) return 0;
+  const auto count = static_cast<double>(share.count);
+  const double in_span_bytes = static_cast<double>(share.bytes) * (count - 1) / count;
+  const double ns = static_cast<double>(device->facts.free_bytes) / in_span_bytes *
+                    static_cast<double>(site.live_span_ns);
+  constexpr double kYear = 3.2e16;  // from there on nobody asks
+  return ns < kYear ? static_cast<std::uint64_t>(ns) : 0;
+}
+
 }  // namespace
 
 std::string_view describe(LeakClass leak) {
@@ -248,34 +263,20 @@ std::string_view describe(LeakClass leak) {
   return "";
 }
 
-std::string rate_text(const Report& report, const Share& share, const std::string& function) {
+std::optional<GrowthRate> growth_rate(const Report& report, const Leak& leak) {
+  const Share& share = leak.share;
   const Site& site = report.sites[share.site];
-  if (share.count == 0 || site.live_turns == 0) return "";
-  const bool by_range = repeats(site);
+  const bool grows = leak.looks == LeakClass::grows && !leak.by_initialiser;
+  if (!grows || share.count == 0 || site.live_turns == 0) return std::nullopt;
+  GrowthRate rate{.by_range = repeats(site)};
   const std::uint64_t parts =
-      by_range ? site.live_passes : std::max(site.totals.total_count, share.count);
+      rate.by_range ? site.live_passes : std::max(site.totals.total_count, share.count);
   const std::uint64_t growths = std::min(share.count, parts);  // several blocks each, perhaps
-  const std::uint64_t each = (parts + growths / 2) / growths;
-  const char* const unit = by_range ? "pass" : "call";
-  const std::string& of = by_range ? site.live_range : function;
-  return bytes_text(static_cast<std::int64_t>(share.bytes / growths)) + " each " +
-         (each < 2 ? unit : count_text(each) + " " + unit + (by_range ? "es" : "s")) +
-         (of.empty() ? "" : " of " + of);
-}
-
-std::uint64_t full_in_ns(const Report& report, const Share& share) {
-  const Site& site = report.sites[share.site];
-  const bool is_told = report.processes.empty() && report.oom.events.empty() && !site.is_part &&
-                       site.parts.size() == 1 && takes_device_memory(share.kind);
-  if (!is_told || share.count < 2 || site.live_span_ns == 0) return 0;
-  const DeviceReport* const device = find_device(report, share.device);
-  if (device == nullptr || device->facts.free_bytes == 0) return 0;
-  const auto count = static_cast<double>(share.count);
-  const double in_span_bytes = static_cast<double>(share.bytes) * (count - 1) / count;
-  const double ns = static_cast<double>(device->facts.free_bytes) / in_span_bytes *
-                    static_cast<double>(site.live_span_ns);
-  constexpr double kYear = 3.2e16;  // from there on nobody asks
-  return ns < kYear ? static_cast<std::uint64_t>(ns) : 0;
+  rate.bytes = share.bytes / growths;
+  rate.periods = std::max<std::uint64_t>((parts + growths / 2) / growths, 1);
+  if (rate.by_range) rate.range = site.live_range;
+  rate.full_in_ns = full_in_ns(report, share);
+  return rate;
 }
 
 std::uint64_t leaked_bytes(const Leaks& leaks) {

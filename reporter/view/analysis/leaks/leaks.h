@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,14 +76,16 @@ struct Leaks {
 // What blocks hold that wait for their free to complete is no leak. May throw bad_alloc.
 [[nodiscard]] Leaks leaks_of(const Report& report, const Suppressions& suppressions,
                              const NameFrame& name);
-// "256 KiB each 50 calls of on_error": of what is live there a block, and how many calls of the
-// place left one; "256 KiB each 50 passes of epoch/step" where a named range repeats; "" where the
-// report does not tell how it came. function: as it is shown, "": not known.
-[[nodiscard]] std::string rate_text(const Report& report, const Share& share,
-                                    const std::string& function = "");
-// How long it takes until what is free on the device is gone, too, as fast as it came; 0: not
-// known.
-[[nodiscard]] std::uint64_t full_in_ns(const Report& report, const Share& share);
+// How fast what is not freed of a place that grows becomes more.
+struct GrowthRate {
+  std::uint64_t bytes = 0;       // each time
+  std::uint64_t periods = 1;     // calls of the place between two times; or passes of `range`
+  bool by_range = false;         // the report tells of a named range that repeats
+  std::string range = {};        // its name
+  std::uint64_t full_in_ns = 0;  // until what is free on the device is gone, too; 0: not known
+};
+// Nothing where it does not grow, or the report does not tell how it came.
+[[nodiscard]] std::optional<GrowthRate> growth_rate(const Report& report, const Leak& leak);
 // Of all suppressions together.
 // Also of call stacks that nobody knows.
 [[nodiscard]] std::uint64_t leaked_bytes(const Leaks& leaks);
