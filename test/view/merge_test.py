@@ -602,6 +602,7 @@ class Merge(unittest.TestCase):
             (series,) = [one for one in timeline["series"] if (one["kind"], one["device"]) == (mark["kind"], mark["device"])]
             self.assertEqual(max(series["highest_bytes"]), mark["bytes"])
             self.assertEqual(mark["bytes"], series["highest_bytes"][mark["at_ns"] // series["bucket_ns"]])
+            self.assertEqual(mark["at_ns"] + series["bucket_ns"], mark["until_ns"])
         self.assertIn(", at most ", self.call("timeline", merged).stdout.split("     marks  ")[-1])
 
     def test_of_one_process_the_last_report_counts_once(self):

@@ -168,10 +168,15 @@ TEST(Timeline, OfSeveralProcessesSaysWhoWasRefusedAndWhoDied) {
   const std::string text = text_of(report);
   const json shown = json::parse(timeline_json(run_timeline(report, {}), 0));
 
-  EXPECT_TRUE(has(text, "! 3.00 ms: 300 MiB of GPU 0 refused, rank 1 (4712)\n")) << text;
+  EXPECT_TRUE(has(text, "! 3.00 ms: 300 MiB of GPU 0 refused, rank 1 (4712), ")) << text;
   EXPECT_TRUE(has(text, "X 5.00 ms: rank 2 (4712) was killed by SIGKILL")) << text;
   EXPECT_EQ(shown["marks"].back()["what"], "ended");
   EXPECT_EQ(shown["marks"].back()["at_ns"], 5 * kMs);
+  EXPECT_EQ(shown["marks"].back()["process_ns"], 4 * kMs);
+  const std::string whole = text_of(report, {.width = 100});
+  EXPECT_TRUE(has(whole, "rank 1 (4712), 2.00 ms of its process's time\n")) << whole;
+  EXPECT_TRUE(has(whole, "killed by SIGKILL, then or later, 4.00 ms of its process's time\n"))
+      << whole;
 }
 
 TEST(Timeline, DrawsMarksOfTheProgramWithNamesAndTimes) {

@@ -34,7 +34,7 @@ void add_marks_of_sums(const Report& report, RunTimeline& timeline) {
                               .kind = series.kind,
                               .device = series.device,
                               .bytes = *most,
-                              .is_bound = true});
+                              .until_ns = (bucket + 1) * series.bucket_ns});
   }
 }
 
@@ -44,7 +44,8 @@ void add_mark_of_death(const MergedProcess& process, std::uint64_t after_ns,
   timeline.marks.push_back({.what = RunMark::What::ended,
                             .at_ns = after_ns + process.timeline.duration_ns,
                             .text = named_process(process.process) + " " + death_text(process) +
-                                    (is_end_known(process) ? "" : ", then or later")});
+                                    (is_end_known(process) ? "" : ", then or later"),
+                            .process_ns = process.timeline.duration_ns});
 }
 
 void add_marks(const Report& report, RunTimeline& timeline) {
@@ -69,12 +70,14 @@ void add_marks(const Report& report, RunTimeline& timeline) {
     const std::uint64_t start_ns = process.timeline.start_ns;
     const std::uint64_t after_ns = start_ns - std::min(start_ns, report.timeline.start_ns);
     for (const OomEvent& event : process.oom.events) {
-      timeline.marks.push_back({.what = RunMark::What::refused,
-                                .at_ns = after_ns + event.time_ns,
-                                .kind = event.kind,
-                                .device = event.device,
-                                .bytes = event.bytes,
-                                .text = is_sum ? named_process(process.process) : ""});
+      timeline.marks.push_back(
+          {.what = RunMark::What::refused,
+           .at_ns = after_ns + event.time_ns,
+           .kind = event.kind,
+           .device = event.device,
+           .bytes = event.bytes,
+           .text = is_sum ? named_process(process.process) : "",
+           .process_ns = is_sum ? std::optional(event.time_ns) : std::nullopt});
     }
     if (is_sum && !death_text(process).empty()) add_mark_of_death(process, after_ns, timeline);
   }

@@ -42,7 +42,9 @@ struct RunMark {
   bool is_of_all_kinds = false;  // a peak of such a curve
   std::uint64_t bytes = 0;       // of the peak; asked for; 0: not known
   std::string text = {};  // the function, of a reset; of several processes which, and its end
-  bool is_bound = false;  // of the peak of a sum: at most so much, in the bucket that begins then
+  // Of the peak of a sum, of which a bucket is known: at most so much, before this. 0: it is at_ns.
+  std::uint64_t until_ns = 0;
+  std::optional<std::uint64_t> process_ns = {};  // of several processes: by the clock of its own
 };
 
 // When allocations were made in an NVTX range: from the first to the last of each time that it was

@@ -40,7 +40,7 @@ void add_bounds(RunTimeline& timeline, const Report& report) {
     if (is_whole) curve.most_bytes = most_of(report, curve);
   }
   for (RunMark& mark : timeline.marks) {
-    if (mark.is_bound) mark.bytes = std::max(mark.bytes, most_of(report, mark));
+    if (mark.until_ns != 0) mark.bytes = std::max(mark.bytes, most_of(report, mark));
   }
 }
 

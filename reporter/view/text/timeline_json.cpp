@@ -78,7 +78,10 @@ std::string timeline_json(const RunTimeline& timeline, std::size_t most) {
   json.end().key("marks").array();
   for (const RunMark& mark : timeline.marks) {
     json.object().field("what", kMarkNames[static_cast<std::size_t>(mark.what)]);
-    json.field("at_ns", mark.at_ns);
+    json.field("at_ns", mark.at_ns).key("until_ns");
+    mark.until_ns == 0 ? json.null() : json.value(mark.until_ns);
+    json.key("process_ns");
+    mark.process_ns ? json.value(*mark.process_ns) : json.null();
     json.field("kind", kind_name(mark.kind, mark.is_of_all_kinds));
     json.field("device", mark.device).field("bytes", mark.bytes).field("text", mark.text).end();
   }

@@ -6,10 +6,10 @@
 #include <array>
 #include <set>
 #include <span>
-#include <tuple>
 
 #include "allocator/ground/place.h"
 #include "reporter/report/memory_name.h"
+#include "reporter/view/text/timeline_marks.h"
 #include "reporter/view/text/words.h"
 
 namespace vramscope {
@@ -33,12 +33,6 @@ std::string line(const std::string& text, const Page& page) {
 
 std::size_t lines_in(const std::string& text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
-// "GPU 0", "GPU 0, all kinds", "pinned"; of a curve or a mark.
-template <typename Of>
-std::string whose_memory(const Of& of) {
-  return memory_name(of.kind, of.device) + (of.is_of_all_kinds ? ", all kinds" : "");
 }
 
 // Everything below one axis of time.
@@ -129,8 +123,8 @@ class Window {
       if (sign == ' ' || mark.what != RunMark::What::peak) sign = sign_of(mark);
     }
     std::string meanings;
-    const std::vector<RunMark> told = told_marks(most);
-    for (const RunMark& mark : told) meanings += line(meaning(mark), page_);
+    const std::vector<RunMark> told = told_marks(timeline_.marks, most);
+    for (const RunMark& mark : told) meanings += line(mark_text(mark, page_), page_);
     const std::size_t more = timeline_.marks.size() - told.size();
     if (more != 0) meanings += line("and " + counted(more, "more mark"), page_);
     row.erase(row.find_last_not_of(' ') + 1);
@@ -193,21 +187,6 @@ class Window {
     }
     return line(name, page_) + margin + row + "\n";
   }
-  // By time; where there are too many, peaks yield to what is no peak, small ones to large ones,
-  // and all of them to the ends of processes.
-  [[nodiscard]] std::vector<RunMark> told_marks(std::size_t most) const {
-    std::vector<RunMark> marks = timeline_.marks;
-    const auto rank = [](const RunMark& mark) {
-      return std::tuple(mark.what == RunMark::What::ended, mark.what != RunMark::What::peak,
-                        mark.bytes, mark.is_of_all_kinds);
-    };
-    std::stable_sort(marks.begin(), marks.end(),
-                     [&](const RunMark& a, const RunMark& b) { return rank(a) > rank(b); });
-    marks.resize(std::min(most, marks.size()));
-    std::stable_sort(marks.begin(), marks.end(),
-                     [](const RunMark& a, const RunMark& b) { return a.at_ns < b.at_ns; });
-    return marks;
-  }
   // Of several in one column the last one.
   [[nodiscard]] std::string names_row() const {
     constexpr std::size_t kLeastName = 4;
@@ -239,38 +218,6 @@ class Window {
   [[nodiscard]] std::size_t column(std::uint64_t at) const {
     const double share = static_cast<double>(at - timeline_.from_ns) / length_;
     return std::min(columns_ - 1, static_cast<std::size_t>(share * static_cast<double>(columns_)));
-  }
-
-  static char sign_of(const RunMark& mark) {
-    switch (mark.what) {
-      case RunMark::What::peak:
-        return '^';
-      case RunMark::What::refused:
-        return '!';
-      case RunMark::What::reset:
-        return 'x';
-      case RunMark::What::ended:
-        return 'X';
-    }
-    return '?';
-  }
-
-  [[nodiscard]] std::string meaning(const RunMark& mark) const {
-    const std::string when = std::string(1, sign_of(mark)) + " " + duration_text(mark.at_ns) + ": ";
-    const std::string memory = whose_memory(mark);
-    switch (mark.what) {
-      case RunMark::What::peak:
-        return when + "peak of " + memory + (mark.is_bound ? ", at most " : ", ") +
-               amount_text(mark.bytes);
-      case RunMark::What::refused:
-        return when + (mark.bytes == 0 ? "an allocation" : amount_text(mark.bytes)) + " of " +
-               memory + " refused" + (mark.text.empty() ? "" : ", " + printable(mark.text, page_));
-      case RunMark::What::reset:
-        return when + printable(mark.text, page_) + " ended all memory of a context";
-      case RunMark::What::ended:
-        return when + printable(mark.text, page_);
-    }
-    return when;
   }
 
   const RunTimeline& timeline_;
