@@ -50,6 +50,10 @@ class Layering(unittest.TestCase):
                            "interpose/life/b.cpp": '#include "interpose/life/a.h"\n' + lines})
         self.assertEqual(["2 units include each other: interpose/life/a, interpose/life/b"], said)
 
+    def test_a_text_is_not_read_back(self):
+        tree = {"reporter/view/text/a.h": "", "reporter/view/text/a.cpp": "text.erase(0, text.find('\\n'));\n"}
+        self.assertIn("reads a text back", complaints(tree)[0])
+
     def test_a_short_source_needs_a_header(self):
         self.assertIn("without a header", complaints({"interpose/life/a.cpp": "\n"})[0])
         self.assertEqual([], complaints({"interpose/life/a.cpp": "\n", "interpose/life/a.h": ""}))

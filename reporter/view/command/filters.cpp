@@ -162,9 +162,7 @@ std::string traced_filter_head(const Filter& filter, const std::string& path, co
   if (filter.from.empty() && filter.to.empty()) return filter_head(filter, page);
   std::string line = "Only " + filter_text(filter) + ": what was allocated then";
   line += "; all that was held then: vramscope timeline " + filters_for("timeline", page);
-  std::string text = sentence(printable(line, page) + shell_path(path, page), page);
-  text.pop_back();
-  return coloured(text, Colour::dim, page) + "\n";
+  return sentence(printable(line, page) + shell_path(path, page), Colour::dim, page);
 }
 
 std::string filter_head(const OneReport& arguments, const Page& page) {

@@ -334,14 +334,26 @@ std::string Table::line(const std::vector<std::string>& cells, const std::vector
   return result;
 }
 
-std::string Table::text(const Page& page) const {
+std::string Table::text(const Page& page,
+                        const std::function<std::string(std::size_t)>& below) const {
   const std::vector<std::size_t> wide = widths();
   const Layout shown = layout(page);
   std::vector<std::string> titles;
   for (const Column& column : columns_) titles.push_back(column.title);
   std::string result = coloured(line(titles, wide, shown), Colour::dim, page) + "\n";
-  for (const std::vector<std::string>& row : rows_) result += line(row, wide, shown) + "\n";
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    result += line(rows_[i], wide, shown) + "\n" + (below ? below(i) : "");
+  }
   return result;
+}
+
+std::vector<std::string> Table::titles(const Page& page) const {
+  const Layout shown = layout(page);
+  std::vector<std::string> titles;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    if (shown.shown[i]) titles.push_back(columns_[i].title);
+  }
+  return titles;
 }
 
 std::string Table::left_out(const Page& page) const {

@@ -108,8 +108,13 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 [[nodiscard]] std::string paragraph(std::string_view text, const Page& page,
                                     std::size_t indent = 2);
 
+// The same in a colour.
+[[nodiscard]] std::string paragraph(std::string_view text, Colour colour, const Page& page,
+                                    std::size_t indent = 2);
+
 // The same with nothing before its first line; those after it are indented by two.
 [[nodiscard]] std::string sentence(std::string_view text, const Page& page);
+[[nodiscard]] std::string sentence(std::string_view text, Colour colour, const Page& page);
 
 // "peak, live, total".
 [[nodiscard]] std::string listed(std::span<const std::string_view> names);
@@ -179,8 +184,11 @@ class Table {
   // columns leave them. `cells_in` gives one for each row, printable or not.
   void fill_last(const Page& page,
                  const std::function<std::vector<std::string>(std::size_t room)>& cells_in);
-  // Each line indented by two spaces; titles first.
-  [[nodiscard]] std::string text(const Page& page) const;
+  // Each line indented by two spaces; titles first. `below` gives what stands below a row.
+  [[nodiscard]] std::string text(
+      const Page& page, const std::function<std::string(std::size_t row)>& below = {}) const;
+  // Of the columns that text() has.
+  [[nodiscard]] std::vector<std::string> titles(const Page& page) const;
   // Which columns text() left out, as a line; "" none.
   [[nodiscard]] std::string left_out(const Page& page) const;
 

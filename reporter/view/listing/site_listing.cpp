@@ -18,12 +18,6 @@ constexpr unsigned kCallYields = 5;
 // Of a stack: as many as a row has, and a front that it leaves out.
 constexpr std::size_t kFramesLookedAt = 4 * kFramesInRow;
 
-std::string_view taken_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(text.size(), line.size() + 1));
-  return line;
-}
-
 // Frames that --site chose the rows by.
 std::function<bool(const Caller&)> wanted_by(const Page& page) {
   for (const auto& [option, typed] : page.filters) {
@@ -117,7 +111,7 @@ std::vector<CallSite> SiteListing::sites_beside() const {
   return sites;
 }
 
-std::string SiteListing::in_rows(const Page& page) const {
+SiteListing::Drawn SiteListing::in_rows(const Page& page) const {
   std::vector<std::size_t> rows;  // that have a stack
   std::vector<CallSite> sites(rows_.size());
   std::vector<CallSite> shown;
@@ -151,10 +145,10 @@ std::string SiteListing::in_rows(const Page& page) const {
   const bool is_remark =
       calls_ == Calls::shown && !is_column && !shown.empty() && !shown[0].entry.empty();
   const std::string remark = is_remark ? "  All by " + printable(shown[0].entry, page) + ".\n" : "";
-  return table.text(page) + remark + table.left_out(page);
+  return {table.text(page) + remark + table.left_out(page), table.titles(page)};
 }
 
-std::string SiteListing::in_full(const Page& page) const {
+SiteListing::Drawn SiteListing::in_full(const Page& page) const {
   std::vector<std::string> calls(rows_.size());
   std::vector<CallSite> sites(rows_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -164,18 +158,13 @@ std::string SiteListing::in_full(const Page& page) const {
   }
   constexpr std::size_t kIndent = 6;
   const Table table = table_of(calls, nullptr, {});
-  const std::string rows = table.text(page);
-  std::string_view lines = rows;
-  std::string result(taken_line(lines));
-  result += "\n";
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    result.append(taken_line(lines)).append("\n");
-    if (!rows_[i].heading) result += whole_stack_text(sites[i], page, kIndent);
-  }
-  return result + table.left_out(page);
+  const std::string rows = table.text(page, [&](std::size_t i) {
+    return rows_[i].heading ? "" : whole_stack_text(sites[i], page, kIndent);
+  });
+  return {rows + table.left_out(page), table.titles(page)};
 }
 
-std::string SiteListing::text(const Page& page) const {
+SiteListing::Drawn SiteListing::drawn(const Page& page) const {
   return page.stacks == Stacks::in_full ? in_full(page) : in_rows(page);
 }
 

@@ -75,7 +75,12 @@ class SiteListing {
   void add_heading(std::string text);
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   // Rows, and then the names of the columns for which there was no room.
-  [[nodiscard]] std::string text(const Page& page) const;
+  [[nodiscard]] std::string text(const Page& page) const { return drawn(page).text; }
+  struct Drawn {
+    std::string text;
+    std::vector<std::string> titles;  // of the columns that are there
+  };
+  [[nodiscard]] Drawn drawn(const Page& page) const;
 
  private:
   struct Row {
@@ -91,8 +96,8 @@ class SiteListing {
   [[nodiscard]] std::vector<std::string> source_lines(const std::vector<const Caller*>& tellers,
                                                       const Page& page) const;
   [[nodiscard]] std::vector<CallSite> sites_beside() const;
-  [[nodiscard]] std::string in_rows(const Page& page) const;
-  [[nodiscard]] std::string in_full(const Page& page) const;
+  [[nodiscard]] Drawn in_rows(const Page& page) const;
+  [[nodiscard]] Drawn in_full(const Page& page) const;
 
   const Report& report_;
   const NameFrame& name_;

@@ -157,12 +157,30 @@ std::string wrapped(std::string_view text, std::size_t width) {
   return result += text;
 }
 
+namespace {
+
+// The newline at the end has none.
+std::string in_colour(std::string lines, Colour colour, const Page& page) {
+  lines.pop_back();
+  return coloured(lines, colour, page) + "\n";
+}
+
+}  // namespace
+
 std::string paragraph(std::string_view text, const Page& page, std::size_t indent) {
   return broken(text, std::string(indent, ' '), std::string(indent + 2, ' '), page);
 }
 
 std::string sentence(std::string_view text, const Page& page) {
   return broken(text, "", "  ", page);
+}
+
+std::string paragraph(std::string_view text, Colour colour, const Page& page, std::size_t indent) {
+  return in_colour(paragraph(text, page, indent), colour, page);
+}
+
+std::string sentence(std::string_view text, Colour colour, const Page& page) {
+  return in_colour(sentence(text, page), colour, page);
 }
 
 }  // namespace vramscope

@@ -258,15 +258,13 @@ std::vector<Failures> failures_of(const std::vector<Checked>& all, const Page& p
 // "failed: rank 3 (4711), ranks/vramscope.train.4711.json"; of several processes the file alone, of
 // several files the processes.
 std::string failed_heading(const Failures& row, const Page& page) {
-  std::string text;
   if (row.files.size() > 1) {
-    text = sentence("failed alike: " + printable(names_text(row.processes, page), page), page);
-    text.pop_back();
-  } else {
-    const std::string who =
-        row.processes.empty() ? "" : " " + printable(row.processes.front(), page) + ",";
-    text = followed_by("failed:" + who, printable(row.files.front(), page), page);
+    return sentence("failed alike: " + printable(names_text(row.processes, page), page),
+                    Colour::bold, page);
   }
+  const std::string who =
+      row.processes.empty() ? "" : " " + printable(row.processes.front(), page) + ",";
+  const std::string text = followed_by("failed:" + who, printable(row.files.front(), page), page);
   return coloured(text, Colour::bold, page) + "\n";
 }
 

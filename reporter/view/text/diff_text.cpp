@@ -66,16 +66,12 @@ std::string rows_in_full(const Differences& found, std::size_t shown, const Page
   Table table(
       {{"CHANGE", right}, {"BEFORE", right}, {"AFTER", right}, {"WHAT", left}, {"MEMORY", left}});
   for (std::size_t i = 0; i < shown; ++i) table.add(cells_of(found.rows[i]));
-  std::istringstream lines(table.text(page));
-  std::string text, line;
-  for (std::size_t i = 0; std::getline(lines, line); ++i) {
-    text += line + "\n";
-    if (i == 0) continue;  // the titles
-    const std::vector<std::string>& frames = found.rows[i - 1].listed();
+  return table.text(page, [&](std::size_t i) {
+    const std::vector<std::string>& frames = found.rows[i].listed();
+    std::string text;
     for (const std::string& frame : frames) text += "      " + printable(frame, page) + "\n";
-    if (frames.empty()) text += "      unknown\n";
-  }
-  return text;
+    return frames.empty() ? "      unknown\n" : text;
+  });
 }
 
 std::string rows_text(const Differences& found, std::size_t shown, DiffBy by, const Page& page) {

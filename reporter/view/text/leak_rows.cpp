@@ -38,15 +38,17 @@ bool is_of_the_dead(const LeakRow& row) {
                      [](const LeakHolder& holder) { return !holder.death.empty(); });
 }
 
-// Adds the names of columns for which there was no room to `left_out`.
+constexpr const char* kClass = "CLASS";
+
+// Also the names of columns for which there was no room, and whether that of classes is there.
 std::string table_of(std::span<const LeakRow> rows, std::size_t processes, const Page& page,
-                     std::string& left_out) {
+                     std::string& left_out, bool& has_class) {
   Table table({{"BYTES", right},
                {"COUNT", right, 3},
                {"PROCESSES", right},
                {"MOST", right, 4},
                {"MOST IN", left},
-               {"CLASS", left, 2},
+               {kClass, left, 2},
                {"MEMORY", left},
                {"WHERE", left}});
   table.place_last(Table::Last::below_all);
@@ -70,6 +72,8 @@ std::string table_of(std::span<const LeakRow> rows, std::size_t processes, const
     return texts;
   });
   left_out = table.left_out(page);
+  const std::vector<std::string> titles = table.titles(page);
+  has_class = std::find(titles.begin(), titles.end(), kClass) != titles.end();
   return table.text(page);
 }
 
@@ -87,7 +91,8 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
   const std::size_t leaks = std::min(dead, shown);
   std::string text;
   std::string left_out;
-  if (leaks != 0) text += table_of(all.first(leaks), processes, page, left_out);
+  bool has_class = false;
+  if (leaks != 0) text += table_of(all.first(leaks), processes, page, left_out, has_class);
   if (dead < rows.size()) {
     std::uint64_t bytes = 0;
     for (const LeakRow& row : all.subspan(dead)) bytes += row.bytes;
@@ -98,12 +103,12 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
                       page);
   }
   if (leaks < shown) {
-    text += table_of(all.subspan(leaks, shown - leaks), processes, page, left_out);
+    text += table_of(all.subspan(leaks, shown - leaks), processes, page, left_out, has_class);
   }
   if (shown < rows.size()) {
     text += "  and " + counted(rows.size() - shown, "more place") + " (-n 0 for all)\n";
   }
-  if (left_out.find("CLASS") != std::string::npos) return text + left_out;
+  if (!has_class) return text + left_out;
   return text + left_out +
          paragraph(
              "CLASS, by when it was allocated: grows: again and again; left: during the run; "

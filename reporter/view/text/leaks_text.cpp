@@ -58,9 +58,7 @@ std::string heading(const Report& report, const Leaks& leaks, const Page& page) 
           " of " + counted(leaks.leaks.size(), "place") + sites_text(report, leaks) +
           (suppressed.empty() ? "" : ", and" + suppressed);
   if (!sampling_text(report).empty()) what += ", " + sampling_text(report);
-  std::string text = sentence(what, page);
-  text.pop_back();
-  return coloured(text, Colour::bold, page) + "\n";
+  return sentence(what, Colour::bold, page);
 }
 
 std::string memory_table(const Leaks& leaks, const Page& page) {
@@ -163,9 +161,7 @@ std::string rows(const Report& report, const std::vector<Leak>& leaks, const Nam
 }
 
 std::string class_title(LeakClass looks, const Page& page) {
-  std::string title = sentence(describe(looks), page);
-  title.pop_back();
-  return "\n" + coloured(title, Colour::bold, page) + "\n";
+  return "\n" + sentence(describe(looks), Colour::bold, page);
 }
 
 std::string more_places(const Leaks& leaks, std::size_t shown) {

@@ -248,9 +248,7 @@ class Drawing {
     std::string title = std::string(name_of(segments.front()->pool)) + ": " +
                         counted(segments.size(), "segment") + ", " + amount_text(total);
     if (seen_ != 0) title += "; a character is " + amount_text(unit_);
-    title = paragraph(title, page_);
-    title.pop_back();
-    return "\n" + coloured(title, Colour::bold, page_) + "\n" +
+    return "\n" + paragraph(title, Colour::bold, page_) +
            (seen_ == 0 ? "" : paragraph(legend(seen_, page_), page_));
   }
 
@@ -372,9 +370,7 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
   std::string result;
   for (const MapPlace& place : places) {
     if (!result.empty()) result += "\n";
-    std::string title = sentence(title_of(place, moment), page);
-    title.pop_back();
-    result += coloured(title, Colour::bold, page) + "\n";
+    result += sentence(title_of(place, moment), Colour::bold, page);
     if (!moment.remark.empty()) result += paragraph(moment.remark, page);
     result += paragraph(verdict(report, place, moment), page);
     result += figures(report, place, moment, page) + refused_then_text(report, place, moment, page);

@@ -27,9 +27,7 @@ constexpr std::size_t kShortBarCells = 8;
 constexpr std::size_t kNarrow = 80;  // columns of a page
 
 std::string heading(const std::string& text, const Page& page) {
-  std::string lines = sentence(text, page);
-  lines.pop_back();
-  return coloured(lines, Colour::bold, page) + "\n";
+  return sentence(text, Colour::bold, page);
 }
 
 // Versions that added up what each process saw of the others counted these for each other: more

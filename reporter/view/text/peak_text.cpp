@@ -210,12 +210,6 @@ std::string shares_text(const Report& report, const KindFacts& kind,
              : live_then(report, kind, shares, are_joint, name, page, choice);
 }
 
-std::string bold_title(const std::string& title, const Page& page) {
-  std::string heading = paragraph(title, page).substr(2);  // not indented itself
-  heading.pop_back();
-  return coloured(heading, Colour::bold, page) + "\n";
-}
-
 std::vector<Share> shares_of(const Report& report, const JointPeak& joint, const NameFrame& name,
                              const RowChoice& choice) {
   std::vector<Share> shares;
@@ -241,11 +235,11 @@ std::string owners_line(const Report& report, const JointPeak& joint, const Name
 
 std::string joint_text(const Report& report, const JointPeak& joint, const NameFrame& name,
                        const Page& page, const RowChoice& choice) {
-  return bold_title("GPU " + std::to_string(joint.facts.device) +
-                        ", all kinds of memory together: peak " +
-                        amount_text(joint.facts.peak_bytes) + " requested, now " +
-                        amount_text(joint.facts.current_bytes),
-                    page) +
+  return sentence("GPU " + std::to_string(joint.facts.device) +
+                      ", all kinds of memory together: peak " +
+                      amount_text(joint.facts.peak_bytes) + " requested, now " +
+                      amount_text(joint.facts.current_bytes),
+                  page) +
          who_made_it(report, joint.facts, name, page, false) +
          owners_line(report, joint, name, page) +
          shares_text(report, joint.facts, shares_of(report, joint, name, choice), true, name, page,
@@ -262,7 +256,7 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_le
                 : peak_word(report) + " " + bytes + " requested" + rounded(report, kind);
   const std::string title = memory_name(kind.kind, kind.device) + ": " + held + ", now " +
                             amount_text(kind.current_bytes);
-  std::string result = bold_title(title, page);
+  std::string result = sentence(title, Colour::bold, page);
   result += added_text(report, kind, is_least, page);
   if (!is_least || !adds_peaks(report)) result += who_made_it(report, kind, name, page, is_least);
   const bool is_tight = page.is_brief && adds_peaks(report) && choice.most == 1;
@@ -311,13 +305,11 @@ void add_live(JsonText& json, const Report& report, const std::vector<Share>& sh
 std::string all_kinds_text(const Report& report, const Page& page) {
   std::string text;
   for (const JointBounds& joint : report.joint_bounds) {
-    std::string line =
+    text +=
         sentence("GPU " + std::to_string(joint.device) + ", all kinds of memory together: peak " +
                      bounds_text({joint.lower, joint.upper}) +
                      " requested (what was live then, a trace tells); each at its own peak:",
-                 page);
-    line.pop_back();
-    text += coloured(line, Colour::bold, page) + "\n";
+                 Colour::bold, page);
   }
   return text;
 }

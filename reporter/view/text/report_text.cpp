@@ -277,9 +277,7 @@ std::string warnings_text(const Report& report, const Page& page) {
   if (warnings.empty()) return "";
   std::string result = "\n";
   for (std::size_t i = 0; i < std::min(kWarningsShown, warnings.size()); ++i) {
-    std::string text = paragraph("warning: " + warnings[i], page);
-    text.pop_back();
-    result += coloured(text, Colour::yellow, page) + "\n";
+    result += paragraph("warning: " + warnings[i], Colour::yellow, page);
   }
   if (warnings.size() <= kWarningsShown) return result;
   return result +

@@ -292,12 +292,11 @@ Runs runs_of(Reports reports, const LeftAside& left_aside) {
 std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& page,
                       const RowChoice& choice, Figures figures) {
   const Reports& reports = runs.reports;
-  std::string heading = sentence(printable(title(reports, runs.left_aside), page), page);
-  heading.pop_back();
   Reports rows = reports;
   arrange_processes(rows, choice);
-  std::string text = coloured(heading, Colour::bold, page) + "\n" +
-                     table_text(rows, page, choice.most) + events_text(rows, page);
+  std::string text =
+      sentence(printable(title(reports, runs.left_aside), page), Colour::bold, page) +
+      table_text(rows, page, choice.most) + events_text(rows, page);
   if (const std::string sums = sums_text(runs.sums, reports, page); !sums.empty()) {
     text += "\n" + sums;
   }

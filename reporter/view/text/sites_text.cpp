@@ -149,11 +149,12 @@ std::vector<Table::Column> columns_for(SiteOrder order) {
 }
 
 // Of the columns that the table has.
-std::string legend_of(const Report& report, std::string_view table, const Page& page) {
-  const std::string_view titles = table.substr(0, table.find('\n'));
+std::string legend_of(const Report& report, const std::vector<std::string>& titles,
+                      const Page& page) {
   std::string text;
   for (const SiteColumn& column : kColumns) {
-    const bool is_there = titles.find(column.column.title) != std::string_view::npos;
+    const bool is_there =
+        std::find(titles.begin(), titles.end(), column.column.title) != titles.end();
     if (is_there && *column.legend != '\0') text += std::string(" ") + column.legend;
   }
   if (adds_peaks(report)) text += " AT PEAK: of each process, when its memory held most.";
@@ -246,9 +247,9 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
   for (std::size_t i = 0; i < shown; ++i) {
     table.add(cells_of(report.sites[sites[i]], run_ns), static_cast<std::int64_t>(sites[i]));
   }
-  const std::string rows = table.text(page);
-  return rows + remarks(report, sites.size() - shown, page) + "\n" + legend_of(report, rows, page) +
-         totals_text(report, page);
+  const SiteListing::Drawn rows = table.drawn(page);
+  return rows.text + remarks(report, sites.size() - shown, page) + "\n" +
+         legend_of(report, rows.titles, page) + totals_text(report, page);
 }
 
 std::string all_sites_json(const Report& report, SiteOrder order, const NameFrame& name,

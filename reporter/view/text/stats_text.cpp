@@ -144,9 +144,8 @@ std::string title_line(const std::string& title, const Page& page) {
 std::optional<std::string> stats_text(const Report& report, const StatsOf& of, const Page& page) {
   if (of.device && find_device(report, *of.device) == nullptr) return std::nullopt;
   std::string summaries;
-  std::string keys;    // of devices that have a summary
-  std::string others;  // of the rest
-  std::size_t summarized = 0;
+  std::vector<std::pair<std::string, std::string>> keys;  // titles, and keys below them
+  std::size_t summarized = 0;                             // devices, whose keys come first
   for (const DeviceReport& device : report.devices) {
     if (of.device && device.facts.index != *of.device) continue;
     const std::string title = "GPU " + std::to_string(device.facts.index) + "  " +
@@ -159,25 +158,26 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
       const std::string others =
           needed_paragraph(report, reserved_memory(report, device), page) + uncounted;
       summaries += title_line(title, page) + summary(stats, others, page);
-      ++summarized;
     }
-    (is_whole ? keys : others) += title_line(title, page) + lines(first(stats, of), page) + "\n";
+    const auto at =
+        is_whole ? keys.begin() + static_cast<std::ptrdiff_t>(summarized++) : keys.end();
+    keys.emplace(at, title_line(title, page), lines(first(stats, of), page));
   }
   // On a screen, from which what is above is scrolled away, what one looks for first comes last.
   const bool is_last = page.lines != 0;
   if (summarized != 0) summaries += paragraph(kWords, page);
   if (summarized != 0 && !is_last) summaries += "\n" + paragraph(kKeys, page);
   // Below the only summary its keys follow; of several devices the summaries stand together.
-  if (summarized == 1 && !is_last) keys.erase(0, keys.find('\n') + 1);
-  std::string result = (is_last ? "" : summaries) + keys + others;
+  if (summarized == 1 && !is_last) keys.front().first.clear();
   if (!of.device) {
-    result +=
-        title_line("host_memory_stats", page) + lines(first(memory_stats(report.host), of), page);
-    if (const std::string saved = pinned_text(report); !saved.empty()) {
-      result += paragraph(saved, page);
-    }
-  } else {
-    result.pop_back();
+    const std::string saved = pinned_text(report);
+    keys.emplace_back(title_line("host_memory_stats", page),
+                      lines(first(memory_stats(report.host), of), page) +
+                          (saved.empty() ? "" : paragraph(saved, page)));
+  }
+  std::string result = is_last ? "" : summaries;
+  for (const auto& [title, below] : keys) {
+    result += (&title == &keys.front().first ? "" : "\n") + title + below;
   }
   return is_last && summarized != 0 ? result + "\n" + summaries : result;
 }

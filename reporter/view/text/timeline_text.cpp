@@ -69,12 +69,10 @@ class Window {
   [[nodiscard]] std::string title(const RunCurve& curve) const {
     const std::vector<std::uint64_t> values = values_of(curve);
     const auto highest = std::max(*std::ranges::max_element(values), curve.most_bytes);
-    std::string text = sentence(whose_memory(curve) + ": at most " + amount_text(highest) + ", " +
-                                    amount_text(curve.last_at(timeline_.to_ns)) + " " + end() +
-                                    " (" + (is_log(curve) ? "log" : "linear") + " scale)",
-                                page_);
-    text.pop_back();
-    return coloured(text, Colour::bold, page_) + "\n";
+    return sentence(whose_memory(curve) + ": at most " + amount_text(highest) + ", " +
+                        amount_text(curve.last_at(timeline_.to_ns)) + " " + end() + " (" +
+                        (is_log(curve) ? "log" : "linear") + " scale)",
+                    Colour::bold, page_);
   }
 
   [[nodiscard]] std::string curve(const RunCurve& curve) {
