@@ -57,8 +57,8 @@ std::string lives_of_trace(const Exported& exported, Lives& lives) {
 
 // Lives are counted by decades, from under a microsecond on: three of a decade stands for each.
 // What lives at the end is taken to have lived for half of the run.
-Life life_of_report(const Report& report, const SiteUsage& share) {
-  const Site& site = report.sites[share.site];
+Life life_of_report(const Report& report, const SiteUsage& usage) {
+  const Site& site = report.sites[usage.site];
   std::uint64_t total = 0;
   std::uint64_t count = 0;
   std::uint64_t decade = 1;
@@ -67,13 +67,13 @@ Life life_of_report(const Report& report, const SiteUsage& share) {
     count += lives;
     decade *= 10;
   }
-  const SiteTotals& totals = share.totals;  // which may be estimates
+  const SiteTotals& totals = usage.totals;  // which may be estimates
   const std::uint64_t freed = totals.total_count - std::min(totals.total_count, totals.live_count);
   Life life;
   life.total_us = count == 0 ? 0 : total / count * freed;
-  life.total_us += share.totals.live_count * (report.timeline.duration_ns / kMicrosecond / 2);
-  life.most = std::max(share.totals.peak_bytes, share.totals.live_bytes);
-  life.most_count = std::max(share.totals.peak_count, share.totals.live_count);
+  life.total_us += usage.totals.live_count * (report.timeline.duration_ns / kMicrosecond / 2);
+  life.most = std::max(usage.totals.peak_bytes, usage.totals.live_bytes);
+  life.most_count = std::max(usage.totals.peak_count, usage.totals.live_count);
   return life;
 }
 
@@ -81,15 +81,15 @@ std::string field(const char* name, std::uint64_t value) {
   return std::string("\"") + name + "\":" + std::to_string(value) + ",";
 }
 
-void write_point(const SiteUsage& share, const Life& life, const std::string& frames, bool is_first,
+void write_point(const SiteUsage& usage, const Life& life, const std::string& frames, bool is_first,
                  Output& output) {
-  const SiteTotals& totals = share.totals;
+  const SiteTotals& totals = usage.totals;
   output << (is_first ? "\n{" : ",\n{") << field("tb", totals.total_bytes)
          << field("tbk", totals.total_count) << field("tl", life.total_us)
          << field("mb", std::max(life.most, totals.peak_bytes))
          << field("mbk", std::max(life.most_count, totals.peak_count))
          << field("gb", totals.peak_bytes) << field("gbk", totals.peak_count)
-         << field("eb", share.never_freed_bytes) << field("ebk", share.never_freed_count)
+         << field("eb", usage.never_freed_bytes) << field("ebk", usage.never_freed_count)
          << "\"fs\":[" << frames << "]}";
 }
 
@@ -112,12 +112,12 @@ class Frames {
   std::map<std::string, std::size_t> numbers_;
 };
 
-std::string frames_of(const SiteUsage& share, NamedStacks& stacks, Frames& frames) {
+std::string frames_of(const SiteUsage& usage, NamedStacks& stacks, Frames& frames) {
   std::string result;
-  for (const std::uint32_t index : stacks.stack(share.site)) {
+  for (const std::uint32_t index : stacks.stack(usage.site)) {
     result += std::to_string(frames.number_of(text(stacks.frame(index)))) + ",";
   }
-  return result + std::to_string(frames.number_of(memory_name(share.kind, share.device)));
+  return result + std::to_string(frames.number_of(memory_name(usage.kind, usage.device)));
 }
 
 }  // namespace
@@ -137,11 +137,11 @@ std::string write_dhat(const Exported& exported, Output& output) {
   NamedStacks stacks(exported);
   Frames frames;
   bool is_first = true;
-  for (const SiteUsage& share : exported.usage()) {
-    if (share.totals.total_count == 0) continue;
-    const auto life = lives.find({share.site, share.kind, share.device});
-    write_point(share, life == lives.end() ? life_of_report(report, share) : life->second,
-                frames_of(share, stacks, frames), is_first, output);
+  for (const SiteUsage& usage : exported.usage()) {
+    if (usage.totals.total_count == 0) continue;
+    const auto life = lives.find({usage.site, usage.kind, usage.device});
+    write_point(usage, life == lives.end() ? life_of_report(report, usage) : life->second,
+                frames_of(usage, stacks, frames), is_first, output);
     is_first = false;
   }
   output << "],\n\"ftbl\":[";

@@ -23,11 +23,11 @@ std::string name_in_line(const NamedFrame& frame) {
 std::string write_folded(const Exported& exported, Output& output) {
   NamedStacks stacks(exported);
   std::map<std::string, std::uint64_t> lines;  // stacks may differ in what is not shown
-  for (const SiteUsage& share : exported.usage()) {
-    const std::uint64_t value = value_of(share, exported.cost());
+  for (const SiteUsage& usage : exported.usage()) {
+    const std::uint64_t value = value_of(usage, exported.cost());
     if (value == 0) continue;
-    std::string line = memory_name(share.kind, share.device);
-    const NamedStacks::Stack& stack = stacks.stack(share.site);
+    std::string line = memory_name(usage.kind, usage.device);
+    const NamedStacks::Stack& stack = stacks.stack(usage.site);
     for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
       line += ";" + name_in_line(stacks.frame(*frame));
     }

@@ -157,15 +157,15 @@ std::string lost_in(const Exported& exported, const ExportFormat& format) {
 
 std::string nothing_in(const Exported& exported, const ExportFormat& format) {
   if (!format.is_of_stacks) return "";
-  const std::vector<SiteUsage> shares = exported.usage();
+  const std::vector<SiteUsage> all = exported.usage();
   const bool is_one_cost = format.write == write_folded;
-  const auto counts = [&](const SiteUsage& share) {
-    if (is_one_cost) return value_of(share, exported.cost()) != 0;
-    return share.totals.total_count != 0 || share.totals.peak_bytes != 0;
+  const auto counts = [&](const SiteUsage& usage) {
+    if (is_one_cost) return value_of(usage, exported.cost()) != 0;
+    return usage.totals.total_count != 0 || usage.totals.peak_bytes != 0;
   };
-  if (std::any_of(shares.begin(), shares.end(), counts)) return "";
+  if (std::any_of(all.begin(), all.end(), counts)) return "";
   const std::string cost =
-      is_one_cost && !shares.empty() ? " of --cost " + std::string(name_of(exported.cost())) : "";
+      is_one_cost && !all.empty() ? " of --cost " + std::string(name_of(exported.cost())) : "";
   return std::string(format.name) + " shows allocations" + cost + ", and there is none";
 }
 

@@ -138,10 +138,10 @@ class Tree {
 void write_tree(const Exported& exported, const KindFacts& kind, Output& output) {
   NamedStacks stacks(exported);
   Helds helds;
-  for (const SiteUsage& share : exported.usage()) {
-    if (share.kind != kind.kind || share.device != kind.device || share.totals.peak_bytes == 0)
+  for (const SiteUsage& usage : exported.usage()) {
+    if (usage.kind != kind.kind || usage.device != kind.device || usage.totals.peak_bytes == 0)
       continue;
-    helds.push_back({.bytes = share.totals.peak_bytes, .stack = &stacks.stack(share.site)});
+    helds.push_back({.bytes = usage.totals.peak_bytes, .stack = &stacks.stack(usage.site)});
   }
   Tree(stacks, kind.peak_bytes, output)
       .add(helds, 0, "(requested of " + memory_name(kind.kind, kind.device) + ")");

@@ -227,15 +227,15 @@ std::uint64_t most_bytes_of_memory_viz_json(const Exported& exported) {
   if (exported.names() == nullptr) return 0;
   NamedStacks stacks(exported);
   std::uint64_t bytes = 0;
-  for (const SiteUsage& share : exported.usage()) {
-    if (!has_device(share.kind) || !holds_memory(share.kind)) continue;
+  for (const SiteUsage& usage : exported.usage()) {
+    if (!has_device(usage.kind) || !holds_memory(usage.kind)) continue;
     std::uint64_t of_event = kOfEvent;
-    for (const std::uint32_t index : stacks.stack(share.site)) {
+    for (const std::uint32_t index : stacks.stack(usage.site)) {
       const NamedFrame& frame = stacks.frame(index);
       of_event += kOfFrame + frame.function.size() +
                   (frame.file.empty() ? frame.module : frame.file).size();
     }
-    bytes += share.totals.total_count * kEvents * of_event;
+    bytes += usage.totals.total_count * kEvents * of_event;
   }
   return bytes;
 }

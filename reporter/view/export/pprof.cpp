@@ -31,7 +31,7 @@ class Profile {
 
   [[nodiscard]] std::string bytes() {
     add_mappings();
-    for (const SiteUsage& share : exported_.usage()) add(share);
+    for (const SiteUsage& usage : exported_.usage()) add(usage);
     return profile_.SerializeAsString();
   }
 
@@ -103,28 +103,28 @@ class Profile {
     return known->second;
   }
 
-  void add(const SiteUsage& share) {
+  void add(const SiteUsage& usage) {
     pprof::Sample& sample = *profile_.add_sample();
     NamedStacks::Stack together;
-    for (const std::uint32_t index : stacks_.stack(share.site)) {
+    for (const std::uint32_t index : stacks_.stack(usage.site)) {
       together.push_back(index);
       if (stacks_.frame(index).is_inlined) continue;
       sample.add_location_id(location_of(together));
       together.clear();
     }
     if (!together.empty()) sample.add_location_id(location_of(together));
-    const SiteTotals& totals = share.totals;
+    const SiteTotals& totals = usage.totals;
     for (const std::uint64_t value :
-         {totals.total_count, totals.total_bytes, share.never_freed_count, share.never_freed_bytes,
+         {totals.total_count, totals.total_bytes, usage.never_freed_count, usage.never_freed_bytes,
           totals.peak_count, totals.peak_bytes}) {
       sample.add_value(static_cast<std::int64_t>(value));
     }
     pprof::Label& kind = *sample.add_label();
     kind.set_key(text_number("kind"));
-    kind.set_str(text_number(std::string(kKindNames[static_cast<std::size_t>(share.kind)])));
+    kind.set_str(text_number(std::string(kKindNames[static_cast<std::size_t>(usage.kind)])));
     pprof::Label& device = *sample.add_label();
     device.set_key(text_number("device"));
-    device.set_str(text_number(std::to_string(share.device)));
+    device.set_str(text_number(std::to_string(usage.device)));
   }
 
   const Exported& exported_;

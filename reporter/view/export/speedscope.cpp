@@ -32,16 +32,16 @@ class Roots {
   std::vector<std::string> names_;
 };
 
-Profile profile_of(const std::vector<SiteUsage>& shares, Cost cost, NamedStacks& stacks,
+Profile profile_of(const std::vector<SiteUsage>& all, Cost cost, NamedStacks& stacks,
                    Roots& roots) {
   Profile profile;
-  for (const SiteUsage& share : shares) {
-    const std::uint64_t value = value_of(share, cost);
+  for (const SiteUsage& usage : all) {
+    const std::uint64_t value = value_of(usage, cost);
     if (value == 0) continue;
     const char* comma = profile.total == 0 ? "" : ",";
     profile.samples += std::string(comma) + "[" +
-                       std::to_string(roots.number_of(memory_name(share.kind, share.device)));
-    const NamedStacks::Stack& stack = stacks.stack(share.site);
+                       std::to_string(roots.number_of(memory_name(usage.kind, usage.device)));
+    const NamedStacks::Stack& stack = stacks.stack(usage.site);
     for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
       profile.samples += "," + std::to_string(*frame);
     }
@@ -76,8 +76,8 @@ void write_frames(const NamedStacks& stacks, const Roots& roots, Output& output)
 
 std::string write_speedscope(const Exported& exported, Output& output) {
   NamedStacks stacks(exported);
-  const std::vector<SiteUsage> shares = exported.usage();
-  for (const SiteUsage& share : shares) static_cast<void>(stacks.stack(share.site));
+  const std::vector<SiteUsage> all = exported.usage();
+  for (const SiteUsage& usage : all) static_cast<void>(stacks.stack(usage.site));
   Roots roots(stacks.frames());
   output << "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":"
          << json_string(process_name(exported.report())) << ",\"exporter\":\"vramscope@"
@@ -86,7 +86,7 @@ std::string write_speedscope(const Exported& exported, Output& output) {
          << ",\n\"profiles\":[";
   for (const Cost cost : {Cost::peak, Cost::leaked, Cost::total, Cost::count}) {
     if (cost != Cost::peak) output << ",\n";
-    write_profile(profile_of(shares, cost, stacks, roots), cost, output);
+    write_profile(profile_of(all, cost, stacks, roots), cost, output);
   }
   output << "],\n\"shared\":{\"frames\":[";
   write_frames(stacks, roots, output);

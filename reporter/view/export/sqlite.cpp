@@ -226,10 +226,10 @@ void add_sites(const Exported& exported, Database& database) {
                frame.is_inlined);
   }
   Rows shares(database, "shares", 12);
-  for (const SiteUsage& share : exported.usage()) {
-    const SiteTotals& totals = share.totals;
-    shares.add(share.site, name_of(share.kind), share.device, totals.live_bytes, totals.live_count,
-               share.never_freed_bytes, share.never_freed_count, totals.peak_bytes,
+  for (const SiteUsage& usage : exported.usage()) {
+    const SiteTotals& totals = usage.totals;
+    shares.add(usage.site, name_of(usage.kind), usage.device, totals.live_bytes, totals.live_count,
+               usage.never_freed_bytes, usage.never_freed_count, totals.peak_bytes,
                totals.peak_count, totals.total_bytes, totals.total_count, totals.total_ns);
   }
 }
