@@ -85,6 +85,11 @@ class Figures(harness.Case):
             return None
         return sqlite3.connect(file)
 
+    def folded(self, cost, path, *words):
+        """Sums by memory, the outermost frame."""
+        lines = run("export", "--format", "folded", "--cost", cost, *words, path, status=(0, 2)).splitlines()
+        return sums((line.split(";")[0], int(line.rsplit(" ", 1)[1])) for line in lines)
+
     def test_bytes_at_the_peak(self):
         def check(path, words):
             told = {}
@@ -100,8 +105,7 @@ class Figures(harness.Case):
             rows = database.execute("SELECT kind, device, sum(peak_bytes) FROM peak GROUP BY kind, device")
             by_memory = sums(((kind, device), amount) for (_, kind, device), amount in told.items())
             self.assertEqual(by_memory, sums(((kind, device), amount) for kind, device, amount in rows))
-            folded = run("export", "--format", "folded", "--cost", "peak", *words, path, status=(0, 2))
-            amounts = sums((line.split(";")[0], int(line.rsplit(" ", 1)[1])) for line in folded.splitlines())
+            amounts = self.folded("peak", path, *words)
             self.assertEqual(sorted(by_memory.values()), sorted(amounts.values()))
 
         self.each(check)
@@ -115,8 +119,7 @@ class Figures(harness.Case):
                 return
             rows = database.execute("SELECT kind, device, sum(never_freed_bytes) FROM leaks GROUP BY kind, device")
             self.assertEqual(told, sums(((kind, device), amount) for kind, device, amount in rows))
-            folded = run("export", "--format", "folded", "--cost", "leaked", *words, path, status=(0, 2))
-            amounts = sums((line.split(";")[0], int(line.rsplit(" ", 1)[1])) for line in folded.splitlines())
+            amounts = self.folded("leaked", path, *words)
             self.assertEqual(sorted(told.values()), sorted(amounts.values()))
             # For people: "never freed: 24.0 KiB in 1 allocation", "24.0 KiB in 1 allocation was never freed".
             count = sum(row["count"] for row in leaks["leaks"])

@@ -49,41 +49,35 @@ std::uint64_t without(std::uint64_t estimate, std::uint64_t freed, std::uint64_t
   return estimate - std::min(estimate, scaled(freed, exact, estimate));
 }
 
-template <class Visit>
-void visit_parts(const Report& report, Visit visit) {
+// What the program freed stays with its site until it can be handed out again, which after the last
+// call may be never.
+std::vector<SiteUsage> usage_less(const Report& report, const PendingBySite& pending) {
+  std::vector<SiteUsage> usage;
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     for (const SitePart& part : report.sites[i].parts) {
-      if (holds_memory(part.kind)) visit(i, part);
+      if (!holds_memory(part.kind)) continue;
+      const auto found = pending.find({i, part.kind, part.device});
+      const Pending freed = found == pending.end() ? Pending() : found->second;
+      const SiteTotals& exact = part.totals;
+      const SiteTotals& told = numbers_of(part);
+      usage.push_back(
+          {.site = i,
+           .kind = part.kind,
+           .device = part.device,
+           .totals = told,
+           .never_freed_bytes = without(told.live_bytes, freed.bytes, exact.live_bytes),
+           .never_freed_count = without(told.live_count, freed.count, exact.live_count)});
     }
   }
+  return usage;
 }
 
 }  // namespace
 
-std::vector<SiteUsage> usage_by_site(const Report& report) {
-  std::vector<SiteUsage> usage;
-  visit_parts(report, [&](std::size_t site, const SitePart& part) {
-    usage.push_back(
-        {.site = site, .kind = part.kind, .device = part.device, .totals = numbers_of(part)});
-  });
-  return usage;
-}
+std::vector<SiteUsage> usage_by_site(const Report& report) { return usage_less(report, {}); }
 
-// What the program freed stays with its site until it can be handed out again, which after the last
-// call may be never.
 std::vector<SiteUsage> usage_with_never_freed(const Report& report) {
-  std::vector<SiteUsage> usage = usage_by_site(report);
-  const PendingBySite pending = pending_by_site(report);
-  std::size_t next = 0;
-  visit_parts(report, [&](std::size_t site, const SitePart& part) {
-    SiteUsage& one = usage[next++];
-    const auto found = pending.find({site, part.kind, part.device});
-    const Pending freed = found == pending.end() ? Pending() : found->second;
-    const SiteTotals& exact = part.totals;
-    one.never_freed_bytes = without(one.totals.live_bytes, freed.bytes, exact.live_bytes);
-    one.never_freed_count = without(one.totals.live_count, freed.count, exact.live_count);
-  });
-  return usage;
+  return usage_less(report, pending_by_site(report));
 }
 
 std::uint64_t run_length(const Report& report) {

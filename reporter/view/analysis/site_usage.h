@@ -30,8 +30,8 @@ struct SiteUsage {
   std::uint64_t never_freed_count = 0;
 };
 
-// By site; only of kinds that hold memory, because others view the same bytes. The first leaves the
-// figures of what was never freed 0: they take a look at each block. May throw bad_alloc.
+// By site; only of kinds that hold memory, because others view the same bytes. The first does not
+// look at each block, and has all that is live as never freed. May throw bad_alloc.
 [[nodiscard]] std::vector<SiteUsage> usage_by_site(const Report& report);
 [[nodiscard]] std::vector<SiteUsage> usage_with_never_freed(const Report& report);
 

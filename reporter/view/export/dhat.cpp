@@ -71,9 +71,9 @@ Life life_of_report(const Report& report, const SiteUsage& usage) {
   const std::uint64_t freed = totals.total_count - std::min(totals.total_count, totals.live_count);
   Life life;
   life.total_us = count == 0 ? 0 : total / count * freed;
-  life.total_us += usage.totals.live_count * (report.timeline.duration_ns / kMicrosecond / 2);
-  life.most = std::max(usage.totals.peak_bytes, usage.totals.live_bytes);
-  life.most_count = std::max(usage.totals.peak_count, usage.totals.live_count);
+  life.total_us += totals.live_count * (report.timeline.duration_ns / kMicrosecond / 2);
+  life.most = std::max(totals.peak_bytes, totals.live_bytes);
+  life.most_count = std::max(totals.peak_count, totals.live_count);
   return life;
 }
 

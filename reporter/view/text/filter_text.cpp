@@ -7,7 +7,6 @@
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
-
 namespace {
 
 // The option, why a report cannot answer it, and what can: the report's own trace where it is

@@ -40,9 +40,7 @@ bool is_of_the_dead(const LeakRow& row) {
 
 constexpr const char* kClass = "CLASS";
 
-// Also the names of columns for which there was no room, and whether that of classes is there.
-std::string table_of(std::span<const LeakRow> rows, std::size_t processes, const Page& page,
-                     std::string& left_out, bool& has_class) {
+Table table_of(std::span<const LeakRow> rows, std::size_t processes, const Page& page) {
   Table table({{"BYTES", right},
                {"COUNT", right, 3},
                {"PROCESSES", right},
@@ -71,10 +69,7 @@ std::string table_of(std::span<const LeakRow> rows, std::size_t processes, const
     for (std::string& text : texts) text = printable(text, page);
     return texts;
   });
-  left_out = table.left_out(page);
-  const std::vector<std::string> titles = table.titles(page);
-  has_class = std::find(titles.begin(), titles.end(), kClass) != titles.end();
-  return table.text(page);
+  return table;
 }
 
 }  // namespace
@@ -90,9 +85,16 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
       std::find_if(rows.begin(), rows.end(), is_of_the_dead) - rows.begin());
   const std::size_t leaks = std::min(dead, shown);
   std::string text;
-  std::string left_out;
+  std::string left_out;  // of the last table
   bool has_class = false;
-  if (leaks != 0) text += table_of(all.first(leaks), processes, page, left_out, has_class);
+  const auto add = [&](std::span<const LeakRow> some) {
+    const Table table = table_of(some, processes, page);
+    const std::vector<std::string> titles = table.titles(page);
+    has_class = std::find(titles.begin(), titles.end(), kClass) != titles.end();
+    left_out = table.left_out(page);
+    text += table.text(page);
+  };
+  if (leaks != 0) add(all.first(leaks));
   if (dead < rows.size()) {
     std::uint64_t bytes = 0;
     for (const LeakRow& row : all.subspan(dead)) bytes += row.bytes;
@@ -102,9 +104,7 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
                           "what was live then, which need not be a leak",
                       page);
   }
-  if (leaks < shown) {
-    text += table_of(all.subspan(leaks, shown - leaks), processes, page, left_out, has_class);
-  }
+  if (leaks < shown) add(all.subspan(leaks, shown - leaks));
   if (shown < rows.size()) {
     text += "  and " + counted(rows.size() - shown, "more place") + " (-n 0 for all)\n";
   }

@@ -299,7 +299,7 @@ Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
   const auto add_rate = [&](const char* title, auto cell) {
     add(title, [&report, cell](const Leak& leak) {
       const std::optional<GrowthRate> rate = growth_rate(report, leak);
-      return rate ? CellValue(cell(*rate)) : CellValue();
+      return rate ? cell(*rate) : CellValue();
     });
   };
   add_rate("rate_bytes", [](const GrowthRate& rate) { return CellValue(rate.bytes); });

@@ -137,19 +137,16 @@ std::vector<SiteGroup> groups_of(const Report& report, GroupBy by, SiteOrder ord
   const std::vector<GroupName> names = groups_of_sites(report, by, name);
   std::map<std::pair<GroupName, Memory>, SiteGroup> all;
   std::map<Memory, std::uint64_t> whole;
-  for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    if (report.sites[i].is_left_out) continue;  // the others' estimates stand for it
-    for (const SitePart& part : report.sites[i].parts) {
-      if (!holds_memory(part.kind)) continue;
-      const Memory memory{part.kind, part.device};
-      SiteGroup& group = all[{names[i], memory}];
-      group.by = by;
-      group.kind = part.kind;
-      group.device = part.device;
-      ++group.sites;
-      group.totals += numbers_of(part);
-      whole[memory] += numbers_of(part).peak_bytes;
-    }
+  for (const SiteUsage& usage : usage_by_site(report)) {
+    if (report.sites[usage.site].is_left_out) continue;  // the others' estimates stand for it
+    const Memory memory{usage.kind, usage.device};
+    SiteGroup& group = all[{names[usage.site], memory}];
+    group.by = by;
+    group.kind = usage.kind;
+    group.device = usage.device;
+    ++group.sites;
+    group.totals += usage.totals;
+    whole[memory] += usage.totals.peak_bytes;
   }
   set_group_names(all, name.in_full);
   std::vector<SiteGroup> groups;

@@ -30,13 +30,10 @@ void add(RowSides& sides, const RowKey& key, std::uint64_t bytes, std::uint64_t 
 
 std::vector<Share> shares_of_all(const Report& report) {
   std::vector<Share> shares;
-  for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    for (const SitePart& part : report.sites[i].parts) {
-      const SiteTotals& totals = numbers_of(part);
-      if (!holds_memory(part.kind) || totals.total_count == 0) continue;
-      shares.push_back(
-          {i, part.kind, part.device, totals.total_bytes, totals.total_count, /*whole=*/0});
-    }
+  for (const SiteUsage& usage : usage_by_site(report)) {
+    if (usage.totals.total_count == 0) continue;
+    shares.push_back({usage.site, usage.kind, usage.device, usage.totals.total_bytes,
+                      usage.totals.total_count, /*whole=*/0});
   }
   return shares;
 }
@@ -47,14 +44,13 @@ std::vector<Share> shares_at(const Report& report, DiffAt at) {
 }
 
 RowSides by_stack(const Report& report, DiffAt at, const NameFrame& name, NamesOfBoth& names) {
-  constexpr std::size_t kMostFrames = 128;  // deeper stacks are not recorded
   NumberedCallers callers(report, name,
                           [&](const Caller& caller) { return names.number(caller, name); });
   std::vector<std::optional<std::uint32_t>> rows(report.sites.size());
   RowSides sides;
   for (const Share& share : shares_at(report, at)) {
     std::optional<std::uint32_t>& row = rows[share.site];
-    if (!row) row = names.stacks.of(callers.of(report.sites[share.site], kMostFrames));
+    if (!row) row = names.stacks.of(callers.of(report.sites[share.site], kFramesCompared));
     add(sides, {.what = *row, .kind = share.kind, .device = share.device}, share.bytes, share.count,
         site_number(report, share.site));
   }

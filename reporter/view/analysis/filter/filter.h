@@ -150,4 +150,5 @@ void filter_report(Report& report, const Filter& filter, const FilterUse& use,
 [[nodiscard]] TypedOptions typed_options(const Filter& filter);
 // Those that the next command repeats: what a request asked for is no size of what was live.
 [[nodiscard]] TypedOptions options_for_next(const Filter& filter, const FilterUse& use);
+
 }  // namespace vramscope

@@ -23,6 +23,7 @@ struct LeakHolder {
 void put_most_first(std::vector<LeakHolder>& holders);
 // Whether what a process holds is of the place, kind and device of the share.
 [[nodiscard]] bool is_of(const LiveShare& live, const Share& share);
+
 // Tells of a merged report which processes hold a place's memory. The report outlives it. Threads:
 // any, once it is made, which may throw bad_alloc.
 class LeakHolders {

@@ -86,9 +86,10 @@ struct GrowthRate {
 };
 // Nothing where it does not grow, or the report does not tell how it came.
 [[nodiscard]] std::optional<GrowthRate> growth_rate(const Report& report, const Leak& leak);
-// Of all suppressions together.
+
 // Also of call stacks that nobody knows.
 [[nodiscard]] std::uint64_t leaked_bytes(const Leaks& leaks);
+// Of all suppressions together.
 [[nodiscard]] std::uint64_t suppressed_bytes(const Leaks& leaks);
 
 // Whether what was never freed tells more of the report than its peak: places that grow, or were

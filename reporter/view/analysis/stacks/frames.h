@@ -54,6 +54,7 @@ struct CallSite {
                                  std::size_t most);
 inline constexpr std::size_t kFramesShown = 3;  // in a row of a text
 inline constexpr std::size_t kAllFrames = ~std::size_t{0};
+inline constexpr std::size_t kFramesCompared = 128;       // deeper stacks are not recorded
 inline constexpr std::size_t kFramesInJson = kAllFrames;  // nothing is cut silently
 
 // The callers of many sites of one report by numbers: each frame is named once. Refers to `report`

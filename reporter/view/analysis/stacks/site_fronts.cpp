@@ -8,7 +8,6 @@
 namespace vramscope {
 
 SiteFronts fronts_of_sites(std::span<const Report* const> reports, const NameFrame& name) {
-  constexpr std::size_t kMostFrames = 128;  // deeper stacks are not recorded
   SiteFronts result;
   FrontFrames frames;
   std::vector<std::vector<std::uint32_t>> stacks;  // of all reports
@@ -18,7 +17,7 @@ SiteFronts fronts_of_sites(std::span<const Report* const> reports, const NameFra
       if (number == result.callers.size()) result.callers.push_back(caller);
       return number;
     });
-    for (const Site& site : report->sites) stacks.push_back(callers.of(site, kMostFrames));
+    for (const Site& site : report->sites) stacks.push_back(callers.of(site, kFramesCompared));
   }
   const std::vector<std::size_t> fronts = fronts_of(stacks, frames.all());
   std::size_t next = 0;
