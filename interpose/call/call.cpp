@@ -191,6 +191,7 @@ Tag Call::describe(Place where, Address address, std::size_t bytes) noexcept {
 void Call::adopt(Place where, Address address, std::size_t bytes) noexcept {
   describe(where, address, bytes);
   if (bytes == 0) return;
+  profiler_->releases().end_before(profiler_->allocator(), where.kind, address, bytes);
   const Outcome outcome = profiler_->allocator().adopt(where, address, bytes, event_.tag, promise_);
   if (!outcome.status.ok()) return count_unrecorded();
   note_outcome(event_, MemoryChange::came, outcome);
@@ -214,14 +215,15 @@ void Call::forget(const Found& found) noexcept {
 }
 
 // Functions that free plain memory take mapped buffers of external memory too.
-void Call::forget(std::uint64_t newest) noexcept {
+void Call::forget(const Releases::Underway& release) noexcept {
   if (fault(Fault::release_unrecorded)) return;
   CachingAllocator& allocator = profiler_->allocator();
   const Kind kind = event_.place.kind;
-  Outcome gone = allocator.forget(kind, event_.address, newest);
+  Outcome gone = allocator.forget(kind, event_.address, release.newest());
   if (!gone.status.ok() && space_of(kind) == Space::memory) {
-    gone = allocator.forget(Kind::mapping, event_.address, newest);
+    gone = allocator.forget(Kind::mapping, event_.address, release.newest());
   }
+  if (!gone.status.ok()) gone = release.ended();
   note_gone(gone);
 }
 

@@ -68,8 +68,8 @@ class Call {
   // The end of what find() found, after the driver agreed. A failed call has changed no counter,
   // and memory that another thread got at the same address in between stays.
   void forget(const Found& found) noexcept;
-  // The same for what was at the event's address before the call: allocations up to the numbered.
-  void forget(std::uint64_t newest) noexcept;
+  // The same for what was at the event's address before the call.
+  void forget(const Releases::Underway& release) noexcept;
   void count_unrecorded() noexcept { profiler_->recorder().count_unrecorded(); }
   // Room that the allocator keeps for what the real function gives.
   void keep(Promise promise) noexcept { promise_ = promise; }
@@ -155,9 +155,13 @@ class Call {
   template <class RealFunction, class MemoryOf>
   CUresult direct_release(RealFunction real_function, MemoryOf memory_of) {
     event_.address = memory_of().first;
-    const std::uint64_t newest = profiler_->allocator().newest();
+    const Releases::Underway release(profiler_->releases(),
+                                     {.kind = event_.place.kind,
+                                      .address = event_.address,
+                                      .newest = profiler_->allocator().newest(),
+                                      .start_ns = event_.start_ns});
     const CUresult code = timed(real_function, start_of_driver());
-    if (code == CUDA_SUCCESS && event_.address != 0) forget(newest);
+    if (code == CUDA_SUCCESS && event_.address != 0) forget(release);
     return code;
   }
 

@@ -15,6 +15,7 @@
 #include "interpose/driver/graphs.h"
 #include "interpose/driver/import_counts.h"
 #include "interpose/driver/pool_devices.h"
+#include "interpose/driver/releases.h"
 #include "interpose/driver/unrecorded_use.h"
 #include "interpose/driver/used_devices.h"
 #include "interpose/driver/virtual_memory.h"
@@ -118,6 +119,7 @@ class Profiler {
   [[nodiscard]] ImportCounts& import_counts() noexcept { return import_counts_; }
   [[nodiscard]] ExportedMemory& exported_memory() noexcept { return exported_memory_; }
   [[nodiscard]] Exporters& exporters() noexcept { return exporters_; }
+  [[nodiscard]] Releases& releases() noexcept { return releases_; }
   [[nodiscard]] Graphs& graphs() noexcept { return graphs_; }
   [[nodiscard]] GraphMemory& graph_memory() noexcept { return graph_memory_; }
 
@@ -144,6 +146,7 @@ class Profiler {
   UnrecordedUse unrecorded_use_{allocator_, backend_, pool_devices_, captures_, live_process_};
   ExportedMemory exported_memory_;
   Exporters exporters_;
+  Releases releases_;
   Graphs graphs_{allocator_};
   GraphMemory graph_memory_{allocator_};
   Recorder recorder_;

@@ -414,6 +414,27 @@ class Trace(harness.Case):
         self.assertEqual(0, self.run_tool("trace", "--csv", "-o", out, path).returncode)
         self.assertEqual(done.stdout, out.read_text())
 
+    def test_a_free_tells_of_its_memory_when_another_thread_has_got_the_address_before_it_returned(self):
+        # The record of the first block was gone when its free looked for it: a row of 0 bytes by nobody.
+        for way in ("plain", "ordered"):
+            with self.subTest(way=way):
+                outcome, (path,) = self.traced([harness.program("address_again"), way], mode="observe")
+                self.assertIn("the same address: 1", outcome.stdout)
+                listed = self.run_tool("trace", "--csv", path).stdout.splitlines()
+                titles, *lines = [line.split(",") for line in listed]
+                rows = [dict(zip(titles, line)) for line in lines]
+                rows.sort(key=lambda row: (int(row["order"]), row["event"] != "allocation"))
+                told = [row for row in rows if row["event"] in ("allocation", "free")]
+                first, second = told[0], told[2]
+                found = [(row["event"], row["bytes"], row["site"], row["tag"]) for row in told]
+                wanted = [
+                    (event, memory["bytes"], memory["site"], memory["tag"])
+                    for memory in (first, second)
+                    for event in ("allocation", "free")
+                ]
+                self.assertEqual(wanted, found)
+                self.assertNotEqual(first["bytes"], second["bytes"])
+
     def test_a_file_that_cannot_grow_ends_the_trace_and_keeps_the_report(self):
         command = [harness.program("many_events"), "4", "20000", "wait"]
         process = self.start_program(command, "cache", VRAMSCOPE_TRACE=TRACE)

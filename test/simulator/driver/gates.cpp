@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <new>
 #include <type_traits>
 
@@ -38,6 +39,13 @@ template <Flavour kFlavour, auto kBody, class... Parameters>
   }
 }
 
+// Null, or whom a program that is a test has named.
+constinit std::atomic<void (*)()> told_of_answers{nullptr};
+
+void tell_answer() {
+  if (auto* const told = told_of_answers.load(std::memory_order_acquire)) told();
+}
+
 template <auto kBody>
 constexpr bool kCancels = false;
 #define CANCELS(symbol) \
@@ -62,6 +70,7 @@ CUresult enter(Parameters... arguments) {
     cancel_state_of_program() = before;
     const CUresult code = run<kFlavour, kBody>(arguments...);
     cancel_state_of_program() = PTHREAD_CANCEL_DISABLE;
+    tell_answer();
     pthread_setcancelstate(before, &before);
     if constexpr (kCancels<kBody>) pthread_testcancel();
     return code;
@@ -151,4 +160,11 @@ extern "C" [[gnu::visibility("default")]] void vramscope_simulated_fault(int dev
   if (chosen == nullptr) return;
   if (fail_in != 0) chosen->accounts.fail_call(fail_in);
   if (sticky != 0) chosen->accounts.set_sticky(sticky);
+}
+
+// Calls `told` whenever a function has done its work and has not returned yet, on the thread that
+// called it: what others do meanwhile is then certain. Of functions that need a context or may end
+// a thread. For programs that are tests.
+extern "C" [[gnu::visibility("default")]] void vramscope_simulated_answers(void (*told)()) {
+  vramscope::simulator::told_of_answers.store(told, std::memory_order_release);
 }

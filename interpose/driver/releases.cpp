@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interpose/driver/releases.h"
+
+#include <bit>
+
+#include "allocator/ground/call_time.h"
+
+namespace vramscope {
+
+namespace {
+
+bool overlap(const Found& found, Kind kind, Address address, std::uint64_t bytes) {
+  if (!has_ranges(space_of(kind))) return found.segment == address;
+  return found.segment < address + bytes && address < found.segment + found.segment_bytes;
+}
+
+}  // namespace
+
+Releases::Slot* Releases::claim() noexcept {
+  std::uint64_t busy = busy_.load(std::memory_order_relaxed);
+  for (;;) {
+    if (~busy == 0) return nullptr;
+    const int first = std::countr_one(busy);
+    if (busy_.compare_exchange_weak(busy, busy | std::uint64_t{1} << first,
+                                    std::memory_order_acquire, std::memory_order_relaxed)) {
+      return &slots_[static_cast<std::size_t>(first)];
+    }
+  }
+}
+
+void Releases::begin(Slot& slot, const Release& release) noexcept {
+  slot.kind.store(release.kind, std::memory_order_relaxed);
+  slot.newest.store(release.newest, std::memory_order_relaxed);
+  slot.start_ns.store(release.start_ns, std::memory_order_relaxed);
+  slot.bytes.store(0, std::memory_order_relaxed);
+  slot.address.store(release.address, std::memory_order_release);
+}
+
+void Releases::end(Slot& slot) noexcept {
+  slot.address.store(0, std::memory_order_relaxed);
+  const auto index = static_cast<std::size_t>(&slot - slots_.data());
+  busy_.fetch_and(~(std::uint64_t{1} << index), std::memory_order_release);
+}
+
+// The slot is told before the record goes: who finds no record finds what it was. The place of the
+// end among all changes is known exactly once it has happened: who looks in between gets one that
+// may be some allocations of others too early.
+void Releases::end_overlapped(CachingAllocator& allocator, Kind kind, Address address,
+                              std::uint64_t bytes) noexcept {
+  for (std::uint64_t rest = busy_.load(std::memory_order_acquire); rest != 0; rest &= rest - 1) {
+    Slot& slot = slots_[static_cast<std::size_t>(std::countr_zero(rest))];
+    const Address start = slot.address.load(std::memory_order_acquire);
+    if (start == 0 || space_of(slot.kind.load(std::memory_order_relaxed)) != space_of(kind)) {
+      continue;
+    }
+    const Found found = allocator.find_direct(kind, start);
+    const bool is_meant = found.direct && found.segment == start &&
+                          found.serial <= slot.newest.load(std::memory_order_relaxed);
+    if (!is_meant || !overlap(found, kind, address, bytes)) continue;
+    slot.tag.store(found.block.tag, std::memory_order_relaxed);
+    slot.where.store(found.where.packed(), std::memory_order_relaxed);
+    slot.serial.store(allocator.newest(), std::memory_order_relaxed);
+    slot.bytes.store(found.block.requested_size, std::memory_order_release);
+    const std::uint64_t own_time = call_time_ns;
+    call_time_ns = slot.start_ns.load(std::memory_order_relaxed);
+    const Outcome gone = allocator.forget(found.where.kind, start, found.serial);
+    if (gone.status.ok()) slot.serial.store(gone.serial, std::memory_order_relaxed);
+    call_time_ns = own_time;
+  }
+}
+
+Outcome Releases::Underway::ended() const noexcept {
+  Outcome outcome{.status = {Result::invalid, 0}};
+  if (slot_ == nullptr) return outcome;
+  outcome.requested = outcome.rounded = slot_->bytes.load(std::memory_order_acquire);
+  if (outcome.requested == 0) return outcome;
+  outcome.status = {};
+  outcome.address = slot_->address.load(std::memory_order_relaxed);
+  outcome.where = Place::unpack(slot_->where.load(std::memory_order_relaxed));
+  outcome.tag = slot_->tag.load(std::memory_order_relaxed);
+  outcome.serial = slot_->serial.load(std::memory_order_relaxed);
+  return outcome;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,84 @@
+// Releases that the driver is amid. It may give an address to another thread before it answers the
+// one that freed it: what that thread gets is recorded first then, and takes the place of a record
+// whose end belongs to the release.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "allocator/caching_allocator.h"
+
+namespace vramscope {
+
+// Threads: any.
+class Releases {
+ public:
+  struct Release {
+    Kind kind = Kind::device;
+    Address address = 0;
+    std::uint64_t newest = 0;    // allocation when it began: later ones are not what it ends
+    std::uint64_t start_ns = 0;  // when that was, by the clock of call_time_ns
+  };
+
+ private:
+  struct alignas(64) Slot;
+
+ public:
+  // From before the driver's function to after the release is recorded. With 64 of them underway
+  // one more is not noted. Threads: one.
+  class Underway {
+   public:
+    Underway(Releases& releases, const Release& release) noexcept
+        : releases_(releases), newest_(release.newest), slot_(releases.claim()) {
+      if (slot_ != nullptr) releases_.begin(*slot_, release);
+    }
+    ~Underway() {
+      if (slot_ != nullptr) releases_.end(*slot_);
+    }
+    Underway(const Underway&) = delete;
+    Underway& operator=(const Underway&) = delete;
+
+    [[nodiscard]] std::uint64_t newest() const noexcept { return newest_; }
+    // For who finds no record any more: what end_before() ended in this one's name.
+    [[nodiscard]] Outcome ended() const noexcept;
+
+   private:
+    Releases& releases_;
+    const std::uint64_t newest_;
+    Slot* const slot_;
+  };
+
+  // The driver gave this memory, which is recorded next: what lay there is ended now in the name of
+  // the release that is amid, at the time at which that began.
+  void end_before(CachingAllocator& allocator, Kind kind, Address address,
+                  std::uint64_t bytes) noexcept {
+    if (busy_.load(std::memory_order_acquire) != 0) [[unlikely]]
+      end_overlapped(allocator, kind, address, bytes);
+  }
+
+ private:
+  struct alignas(64) Slot {
+    std::atomic<Address> address{0};  // 0: the rest is not set
+    std::atomic<Kind> kind{};
+    std::atomic<std::uint64_t> newest{0};
+    std::atomic<std::uint64_t> start_ns{0};
+    // What was ended; no bytes: nothing was.
+    std::atomic<std::uint64_t> bytes{0};
+    std::atomic<std::uint64_t> where{0};
+    std::atomic<std::uint64_t> serial{0};
+    std::atomic<Tag> tag{0};
+  };
+
+  [[nodiscard]] Slot* claim() noexcept;
+  void begin(Slot& slot, const Release& release) noexcept;
+  void end(Slot& slot) noexcept;
+  [[gnu::cold]] void end_overlapped(CachingAllocator& allocator, Kind kind, Address address,
+                                    std::uint64_t bytes) noexcept;
+
+  std::atomic<std::uint64_t> busy_{0};  // bit i: slot i
+  std::array<Slot, 64> slots_;
+};
+
+}  // namespace vramscope
