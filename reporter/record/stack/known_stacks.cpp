@@ -21,9 +21,8 @@ constexpr std::uint32_t kWorthwhile = 64;         // finds that pay for one
 constexpr std::uintptr_t kPairBytes = 16;
 constexpr std::uintptr_t pair_of(std::uintptr_t address) { return address & ~(kPairBytes - 1); }
 
-// Which words of a unit count, by the lower bits of its place.
-constexpr std::uintptr_t kAll = ~std::uintptr_t{0};
-constexpr std::uintptr_t kMasks[4][2] = {{0, 0}, {kAll, 0}, {0, kAll}, {kAll, kAll}};
+// In the place of a unit that is one word; places of words have this bit clear.
+constexpr std::uint32_t kOneWord = 1;
 
 }  // namespace
 
@@ -49,18 +48,22 @@ std::size_t KnownStacks::Known::lay_out() noexcept {
 __attribute__((no_sanitize("address", "thread"))) inline bool KnownStacks::Known::holds(
     const Door& door, StackPart part, const std::byte* content) const noexcept {
   if (needs_frame_pointer && frame_pointer != door.frame_pointer) return false;
-  // The stack is the thread's own, and what runs there now wrote these words. A unit never crosses
-  // a page: where one of its words can be read, both can.
+  // The stack is the thread's own, and what runs there now wrote these words.
   const std::size_t count = units[static_cast<std::size_t>(part)];
   const std::uintptr_t base = pair_of(slot);
-  const auto* const values = reinterpret_cast<const Unit*>(content + 2 * sizeof(StackNote));
-  const auto* const where = reinterpret_cast<const std::uint32_t*>(content + where_begins);
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto* const now =
-        reinterpret_cast<const volatile std::uintptr_t*>(base + pair_of(where[i]));
-    const std::uintptr_t(&mask)[2] = kMasks[where[i] & 3];
-    const auto& then = values[i].words;
-    if ((((now[0] ^ then[0]) & mask[0]) | ((now[1] ^ then[1]) & mask[1])) != 0) return false;
+  const auto word_at = [](std::uintptr_t address) {
+    return *reinterpret_cast<const volatile std::uintptr_t*>(address);
+  };
+  const auto* then = reinterpret_cast<const Unit*>(content + 2 * sizeof(StackNote));
+  const auto* where = reinterpret_cast<const std::uint32_t*>(content + where_begins);
+  for (const auto* const end = then + count; then != end; ++then, ++where) {
+    const std::uintptr_t first = base + *where;
+    if ((first & kOneWord) != 0) {
+      if (word_at(first - kOneWord) != then->words[0]) return false;
+    } else if (word_at(first) != then->words[0] ||
+               word_at(first + sizeof first) != then->words[1]) {
+      return false;
+    }
   }
   return true;
 }
@@ -74,16 +77,22 @@ void KnownStacks::Known::take_units(const Door& door, const Walked& walked, Unit
   for (std::size_t i = 0; i < walked.count; ++i) {
     if (i == words_of_few) units[few] = static_cast<std::uint8_t>(count);
     const auto [address, value] = walked.words[i];
-    const auto at_pair = static_cast<std::uint32_t>(pair_of(address) - base);
-    const std::uint32_t half = address % kPairBytes / sizeof value;
+    const auto at = static_cast<std::uint32_t>(address - base);
+    const auto at_pair = static_cast<std::uint32_t>(pair_of(at));
     const bool begins =
         count == 0 || i == words_of_few || pair_of(taken.where[count - 1]) != at_pair;
     if (begins) {
-      taken.where[count] = at_pair;
-      taken.values[count++] = Unit{};
+      taken.where[count] = at | kOneWord;
+      taken.values[count++] = Unit{{value, 0}};
+      continue;
     }
-    taken.where[count - 1] |= 1U << half;
-    taken.values[count - 1].words[half] = value;
+    std::uint32_t& where = taken.where[count - 1];
+    const std::uint32_t known = where & ~kOneWord;
+    if (known == at) continue;  // the same word again
+    auto& words = taken.values[count - 1].words;
+    if (where != at_pair)
+      words = known == at_pair ? std::array{words[0], value} : std::array{value, words[0]};
+    where = at_pair;
   }
   units[static_cast<std::size_t>(StackPart::all)] = static_cast<std::uint8_t>(count);
   if (words_of_few == walked.count) units[few] = static_cast<std::uint8_t>(count);

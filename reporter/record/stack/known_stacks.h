@@ -47,8 +47,8 @@ class KnownStacks {
   struct alignas(16) Unit {
     std::array<std::uintptr_t, 2> words;
   };
-  // What a walk has read. Where a unit lies, from the door's on; the lower bits tell which of its
-  // words were read.
+  // What a walk has read. Where a unit lies, from the door's on; the lowest bit tells that it is
+  // one word.
   struct Units {
     std::array<std::uint32_t, Walked::kMostWords> where;
     std::array<Unit, Walked::kMostWords> values;
