@@ -27,11 +27,29 @@ namespace {
   if (leaving::is_on()) leaving::go_on();
 }
 
+// Whole, as it was stored: parts would be waited for.
+Place of_kind(Kind kind, const Place& here) {
+  return kind == Kind::device ? here : in_context(kind, here.device, here.context);
+}
+
+// A device that nobody asked about before is described now.
+[[gnu::cold, gnu::noinline]] void ask_what_is_free(const Call& call, std::uint16_t device) {
+  Place here;
+  const bool can_ask = call.find_place(here) && here.device == device;
+  if (can_ask) call.profiler().backend().renew_sample(device);
+}
+
 }  // namespace
 
 // The mark comes first: a child that a signal handler forks from here on is prepared for a call.
-Call::Call(Function function, const void* frame) noexcept
-    : profiler_(nullptr), frame_(frame), errno_place_(&errno), errno_(*errno_place_) {
+Call::Call(Function function, Effect effect, Kind kind, const void* frame) noexcept
+    : profiler_(nullptr),
+      event_{.function = static_cast<std::uint16_t>(function),
+             .effect = effect,
+             .place = {.kind = kind}},
+      frame_(frame),
+      errno_place_(&errno),
+      errno_(*errno_place_) {
   if (is_guarded(this)) return;
   guard_mark = stack_address(this);
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -40,9 +58,6 @@ Call::Call(Function function, const void* frame) noexcept
     guard_mark = 0;
     return;
   }
-  event_.function = static_cast<std::uint16_t>(function);
-  event_.effect = row(function).effect;
-  event_.place.kind = row(function).kind;
   event_.start_ns = now_ns();
   call_time_ns = event_.start_ns;
   if (profiler_->traces()) profiler_->recorder().enter();
@@ -76,9 +91,8 @@ bool Call::find_place(Kind kind, Place& place) const noexcept {
   const Contexts::Current current = profiler_->contexts().current();
   if (current.code != CUDA_SUCCESS) return false;
   if (current.first_of_device) profiler_->used_devices().note(current.place.device);
-  // Whole, as it was stored: parts would be waited for.
-  place = kind == Kind::device ? current.place
-                               : in_context(kind, current.place.device, current.place.context);
+  here_ = current.place;
+  place = of_kind(kind, current.place);
   return true;
 }
 
@@ -165,8 +179,10 @@ void Call::note(const Outcome& outcome) noexcept {
   note_outcome(event_, came ? MemoryChange::came : MemoryChange::went, outcome);
   event_.driver_ns += outcome.backend_ns;
   event_.sync_ns += outcome.wait_ns;
-  by_limit_ = outcome.by_limit;
-  counted_bytes_ = outcome.counted_bytes;
+  if (!outcome.status.ok()) [[unlikely]] {
+    by_limit_ = outcome.by_limit;
+    counted_bytes_ = outcome.counted_bytes;
+  }
   const bool asked_driver = outcome.backend_ns != 0;
   event_.served = asked_driver ? Served::driver : Served::hit;
   if (outcome.has_sample) {
@@ -175,6 +191,7 @@ void Call::note(const Outcome& outcome) noexcept {
 }
 
 Place Call::place_of(Kind kind) const noexcept {
+  if (here_) return of_kind(kind, *here_);
   Place place{.kind = kind};
   (void)find_place(kind, place);
   return place;
@@ -240,19 +257,17 @@ void Call::note_gone(const Outcome& gone) noexcept {
 // device is free is asked anew, now and then, so that what others use is known as of about the last
 // such call. Frees that the cache keeps ask, too, but rarely: else a program that it always serves
 // would never learn that others want what lies idle there.
-void Call::renew_sample(std::uint64_t end_ns) noexcept {
-  const Place& place = event_.place;
+inline void Call::renew_sample(std::uint64_t end_ns) noexcept {
+  const Place place = event_.place;
   const bool is_hit = event_.served == Served::hit;
-  const bool asks =
-      event_.change == MemoryChange::went || (event_.change == MemoryChange::came && !is_hit);
+  const bool came = event_.change == MemoryChange::came;
+  const bool asks = event_.change == MemoryChange::went || (came && !is_hit);
   if (!asks || !takes_device_memory(place.kind)) return;
-  if (event_.change == MemoryChange::came) profiler_->tell_grown();
+  if (came) profiler_->tell_grown();
   const std::uint64_t age_ns =
       is_hit ? CudaBackend::kSampleAmidHitsNs : CudaBackend::kSampleEveryNs;
-  if (!profiler_->backend().is_sample_old(place.device, end_ns, age_ns)) return;
-  Place here;  // a device that nobody asked about before is described now
-  const bool can_ask = find_place(place.kind, here) && here.device == place.device;
-  if (can_ask) profiler_->backend().renew_sample(place.device);
+  if (profiler_->backend().is_sample_old(place.device, end_ns, age_ns)) [[unlikely]]
+    ask_what_is_free(*this, place.device);
 }
 
 void Call::name_refused() noexcept {

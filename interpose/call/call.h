@@ -28,8 +28,9 @@ template <class T>
 // Threads: one, the calling thread. Keeps errno as the real call left it.
 class Call {
  public:
-  // frame: of the function that the program called.
-  Call(Function function, const void* frame) noexcept;
+  // effect, kind: the row's, which a wrapper knows without looking. frame: of the function that the
+  // program called.
+  Call(Function function, Effect effect, Kind kind, const void* frame) noexcept;
   ~Call() noexcept(false);  // a thread that leaves goes on from it (ground/leaving.h)
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -55,7 +56,8 @@ class Call {
   // The same as a request for device memory: dedicated, if the caller may export it.
   [[nodiscard]] Request request(Place place, std::size_t bytes) noexcept;
 
-  // Where memory of `kind` is: in the current context, or nowhere in particular.
+  // Where memory of `kind` is: in the current context, or nowhere in particular. The driver is not
+  // asked again in a call for which find_place() has found it.
   [[nodiscard]] Place place_of(Kind kind) const noexcept;
 
   // For bodies that say themselves what came and went. adopt() takes the stack; without bytes
@@ -180,6 +182,7 @@ class Call {
                                     Request& request) noexcept;
   const void* frame_;
   std::optional<CUstream> stream_;
+  mutable std::optional<Place> here_;  // of device memory in the current context, once it is known
   Promise promise_;
   bool by_limit_ = false;
   std::uint64_t counted_bytes_ = 0;

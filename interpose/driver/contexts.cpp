@@ -10,14 +10,6 @@
 namespace vramscope {
 namespace {
 
-// The calling thread's last answer: valid while no context has ended since.
-struct Remembered {
-  CUcontext context = nullptr;
-  std::uint32_t changes = 0;
-  Place place;
-};
-constinit thread_local Remembered remembered;
-
 // The device of the current context, if that lives. cuCtxGetDevice answers in one that has ended,
 // too; the version of its interface is told of living ones alone (an H200 with driver 580.159.04).
 CUresult device_of_living(CUcontext current, CUdevice& device) noexcept {
@@ -30,17 +22,10 @@ CUresult device_of_living(CUcontext current, CUdevice& device) noexcept {
 
 }  // namespace
 
-Contexts::Current Contexts::current() noexcept {
-  CUcontext context = nullptr;
-  if (const CUresult code = real().cuCtxGetCurrent.first(&context); code != CUDA_SUCCESS) {
-    return {.code = code, .place = {}};
-  }
+constinit thread_local Contexts::Remembered Contexts::remembered_;
+
+Contexts::Current Contexts::look_at(CUcontext context, std::uint32_t changes) noexcept {
   if (context == nullptr) return {.code = CUDA_ERROR_INVALID_CONTEXT, .place = {}};
-  const std::uint32_t changes = changes_.load(std::memory_order_acquire);
-  const bool is_same = remembered.context == context || fault(Fault::stale_place);
-  if (is_same && remembered.changes == changes) {
-    return {.code = CUDA_SUCCESS, .place = remembered.place};
-  }
   CUdevice device = 0;
   if (const CUresult code = device_of_living(context, device); code != CUDA_SUCCESS) {
     return {.code = code, .place = {}};
@@ -52,7 +37,7 @@ Contexts::Current Contexts::current() noexcept {
   if (index == unseen) return {.code = CUDA_ERROR_CONTEXT_IS_DESTROYED, .place = {}};
   if (index == kMaxContexts) return {.code = CUDA_ERROR_UNKNOWN, .place = {}};
   const Place place{Kind::device, static_cast<std::uint16_t>(device), index};
-  remembered = {context, changes, place};
+  remembered_ = {context, changes, place};
   const std::uint64_t bit = bit_of(device);
   const bool first = (devices_seen_.fetch_or(bit, std::memory_order_relaxed) & bit) == 0;
   return {.code = CUDA_SUCCESS, .place = place, .first_of_device = first};
@@ -155,7 +140,7 @@ CUresult Contexts::check_current() noexcept {
   if (const CUresult code = real().cuCtxGetCurrent(&context); code != CUDA_SUCCESS) return code;
   if (context == nullptr) return CUDA_SUCCESS;
   const std::uint32_t changes = changes_.load(std::memory_order_acquire);
-  if (remembered.context == context && remembered.changes == changes) return CUDA_SUCCESS;
+  if (remembered_.context == context && remembered_.changes == changes) return CUDA_SUCCESS;
   {
     const SystemLock lock(mutex_);
     if (is_ended(context) || is_ended(owner_of(context))) return CUDA_ERROR_CONTEXT_IS_DESTROYED;

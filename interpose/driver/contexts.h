@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "allocator/ground/capability.h"
+#include "allocator/ground/fault.h"
 #include "allocator/ground/place.h"
 #include "interpose/ground/futex.h"
+#include "interpose/loader/real.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {
@@ -53,7 +55,17 @@ class Contexts {
     bool first_of_device = false;  // nobody asked about this device before
   };
   // The calling thread's current context.
-  [[nodiscard]] Current current() noexcept;
+  [[nodiscard]] Current current() noexcept {
+    CUcontext context = nullptr;
+    if (const CUresult code = real().cuCtxGetCurrent.first(&context); code != CUDA_SUCCESS) {
+      return {.code = code, .place = {}};
+    }
+    const std::uint32_t changes = changes_.load(std::memory_order_acquire);
+    const bool is_same = remembered_.context == context || fault(Fault::stale_place);
+    if (is_same && remembered_.changes == changes) [[likely]]
+      return {.code = CUDA_SUCCESS, .place = remembered_.place};
+    return look_at(context, changes);
+  }
   // Only whether it has ended, as a code of the driver's; fine where there is none.
   [[nodiscard]] CUresult check_current() noexcept;
 
@@ -126,6 +138,10 @@ class Contexts {
     const Generation generation_;
   };
 
+  // Whether there was ever but one.
+  [[nodiscard]] bool is_sole() const noexcept {
+    return count_.load(std::memory_order_acquire) <= 1;
+  }
   // Calls visit(handle, generation) for each living context for which a free of memory of the place
   // waits besides the place's own: those of other devices that enabled access to its device, for
   // host memory all of other devices. Not other contexts of its own device: the driver's free waits
@@ -189,6 +205,15 @@ class Contexts {
   [[nodiscard]] CUcontext memory_owner(CUcontext context) noexcept;
 
  private:
+  // The calling thread's last answer: valid while no context has ended since.
+  struct Remembered {
+    CUcontext context = nullptr;
+    std::uint32_t changes = 0;  // 0: there was none
+    Place place;
+  };
+  static __attribute__((tls_model("initial-exec"))) constinit thread_local Remembered remembered_;
+  [[gnu::cold, gnu::noinline]] Current look_at(CUcontext context, std::uint32_t changes) noexcept;
+
   struct Entry {
     std::atomic<CUcontext> context{nullptr};
     std::uint16_t device = 0;

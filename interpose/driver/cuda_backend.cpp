@@ -196,7 +196,7 @@ CUresult CudaBackend::wait_in_own(Contexts::Generation own) noexcept {
 // A capture that began meanwhile forbids the wait: then nothing is known.
 CUresult CudaBackend::wait_in_others(Place where) noexcept {
   CUresult refusal = CUDA_SUCCESS;
-  if (fault(Fault::reuse_after_one_context)) return refusal;
+  if (contexts_.is_sole() || fault(Fault::reuse_after_one_context)) return refusal;
   contexts_.each_beside(where, [&](CUcontext, Contexts::Generation other) {
     if (refusal != CUDA_SUCCESS) return;
     const CUresult code = wait_in(other);

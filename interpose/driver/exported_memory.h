@@ -28,9 +28,11 @@ class ExportedMemory {
     } catch (const std::bad_alloc&) {
     }
   }
+  // Whether there was ever some.
+  [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_relaxed); }
   // What starts there is about to be freed.
   [[nodiscard]] Piece take(Address start) noexcept {
-    if (!any_.load(std::memory_order_relaxed)) return {};
+    if (!any()) return {};
     const SystemLock lock(mutex_);
     const auto found = pieces_.find(start);
     if (found == pieces_.end()) return {};

@@ -146,11 +146,11 @@ class Profiler {
   UnrecordedUse unrecorded_use_{allocator_, backend_, pool_devices_, captures_, live_process_};
   ExportedMemory exported_memory_;
   Exporters exporters_;
-  Releases releases_;
   Graphs graphs_{allocator_};
   GraphMemory graph_memory_{allocator_};
   Recorder recorder_;
   UsedDevices used_devices_{allocator_, backend_, unrecorded_use_, recorder_, live_process_};
+  Releases releases_;
 };
 
 }  // namespace vramscope

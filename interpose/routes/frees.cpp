@@ -100,13 +100,25 @@ CUresult free_device(Call& call, const DirectCall& direct, CUdeviceptr dptr) {
 
 }  // namespace
 
-CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
+namespace {
+
+[[gnu::cold, gnu::noinline]] CUresult free_where_some_is_exported(Call& call,
+                                                                  const DirectCall& direct,
+                                                                  CUdeviceptr dptr) {
   const ExportedMemory::Piece exported = call.profiler().exported_memory().take(dptr);
   if (exported.bytes == 0) return free_device(call, direct, dptr);
   const ReleaseOfExported release(call.profiler(), exported.device);
   const CUresult code = free_device(call, direct, dptr);
   if (code == CUDA_SUCCESS) release.happened(exported.bytes);
   return code;
+}
+
+}  // namespace
+
+CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
+  if (call.profiler().exported_memory().any()) [[unlikely]]
+    return free_where_some_is_exported(call, direct, dptr);
+  return free_device(call, direct, dptr);
 }
 
 // The programming guide lets it take memory of cudaMalloc, so it takes ours.

@@ -44,7 +44,7 @@ void note_stream([[maybe_unused]] vramscope::Call& call, [[maybe_unused]] bool p
   extern "C" __attribute__((visibility("default"))) CUresult symbol parameters {               \
     using namespace vramscope;                                                                 \
     if (!load_real_if_mapped() || real().symbol == nullptr) return VRAMSCOPE_NO_DRIVER;        \
-    Call call(Function::symbol, __builtin_frame_address(0));                                   \
+    Call call(Function::symbol, Effect::effect_, Kind::kind, __builtin_frame_address(0));      \
     auto real_call = [&] { return real().symbol arguments; };                                  \
     if (!call.active() && Effect::effect_ != Effect::none) {                                   \
       if constexpr (Effect::effect_ == Effect::release) {                                      \

@@ -88,10 +88,25 @@ TimingCounters& CounterSet::timing(std::size_t slot, std::uint64_t generation) {
   return row;
 }
 
+// The usual call: nothing of what record() asks is open.
+inline void CounterSet::record_hit(const Event& event, FunctionCounters& function,
+                                   TimingCounters& times) {
+  const std::size_t bucket = histogram_bucket(event.total_ns);
+  function.time.add(event.total_ns, bucket);
+  if (event.effect == Effect::allocate) return times.alloc_hit.add(event.total_ns, bucket);
+  if (event.sync_ns != 0) times.sync.add(event.sync_ns);
+  times.free_hit.add(duration_of(event));
+}
+
 void CounterSet::record(const Event& event, std::uint64_t generation) {
   if (event.function >= function_count_) return;
   FunctionRows& rows = row_at(functions_[event.function / kFunctionsTogether], live_);
   FunctionCounters& function = row_at(rows[event.function % kFunctionsTogether], live_);
+  const bool is_usual = event.served == Served::hit && !event.failed &&
+                        event.place.kind == Kind::device && event.place.device < kMaxDevices &&
+                        (event.effect == Effect::release || event.sync_ns == 0);
+  if (is_usual) [[likely]]
+    return record_hit(event, function, timing(event.place.device, generation));
   const bool known = is_host(event.place.kind) || event.place.device < kMaxDevices;
   // As in the statistics, a device's memory is what cuMemAlloc gives; other kinds are in their
   // functions' rows.

@@ -96,6 +96,7 @@ class alignas(kOwnLine) CounterSet {
   using Tags = std::array<TagSums, kTags>;
   using AllTags = std::array<std::atomic<Tags*>, kTags>;
 
+  void record_hit(const Event& event, FunctionCounters& function, TimingCounters& times);
   TimingCounters& timing(std::size_t slot, std::uint64_t generation);
   [[nodiscard]] NewestTag& newest(Tag tag) noexcept {
     NewestTag& newest = newest_tags_[tag % newest_tags_.size()];
