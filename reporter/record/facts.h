@@ -132,7 +132,7 @@ struct TagFact {
   AxisValues values{};          // by Axis
   Groups groups{};              // by Axis: what has that value, kind and device
   std::uint64_t total_ns = 0;   // time in the allocating calls
-  std::uint64_t temporary = 0;  // freed before the thread allocated again
+  std::uint64_t temporary = 0;  // freed before the thread's next allocation
   Sampling sampling = Sampling::every;
   std::uint64_t refused_count = 0;  // allocations that failed because memory ran out
   std::uint64_t refused_bytes = 0;  // that they asked for: a capped_sum()

@@ -187,21 +187,21 @@ bool Recorder::State::look_for_python() {
   return state == PythonState::read;
 }
 
-// A thread's last allocation, while it lives and none has followed.
-struct LastAllocation {
-  Address address = 0;
+struct LastAllocation {  // of a thread
+  Address address = 0;   // 0: it was freed
   Tag tag = 0;
 };
 __attribute__((tls_model("initial-exec"))) thread_local constinit LastAllocation last_allocation;
 
 void Recorder::State::count_temporary(const Event& event) {
   if (event.failed) return;
+  LastAllocation& last = last_allocation;
   if (is_allocating(event.effect)) {
-    last_allocation = {event.address, event.tag};
-  } else if (event.address == last_allocation.address && event.tag == last_allocation.tag &&
-             is_freeing(event.effect)) {
-    if (event.tag != 0) counters.count_temporary(event.tag);
-    last_allocation = {};
+    // Not before: what a thread frees last may be all that it had, and have lived all the run.
+    if (last.address == 0 && last.tag != 0) counters.count_temporary(last.tag);
+    last = {event.address, event.tag};
+  } else if (event.address == last.address && event.tag == last.tag && is_freeing(event.effect)) {
+    last.address = 0;
   }
 }
 

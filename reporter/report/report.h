@@ -172,7 +172,7 @@ struct Site {
   std::vector<SitePart> parts;
   std::uint64_t refused_count = 0;              // allocations that failed because memory ran out
   std::uint64_t refused_bytes = 0;              // that they asked for
-  std::uint64_t temporary_count = 0;            // freed before the thread allocated again
+  std::uint64_t temporary_count = 0;            // freed before the thread's next
   std::vector<std::uint64_t> lifetimes = {};    // of what was freed, in decades from under 1 us on
   std::vector<std::uint64_t> sizes = {};        // by std::bit_width(bytes)
   std::vector<std::uint64_t> live_by_age = {};  // bytes, by the tenth of the run's allocations

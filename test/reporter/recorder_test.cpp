@@ -317,6 +317,7 @@ TEST(Recorder, CountsOfManyTagsWhatWasFreedAtOnce) {
           recorder.record(event);  // it was not the thread's last any more
         }
       }
+      recorder.record(allocation(Served::hit, 0, 0));
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -326,6 +327,28 @@ TEST(Recorder, CountsOfManyTagsWhatWasFreedAtOnce) {
     EXPECT_EQ(facts.tags.at(tag).temporary, std::uint64_t{kThreads} * kRounds) << tag;
     EXPECT_EQ(facts.tags.at(tag).total_ns, std::uint64_t{kThreads} * kRounds * 10) << tag;
   }
+}
+
+// Seen of weights that a program frees last: 100 % temporary.
+TEST(Recorder, WhatAThreadFreesLastIsNotTemporary) {
+  Recorder recorder(2);
+  recorder.call_for_tags({[](void*, Tag, const Groups&) {}, nullptr});
+  const Tag tag = recorder.intern(stack_of({1}), kDevice0);
+  Event came = allocation(Served::hit, 10, tag);
+  came.address = 0x7f0000000000;
+  Event went = came;
+  went.effect = Effect::release;
+  const auto temporary = [&] { return recorder.facts().tags.at(tag).temporary; };
+
+  std::thread([&] {
+    recorder.record(came);
+    recorder.record(went);
+    EXPECT_EQ(temporary(), 0U);
+    recorder.record(came);
+    EXPECT_EQ(temporary(), 1U);
+    recorder.record(went);
+  }).join();
+  EXPECT_EQ(temporary(), 1U);
 }
 
 TEST(Recorder, GivesEightThreadsTheSameTags) {

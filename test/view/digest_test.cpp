@@ -46,43 +46,6 @@ TEST(Digest, OnlyWhatIsAllocatedIsAlive) {
   EXPECT_EQ(shares[0].count, 2u);
 }
 
-// Seen of weights that a program frees last: 100 % temporary.
-TEST(Digest, WhatLivesAsLongAsTheRunIsNotTemporary) {
-  Report report;
-  report.timeline.duration_ns = 200'000'000;
-  const auto site = [](std::uint64_t temporary, std::vector<std::uint64_t> lifetimes) {
-    Site made;
-    made.temporary_count = temporary;
-    made.lifetimes = std::move(lifetimes);
-    for (const std::uint64_t count : made.lifetimes) made.totals.total_count += count;
-    return made;
-  };
-  const Site weights = site(1, {0, 0, 0, 0, 0, 0, 1});  // from 100 ms on
-  const Site scratch = site(30, {25, 5});
-  const Site both = site(4, {2, 0, 0, 0, 0, 0, 3});
-  const Site few = site(8, {6, 0, 0, 0, 0, 0, 2});
-  const Site once = site(1, {0, 0, 0, 1});  // from 100 us on
-  const Site at_once = site(1, {0, 0, 1});
-  const Site again = site(4, {0, 0, 0, 0, 0, 4});
-
-  EXPECT_EQ(temporary_of(weights, run_length(report)), 0U);
-  EXPECT_EQ(temporary_of(scratch, run_length(report)), 30U);
-  EXPECT_EQ(temporary_of(both, run_length(report)), 2U);
-  EXPECT_EQ(temporary_of(few, run_length(report)), 8U);
-  EXPECT_EQ(temporary_of(once, run_length(report)), 0U);
-  EXPECT_EQ(temporary_of(at_once, run_length(report)), 1U);
-  EXPECT_EQ(temporary_of(again, run_length(report)), 4U) << "nobody knows";
-
-  report.processes.resize(2);  // of a long sequence of them
-  report.processes[1].timeline.duration_ns = 150'000'000;
-  report.timeline.duration_ns = 900'000'000'000;
-  EXPECT_EQ(temporary_of(weights, run_length(report)), 0U);
-
-  report.processes.clear();
-  report.timeline.duration_ns = 0;  // an old report tells neither
-  EXPECT_EQ(temporary_of(weights, run_length(report)), 1U);
-}
-
 // Blocks whose free waits for graphs were called leaks.
 TEST(Digest, WhatWasFreedIsNotAliveWhileItsFreeIsPending) {
   Report report = sample_report();

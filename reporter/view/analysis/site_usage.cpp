@@ -80,38 +80,11 @@ std::vector<SiteUsage> usage_with_never_freed(const Report& report) {
   return usage_less(report, pending_by_site(report));
 }
 
-std::uint64_t run_length(const Report& report) {
-  std::uint64_t length = report.processes.empty() ? report.timeline.duration_ns : 0;
-  for (const MergedProcess& one : report.processes) {
-    length = std::max(length, one.timeline.duration_ns);
-  }
-  return length;
-}
-
-std::uint64_t temporary_of(const Site& site, std::uint64_t run_length_ns) {
-  if (site.lifetimes.empty() || run_length_ns == 0) return site.temporary_count;
-  // Of a class of lifetimes in which a tenth of the run lies nobody knows: it counts as shorter.
-  const bool is_repeated = site.totals.total_count > 1;
-  std::uint64_t lives = 0;
-  std::uint64_t short_lives = 0;
-  std::uint64_t end_ns = 1000;  // of the first class
-  for (const std::uint64_t count : site.lifetimes) {
-    const bool is_short =
-        is_repeated ? end_ns / 10 <= run_length_ns / 10 : end_ns <= run_length_ns / 1000;
-    lives += count;
-    short_lives += is_short ? count : 0;
-    end_ns *= 10;
-  }
-  const bool is_kept = short_lives <= lives / 2;  // one that is long among many does not tell
-  return is_kept ? std::min(site.temporary_count, short_lives) : site.temporary_count;
-}
-
 TemporaryShare temporary_share(const Report& report) {
   TemporaryShare share;
-  const std::uint64_t run_ns = run_length(report);
   for (const Site& site : report.sites) {
     if (site.is_part) continue;
-    share.temporary += temporary_of(site, run_ns);
+    share.temporary += site.temporary_count;
     share.allocations += site.totals.total_count;
   }
   return share;

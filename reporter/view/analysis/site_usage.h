@@ -35,15 +35,6 @@ struct SiteUsage {
 [[nodiscard]] std::vector<SiteUsage> usage_by_site(const Report& report);
 [[nodiscard]] std::vector<SiteUsage> usage_with_never_freed(const Report& report);
 
-// How long the program ran; of several processes, how long the longest did. In nanoseconds, 0: not
-// known.
-[[nodiscard]] std::uint64_t run_length(const Report& report);
-// How many of the site's allocations were freed before their thread allocated again. What a program
-// keeps does not count, however few calls follow: sites of which half lived for a tenth of the run,
-// and a single allocation that lived for a thousandth of it. Most allocations are far from these
-// bounds, so that the same program gives the same numbers. Of sampled stacks: of those chosen.
-[[nodiscard]] std::uint64_t temporary_of(const Site& site, std::uint64_t run_length_ns);
-
 // Of how many allocations it is known whether they were temporary, and how many of them were. Not
 // known: of sites of which a filter left kinds of memory out.
 struct TemporaryShare {

@@ -212,10 +212,9 @@ void add_sites(const Exported& exported, Database& database) {
   const SitePlaces places(exported);
   Rows sites(database, "sites", 6);
   Rows steps(database, "stacks", 3);
-  const std::uint64_t run_ns = run_length(report);
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    sites.add(i, stacks.caller(i), places.row(i), places.whole(i),
-              temporary_of(report.sites[i], run_ns), report.sites[i].refused_count);
+    sites.add(i, stacks.caller(i), places.row(i), places.whole(i), report.sites[i].temporary_count,
+              report.sites[i].refused_count);
     std::size_t depth = 0;
     for (const std::uint32_t frame : stacks.stack(i)) steps.add(i, depth++, frame);
   }

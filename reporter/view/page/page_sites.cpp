@@ -47,7 +47,6 @@ std::size_t part_with_most_calls(const Site& site) {
 
 std::vector<PageRow> all_rows(const Report& report, MemoryIndex& index) {
   std::vector<PageRow> rows;
-  const std::uint64_t run_ns = run_length(report);
   for (const SiteUsage& usage : usage_with_never_freed(report)) {
     const Site& site = report.sites[usage.site];
     const SitePart& told = site.parts[part_with_most_calls(site)];
@@ -56,7 +55,7 @@ std::vector<PageRow> all_rows(const Report& report, MemoryIndex& index) {
     row.totals.live_bytes = usage.never_freed_bytes;
     row.totals.live_count = usage.never_freed_count;
     if (told.kind == usage.kind && told.device == usage.device) {
-      row.temporary_count = temporary_of(site, run_ns);
+      row.temporary_count = site.temporary_count;
     }
     rows.push_back(row);
   }

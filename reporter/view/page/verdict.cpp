@@ -149,7 +149,7 @@ std::string temporary_sentence(const Report& report) {
   return count_text(static_cast<std::int64_t>(share.temporary)) + " of " +
          counted(share.allocations, "allocation") + " (" +
          percent_text(share.temporary, share.allocations) + ") were temporary: freed before " +
-         "their thread allocated again, and not kept for a tenth of the run.";
+         "the next allocation of their thread.";
 }
 
 }  // namespace

@@ -21,7 +21,7 @@
 namespace vramscope {
 namespace {
 
-std::uint64_t rank(const Site& site, SiteOrder order, std::uint64_t run_ns) {
+std::uint64_t rank(const Site& site, SiteOrder order) {
   switch (order) {
     case SiteOrder::peak:
       return numbers_of(site).peak_bytes;
@@ -34,7 +34,7 @@ std::uint64_t rank(const Site& site, SiteOrder order, std::uint64_t run_ns) {
     case SiteOrder::time:
       return numbers_of(site).total_ns;
     case SiteOrder::temporary:
-      return temporary_of(site, run_ns);
+      return site.temporary_count;
     case SiteOrder::growth:
       return growth_of(site).rises;
   }
@@ -46,11 +46,9 @@ std::vector<std::size_t> all_in_order(const Report& report, SiteOrder order) {
   std::iota(sites.begin(), sites.end(), std::size_t{0});
   // The others' estimates stand for it.
   std::erase_if(sites, [&](std::size_t i) { return report.sites[i].is_left_out; });
-  const std::uint64_t run_ns = run_length(report);
   const auto key = [&](std::size_t i) {
     const Site& site = report.sites[i];
-    return std::pair(rank(site, order, run_ns),
-                     order == SiteOrder::growth ? growth_of(site).bytes : 0);
+    return std::pair(rank(site, order), order == SiteOrder::growth ? growth_of(site).bytes : 0);
   };
   std::stable_sort(sites.begin(), sites.end(),
                    [&](std::size_t a, std::size_t b) { return key(a) > key(b); });
@@ -117,21 +115,21 @@ const std::array<SiteColumn, 8> kColumns{{
     {SiteOrder::time, {"TIME", Table::Align::right, 6}, "TIME: in the allocating calls."},
     {SiteOrder::temporary,
      {"TEMP", Table::Align::right, 7},
-     "TEMP: freed before the thread allocated again, and not kept for a tenth of the run."},
+     "TEMP: freed before the next allocation of the thread."},
     {SiteOrder::peak, {"LIFE", Table::Align::right, 8}, "LIFE: half of what was freed lived less."},
     {SiteOrder::growth,
      {"GREW", Table::Align::right, 9},
      "GREW: intervals of the run over which its live bytes rose, since they last fell."},
 }};
 
-std::vector<std::string> cells_of(const Site& site, std::uint64_t run_ns) {
+std::vector<std::string> cells_of(const Site& site) {
   const SiteTotals& totals = numbers_of(site);
   return {bytes_text(static_cast<std::int64_t>(totals.peak_bytes)),
           bytes_text(static_cast<std::int64_t>(totals.live_bytes)),
           bytes_text(static_cast<std::int64_t>(totals.total_bytes)),
           count_text(static_cast<std::int64_t>(totals.total_count)),
           duration_text(totals.total_ns),
-          site.is_part ? "-" : percent_text(temporary_of(site, run_ns), site.totals.total_count),
+          site.is_part ? "-" : percent_text(site.temporary_count, site.totals.total_count),
           lifetime_text(site.lifetimes),
           growth_text(growth_of(site))};
 }
@@ -219,8 +217,7 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
   add("total_count", [](const Site& site) { return numbers_of(site).total_count; });
   add("total_ns", [](const Site& site) { return numbers_of(site).total_ns; });
   add("estimated", [](const Site& site) { return site.estimate.has_value(); });
-  add("temporary_count",
-      [run_ns = run_length(report)](const Site& site) { return temporary_of(site, run_ns); });
+  add("temporary_count", [](const Site& site) { return site.temporary_count; });
   add("growth_intervals", [](const Site& site) { return number(growth_of(site).rises); });
   add("intervals", [](const Site& site) { return number(growth_of(site).intervals); });
   add("growth_bytes", [](const Site& site) { return growth_of(site).bytes; });
@@ -243,9 +240,8 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
   }
   SiteListing table(report, name, columns_for(order), SiteListing::Calls::shown);
   const std::size_t shown = rows_shown(sites.size(), choice.most);
-  const std::uint64_t run_ns = run_length(report);
   for (std::size_t i = 0; i < shown; ++i) {
-    table.add(cells_of(report.sites[sites[i]], run_ns), static_cast<std::int64_t>(sites[i]));
+    table.add(cells_of(report.sites[sites[i]]), static_cast<std::int64_t>(sites[i]));
   }
   const SiteListing::Drawn rows = table.drawn(page);
   return rows.text + remarks(report, sites.size() - shown, page) + "\n" +

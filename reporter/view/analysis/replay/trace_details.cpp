@@ -121,15 +121,16 @@ class Details : public TraceMemory::Changes {
     const Event& event = one.event;
     start_ns_ = event.start_ns;
     now_ns_ = std::max(now_ns_, event.start_ns);
-    is_temporary_ = false;
+    frees_last_of_ = nullptr;
     if (one.what > trace::What::went || event.failed) return;
     const bool frees = is_freeing(event.effect) && event.tag != 0;
     LastCall& last = last_[one.thread];
     if (is_allocating(event.effect)) {
+      if (last.freed_at) ++sites_[*last.freed_at].temporary;
       last = {.address = event.address, .tag = event.tag};
-    } else if (frees) {
-      is_temporary_ = event.address == last.address && event.tag == last.tag;
-      if (is_temporary_) last = {};
+    } else if (frees && event.address == last.address && event.tag == last.tag) {
+      frees_last_of_ = &last;
+      last.address = 0;
     }
   }
 
@@ -147,14 +148,15 @@ class Details : public TraceMemory::Changes {
   }
   void went(const TraceBlock& block, TraceMemory::End how) override {
     Block& its = blocks_[block.slot];
-    Counts& counts = sites_[site_of_tag(names_, block.tag)];
+    const std::size_t site = site_of_tag(names_, block.tag);
     if (how == TraceMemory::End::freed) {
-      count_at(counts.lifetimes, lifetime_decade(start_ns_ - std::min(its.born_ns, start_ns_)));
-      counts.temporary += is_temporary_ ? 1 : 0;
+      count_at(sites_[site].lifetimes,
+               lifetime_decade(start_ns_ - std::min(its.born_ns, start_ns_)));
+      if (frees_last_of_ != nullptr) frees_last_of_->freed_at = site;
     }
     its.born_ns = 0;
     pasts_.advance(allocations_);
-    pasts_.went(site_of_tag(names_, block.tag), block.bytes);
+    pasts_.went(site, block.bytes);
     joint_.went(block, how);
     peaks_->went(block.tag, block.bytes);
   }
@@ -193,9 +195,10 @@ class Details : public TraceMemory::Changes {
     std::uint64_t born_ns = 0;  // 0: it is gone
     std::uint64_t born = 0;     // the number of its allocation
   };
-  struct LastCall {
+  struct LastCall {  // a thread's last allocation
     Address address = 0;
     Tag tag = 0;
+    std::optional<std::size_t> freed_at = {};  // its site, once it was freed
   };
   struct Counts {
     std::vector<std::uint64_t> lifetimes = {};
@@ -250,9 +253,9 @@ class Details : public TraceMemory::Changes {
   std::vector<Block> blocks_;  // by slot
   std::map<std::uint32_t, LastCall> last_;
   std::uint64_t allocations_ = 0;
-  std::uint64_t start_ns_ = 0;  // of the event that is being looked at
-  std::uint64_t now_ns_ = 0;    // never goes back, also where threads overlapped
-  bool is_temporary_ = false;   // the free that is being looked at is of what its thread got last
+  std::uint64_t start_ns_ = 0;         // of the event that is being looked at
+  std::uint64_t now_ns_ = 0;           // never goes back, also where threads overlapped
+  LastCall* frees_last_of_ = nullptr;  // the free that is being looked at is of it
 };
 
 // They keep the numbers that they have in the trace.
