@@ -9,21 +9,22 @@ import harness
 # What the hint says.
 LEAK = "never freed, and grew to the end"
 HELD = "the program itself holds most of it"
-ONCE = "allocated once and held"
+KEPT = "that freed nothing"
 THIN = ": a leak, or what the program needs"
 OVERLAP = "where what is allocated is freed), which overlapped: freed before, it would have been enough"
 PINNED = "fragmentation: with the 500 MiB free in pieces the GPU would have had enough"
 SERVED = None  # memory does not run out
 # Of each cause and of its twin: the classes of the places that hold something at the end, what the hint says, and what it must not.
 PAIRS = [
-    ("leak", {"grows", "kept"}, LEAK, HELD, "weights", {"left"}, ONCE, "grew"),
-    ("rare_leak", {"grows"}, LEAK, HELD, "steady", {"left"}, ONCE, "grew"),
-    ("small_leak", {"grows", "kept"}, LEAK, HELD, "model", {"left"}, ONCE, "grew"),
-    ("requests", {"grows"}, LEAK, HELD, "staged", {"left"}, ONCE, "grew"),
+    ("leak", {"grows", "kept"}, LEAK, HELD, "weights", {"left"}, KEPT, "grew"),
+    ("rare_leak", {"grows"}, LEAK, HELD, "steady", {"left"}, KEPT, "grew"),
+    ("small_leak", {"grows", "kept"}, LEAK, HELD, "model", {"left"}, KEPT, "grew"),
+    ("requests", {"grows"}, LEAK, HELD, "staged", {"left"}, KEPT, "grew"),
     ("steps", {"grows"}, LEAK, "or what the program needs", "row", {"left"}, THIN, "grew"),
-    ("larger_buffer", {"grows"}, LEAK, ONCE, "buffer", {"late"}, HELD, "grew"),
+    ("larger_buffer", {"grows"}, LEAK, KEPT, "buffer", {"late"}, HELD, "grew"),
     ("endless_cache", {"grows"}, LEAK, HELD, "cache", {"left"}, HELD, "grew"),
     ("overlap", set(), OVERLAP, "once", "in_turn", set(), SERVED, ""),
+    ("asks_again", {"left", "late"}, THIN + ": vramscope leaks names the places; 200 MiB were free, in pieces", HELD, "asked_once", {"left"}, "fragmentation: with the 200 MiB free in pieces", THIN),
     ("pinned_segments", {"left"}, PINNED, "leak", "free_segments", {"left", "late"}, SERVED, ""),
     ("too_large", set(), "it asks for more than the whole GPU has", "holds", "just_fits", {"late"}, SERVED, ""),
 ]

@@ -107,12 +107,16 @@ void overlap(bool at_last) {
 }
 
 // Of blocks of which two share a segment, one of each two is freed, or both of every second two.
-void pin_segments(bool frees_whole_ones) {
+[[gnu::noinline]] void free_some_of(int count, bool frees_whole_ones) {
   std::vector<CUdeviceptr> blocks;
-  for (int i = 0; i < 1000; ++i) blocks.push_back(allocate(kMiB));
+  for (int i = 0; i < count; ++i) blocks.push_back(allocate(kMiB));
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if ((frees_whole_ones ? i / 2 : i) % 2 == 0) MUST(cuMemFree(blocks[i]));
   }
+}
+void keep_every_second(int count) { free_some_of(count, false); }
+void pin_segments(bool frees_whole_ones) {
+  free_some_of(1000, frees_whole_ones);
   end_by(300 * kMiB);
 }
 
@@ -159,6 +163,9 @@ const std::map<std::string, void (*)()> kCauses = {
 
     {"overlap", [] { overlap(true); }},
     {"in_turn", [] { overlap(false); }},
+
+    {"asks_again", [] { keep_every_second(400), load(kMost, 100 * kMiB); }},
+    {"asked_once", [] { keep_every_second(400), load(5, 100 * kMiB), end_by(250 * kMiB); }},
 
     {"pinned_segments", [] { pin_segments(false); }},
     {"free_segments", [] { pin_segments(true); }},

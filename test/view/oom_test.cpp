@@ -515,8 +515,8 @@ TEST(Oom, CallsFragmentationWhatTheMapDoes) {
   event.split_free_bytes = 2 << 20;
   EXPECT_EQ(stranded_then(report, event), 0U);
   EXPECT_TRUE(has(hint_for(report, event, {}),
-                  "refused it, not the GPU; 300 MiB were live: 200 MiB allocated once and held (1 "
-                  "place); a limit of"));
+                  "refused it, not the GPU; 300 MiB were live: 200 MiB of 1 place that freed "
+                  "nothing; a limit of"));
 
   event.split_free_bytes = 103 << 20;
   EXPECT_EQ(stranded_then(report, event), 103U << 20);
@@ -535,7 +535,7 @@ TEST(Oom, TellsWhatWasHeldForGoodFromWhatIsTemporary) {
     site.totals.total_count = made;
     return hint_for(report, event, {});
   };
-  EXPECT_TRUE(has(hint(live), ": 200 MiB allocated once and held (1 place); see what was live"));
+  EXPECT_TRUE(has(hint(live), ": 200 MiB of 1 place that freed nothing; see what was live"));
   EXPECT_TRUE(has(hint(live + 1), "most of it: see what was live")) << "it may be the end";
   EXPECT_TRUE(has(hint(3 * live),
                   ": 200 MiB temporary (1 place, where what is allocated is freed), "

@@ -111,8 +111,8 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
   if (!has_class) return text + left_out;
   return text + left_out +
          paragraph(
-             "CLASS, by when it was allocated: grows: again and again; left: during the run; "
-             "late: in its last tenth; kept: only at its beginning",
+             "CLASS, by when it was allocated, the run counted in allocations: grows: again and "
+             "again; left: during the run; late: in its last tenth; kept: in its first alone",
              page);
 }
 

@@ -95,14 +95,19 @@ std::string growth_text(const GrowthRate& rate, const CallSite& where, const Pag
               : "; at this rate the device is full in " + duration_text(rate.full_in_ns));
 }
 
-// "allocated in 9 of 10 tenths of the run", "" where that is not known or says nothing.
+// ", allocated in 9 of 10 tenths of the run's allocations", "" where that is not known or says
+// nothing.
 std::string when_text(const Report& report, const Leak& leak, const CallSite& where,
                       const Page& page) {
   if (leak.by_initialiser) return ", by an initialiser";
   if (const auto rate = growth_rate(report, leak)) return growth_text(*rate, where, page);
-  if (leak.is_in_one_go) return ", one after the other";
+  if (leak.is_in_one_go) {
+    const std::uint64_t span_ns = report.sites[leak.share.site].live_span_ns;
+    const bool is_known = report.processes.empty() && span_ns != 0;
+    return ", one after the other" + (is_known ? ", in " + duration_text(span_ns) : "");
+  }
   if (leak.looks == LeakClass::late || leak.tenths == 0) return "";
-  return ", allocated in " + std::to_string(leak.tenths) + " of 10 tenths of the run";
+  return ", allocated in " + std::to_string(leak.tenths) + " of 10 tenths of the run's allocations";
 }
 
 // The program's own callers, short.

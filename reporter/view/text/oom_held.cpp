@@ -29,8 +29,8 @@ HeldThen held_then(const Report& report, const OomEvent& event, const Leaks& lea
     const std::uint64_t made = report.sites[site].totals.total_count;
     const std::uint64_t gone = made - std::min(made, share.live_count);
     if (gone == 0) {
-      held.once_bytes += share.live_bytes;
-      ++held.once_places;
+      held.kept_bytes += share.live_bytes;
+      ++held.kept_places;
     } else if (gone >= kCountOfHabit && gone > share.live_count) {
       held.temporary_bytes += share.live_bytes;
       ++held.temporary_places;
@@ -41,9 +41,9 @@ HeldThen held_then(const Report& report, const OomEvent& event, const Leaks& lea
 
 std::string held_text(const HeldThen& held) {
   std::string text;
-  if (held.once_bytes != 0) {
-    text = amount_text(held.once_bytes) + " allocated once and held (" +
-           counted(held.once_places, "place") + ")";
+  if (held.kept_bytes != 0) {
+    text = amount_text(held.kept_bytes) + " of " + counted(held.kept_places, "place") +
+           " that freed nothing";
   }
   if (held.temporary_bytes == 0) return text;
   return text + (text.empty() ? "" : ", ") + amount_text(held.temporary_bytes) + " temporary (" +

@@ -20,6 +20,14 @@ namespace {
 
 constexpr std::uint64_t kTenthOfHeld = 10;  // rounding and leaks are named from there on
 
+// Several times, so that it is not by chance, though no loop may be behind it.
+bool freed_nothing(const Report& report, const Leak& leak) {
+  constexpr std::uint64_t kSeveral = 3;
+  const SiteTotals& totals = report.sites[leak.share.site].totals;
+  return !leak.by_initialiser && totals.live_count >= kSeveral &&
+         totals.live_count == totals.total_count;
+}
+
 std::uint64_t counted_then(const OomEvent& event) {
   return event.counted_bytes != 0 ? event.counted_bytes : counted_when_looked(event);
 }
@@ -57,7 +65,7 @@ LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& eve
     });
     if (leak == leaks.leaks.end()) continue;
     // A run may be too short, or end too long after, to tell that it grew.
-    const bool asks_for_more = leak->is_never_freed && share.site == event.site;
+    const bool asks_for_more = share.site == event.site && freed_nothing(report, *leak);
     if (leak->looks != LeakClass::grows && !asks_for_more) continue;
     // What of it lies on the host was not in the way.
     const std::uint64_t there = share.kind == Kind::managed ? event.direct_bytes : UINT64_MAX;
@@ -128,6 +136,12 @@ std::string rounding_clause(const OomEvent& event) {
   return "; rounding took " + amount_text(rounding) + " of what was held";
 }
 
+// Behind one that blames a leak: what the cache holds in pieces would have done for this request.
+std::string stranded_clause(const Report& report, const OomEvent& event) {
+  const std::uint64_t stranded = stranded_then(report, event);
+  return stranded == 0 ? "" : "; " + amount_text(stranded) + " were free, in pieces";
+}
+
 // Behind one that names no other policy: what that of PyTorch withholds.
 std::string policy_clause(const Report& report, const OomEvent& event) {
   if (native_safe_serves(report, event)) {
@@ -182,7 +196,7 @@ std::string hint_of_size(const Report& report, const OomEvent& event) {
   return "it asks for more than the whole GPU has (" + amount_text(event.total_bytes) + ")";
 }
 
-// "; 900 MiB allocated once and held (1 place)", and whether what was temporary is why.
+// ": 900 MiB of 1 place that freed nothing", and whether what was temporary is why.
 std::string held_clause(const HeldThen& held, std::uint64_t lacking) {
   const std::string text = held_text(held);
   if (text.empty()) return "";
@@ -292,8 +306,8 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
            (is_final(report) ? "never freed" : "not freed until then") +
            (leak.is_growth ? ", and grew to the end" + of_rate(leak)
                            : ": a leak, or what the program needs") +
-           ": vramscope leaks names the places" + rounding_clause(event) +
-           (leak.is_growth ? "" : enough) +
+           ": vramscope leaks names the places" + stranded_clause(report, event) +
+           rounding_clause(event) + (leak.is_growth ? "" : enough) +
            (native_safe_serves(report, event) ? policy_clause(report, event) : "");
   }
   if (event.by_limit) return hint_of_limit(report, event, leaks);

@@ -207,6 +207,9 @@ std::string leak_line(const Report& report, const OomEvent& event, const Leaks& 
                    page);
 }
 
+// Of one place, all of them freed: not by chance.
+constexpr std::uint64_t kManyAllocations = 16;
+
 // Where most of what was held was no leak, as the report of the refusal may have taken it for.
 std::string freed_later_line(const Report& report, const OomEvent& event, const Leaks& leaks,
                              const Page& page) {

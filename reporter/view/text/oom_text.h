@@ -22,7 +22,7 @@ struct Report;
 [[nodiscard]] Leaks leaks_for_oom(const Report& report, const NameFrame& name);
 
 // Of what was held when memory ran out, what places held that allocate all along and do not free,
-// or that allocated many times, freed nothing, and asked for more.
+// or that allocated several times, freed nothing, and asked for more.
 struct LeakThen {
   std::uint64_t bytes = 0;  // requested; 0: too little to speak of
   std::uint64_t count = 0;  // blocks
@@ -35,13 +35,13 @@ struct LeakThen {
 // Of the rest: what places held all of whose memory was live then, and those that freed most of
 // what they had allocated. Of other places nothing tells.
 struct HeldThen {
-  std::uint64_t once_bytes = 0;  // requested, as all here
-  std::uint64_t once_places = 0;
+  std::uint64_t kept_bytes = 0;  // requested, as all here
+  std::uint64_t kept_places = 0;
   std::uint64_t temporary_bytes = 0;
   std::uint64_t temporary_places = 0;
 };
 [[nodiscard]] HeldThen held_then(const Report& report, const OomEvent& event, const Leaks& leaks);
-// "900 MiB allocated once and held (1 place), ..."; "": nothing tells.
+// "900 MiB of 1 place that freed nothing, ..."; "": nothing tells.
 [[nodiscard]] std::string held_text(const HeldThen& held);
 // Whether it would have been refused had nothing been held: more than the limit, or the GPU, has.
 [[nodiscard]] bool asks_for_too_much(const Report& report, const OomEvent& event);

@@ -209,7 +209,10 @@ std::string late_line(const Report& report, const Page& page) {
     constexpr std::size_t kTenths = 10;
     if (site.live_by_age.size() == kTenths) late += site.live_by_age.back();
   }
-  return late == 0 ? "" : paragraph(bytes_text(late) + " came in the last tenth of the run", page);
+  return late == 0
+             ? ""
+             : paragraph(bytes_text(late) + " came among the last tenth of the run's allocations",
+                         page);
 }
 
 std::string kind_line(const Report& report, Kind kind, std::size_t name_cells, const Page& page) {

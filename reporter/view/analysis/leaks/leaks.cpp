@@ -256,9 +256,10 @@ std::string_view describe(LeakClass leak) {
     case LeakClass::left:
       return "Left: allocated during the run";
     case LeakClass::late:
-      return "Late: allocated in the last tenth of the run, and perhaps in use to the end";
+      return "Late: among the last tenth of the run's allocations, and perhaps in use to the end";
     case LeakClass::kept:
-      return "Perhaps kept on purpose: allocated at the beginning, and not again";
+      return "Perhaps kept on purpose: among the first tenth of the run's allocations, and not "
+             "again";
   }
   return "";
 }
@@ -314,8 +315,6 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
     leak.looks = class_of(place, leak);
     leak.may_be_repeated = place.processes > 1 && !leak.by_initialiser && freed_count(site) != 0 &&
                            is_all_in(site.live_by_age, 0);
-    leak.is_never_freed = !leak.by_initialiser && site.totals.total_count >= kManyAllocations &&
-                          site.totals.live_count == site.totals.total_count;
     result.leaks.push_back(leak);
     count(result.memory, LeakedMemory{.kind = share.kind, .device = share.device}, share,
           [&](const LeakedMemory& memory) {

@@ -32,9 +32,6 @@ VRAMSCOPE_NAMED_ENUM(LeakClass, std::uint8_t, VRAMSCOPE_LEAK_CLASSES);
 // "Perhaps kept on purpose: ...", a heading.
 [[nodiscard]] std::string_view describe(LeakClass leak);
 
-// Of one place, none of them freed: that is not by chance.
-inline constexpr std::uint64_t kManyAllocations = 16;
-
 struct Leak {
   Share share;
   LeakClass looks = LeakClass::left;
@@ -43,8 +40,7 @@ struct Leak {
   // All in the first tenth of the run, in a merged report: of the place's other allocations it does
   // not tell whether the same process made them.
   bool may_be_repeated = false;
-  bool is_in_one_go = false;    // several, between which nothing else came and went
-  bool is_never_freed = false;  // its place allocated many times, and none of these was freed
+  bool is_in_one_go = false;  // several, between which nothing else came and went
 };
 
 // Never freed memory of one kind on one device.
