@@ -102,6 +102,42 @@ TEST(Diff, TellsNewGoneGrownAndShrunkApart) {
   EXPECT_EQ(found.after_bytes, 98 * kMiB);
 }
 
+// Seen of a buffer that the first run had freed before its peak: "new".
+TEST(Diff, WhatAllocatedAndWasNotThereAtThePeakIsNotNew) {
+  Build before = build(100);
+  Build after = build(100);
+  before.site({before.frame("buffer", 1)}, 0);
+  before.site({before.frame("never_there", 2)}, 0);
+  for (Site& site : before.report.sites) site.parts[0].totals.total_bytes = 7 * kMiB;
+  after.site({after.frame("buffer", 1)}, 10 * kMiB);
+  after.site({after.frame("never_there", 2)}, 0);
+
+  const Differences found = compare(before, after);
+
+  ASSERT_EQ(found.rows.size(), 1u);
+  EXPECT_EQ(found.rows[0].what(), Change::grown);
+  EXPECT_EQ(compare(after, before).rows.at(0).what(), Change::shrunk);
+  EXPECT_EQ(found.equal, 0u);
+}
+
+TEST(Diff, AllKindsOfADeviceAreComparedAtTheirJointPeak) {
+  Build before = build(100);
+  Build after = build(100);
+  for (Build* one : {&before, &after}) {
+    one->site({one->frame("a", 1)}, 100 * kMiB);
+    one->report.kinds.push_back({.kind = Kind::managed, .peak_bytes = 60 * kMiB});
+  }
+  const auto sum = [&] { return compare(before, after).sums.at(0); };
+  EXPECT_EQ(sum().before, 160 * kMiB);
+  EXPECT_FALSE(sum().is_of_one_instant);
+
+  before.report.joint_peaks = {{.facts = {.peak_bytes = 110 * kMiB}}};
+  EXPECT_FALSE(sum().is_of_one_instant);
+  after.report.joint_peaks = {{.facts = {.peak_bytes = 130 * kMiB}}};
+  EXPECT_TRUE(sum().is_of_one_instant);
+  EXPECT_EQ(sum().change(), static_cast<std::int64_t>(20 * kMiB));
+}
+
 TEST(Diff, FollowsPlacesWhoseLinesHaveMoved) {
   Build before = build(100);
   Build after = build(5000);

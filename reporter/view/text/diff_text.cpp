@@ -175,32 +175,8 @@ bool is_above(std::uint64_t limit, std::int64_t change) {
   return change > 0 && static_cast<std::uint64_t>(change) > limit;
 }
 
-// What is of one device, or of the host: bytes of the two are no sum that anybody has room for.
-struct MemoryOfOne {
-  std::string name;  // "GPU 0", "host memory"
-  bool is_of_device = false;
-  std::size_t kinds = 0;
-  std::uint64_t before = 0;
-  std::uint64_t after = 0;
-  [[nodiscard]] std::int64_t change() const {
-    return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
-  }
-};
-
-// In the order of the kinds.
-std::vector<MemoryOfOne> sums_of(const std::vector<Difference>& memory) {
-  std::vector<MemoryOfOne> sums;
-  for (const Difference& kind : memory) {
-    const bool is_of_device = takes_device_memory(kind.kind);
-    const std::string name = is_of_device ? memory_name(Kind::device, kind.device) : "host memory";
-    auto sum = std::find_if(sums.begin(), sums.end(),
-                            [&](const MemoryOfOne& one) { return one.name == name; });
-    if (sum == sums.end()) sum = sums.insert(sum, {.name = name, .is_of_device = is_of_device});
-    ++sum->kinds;
-    sum->before += kind.before.bytes;
-    sum->after += kind.after.bytes;
-  }
-  return sums;
+std::string name_of(const MemorySum& sum) {
+  return sum.is_of_device ? memory_name(Kind::device, sum.device) : "host memory";
 }
 
 std::size_t rows_above(const Differences& found, std::uint64_t limit) {
@@ -217,9 +193,9 @@ std::string limit_text(const Differences& found, const DiffOf& of, const Page& p
     return "\n" + sentence("Nothing grew by more than " + limit + ".", page);
   }
   std::string what;
-  for (const MemoryOfOne& sum : sums_of(found.memory)) {
+  for (const MemorySum& sum : found.sums) {
     if (!is_above(*of.limit, sum.change())) continue;
-    what += (what.empty() ? "" : ", ") + sum.name + ", by " + bytes_text(sum.change());
+    what += (what.empty() ? "" : ", ") + name_of(sum) + ", by " + bytes_text(sum.change());
   }
   if (const std::size_t rows = rows_above(found, *of.limit); rows != 0) {
     const std::string_view of_what = kDiffByNames[static_cast<std::size_t>(of.by)];
@@ -229,12 +205,13 @@ std::string limit_text(const Differences& found, const DiffOf& of, const Page& p
 }
 
 // Of a device with several kinds their sum, and each kind.
-std::string memory_text(const Differences& found, DiffAt at, const Page& page) {
+std::string memory_text(const Differences& found, const Page& page) {
   std::string text;
-  for (const MemoryOfOne& sum : sums_of(found.memory)) {
+  for (const MemorySum& sum : found.sums) {
     if (!sum.is_of_device || sum.kinds < 2) continue;
-    const char* const all = at == DiffAt::peak ? ", sum of its peaks  " : ", all kinds  ";
-    text += paragraph(whole_text(sum.name + all, sum.before, sum.after), page);
+    const char* const all =
+        sum.is_of_one_instant ? ", all kinds together  " : ", sum of its peaks  ";
+    text += paragraph(whole_text(name_of(sum) + all, sum.before, sum.after), page);
   }
   for (const Difference& memory : found.memory) {
     text += paragraph(whole_text(memory_name(memory.kind, memory.device) + "  ",
@@ -262,10 +239,9 @@ std::string change_text(std::int64_t bytes) {
 }
 
 bool crosses(const Differences& found, std::uint64_t limit) {
-  const std::vector<MemoryOfOne> sums = sums_of(found.memory);
   return rows_above(found, limit) != 0 ||
-         std::any_of(sums.begin(), sums.end(),
-                     [&](const MemoryOfOne& sum) { return is_above(limit, sum.change()); });
+         std::any_of(found.sums.begin(), found.sums.end(),
+                     [&](const MemorySum& sum) { return is_above(limit, sum.change()); });
 }
 
 std::string diff_text(const Differences& found, const DiffOf& of, const Page& page) {
@@ -273,7 +249,7 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
       coloured(std::string("Requested bytes ") + when_text(of.at), Colour::bold, page) +
       "\n  from " + file_text(of.before, of.before_end, page) + "\n  to   " +
       file_text(of.after, of.after_end, page) + "\n\n";
-  text += memory_text(found, of.at, page) + at_end_text(of, page);
+  text += memory_text(found, page) + at_end_text(of, page);
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
   const std::string next = next_command("peak", of.after, page);
   if (found.rows.empty())

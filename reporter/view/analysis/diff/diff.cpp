@@ -28,19 +28,24 @@ void add(RowSides& sides, const RowKey& key, std::uint64_t bytes, std::uint64_t 
   if (site >= 0) side.sites.push_back(site);
 }
 
-std::vector<Share> shares_of_all(const Report& report) {
-  std::vector<Share> shares;
-  for (const SiteUsage& usage : usage_by_site(report)) {
-    if (usage.totals.total_count == 0) continue;
-    shares.push_back({usage.site, usage.kind, usage.device, usage.totals.total_bytes,
-                      usage.totals.total_count, /*whole=*/0});
-  }
-  return shares;
+std::pair<std::uint64_t, std::uint64_t> numbers_at(const SiteTotals& totals, DiffAt at) {
+  if (at == DiffAt::peak) return {totals.peak_bytes, totals.peak_count};
+  if (at == DiffAt::end) return {totals.live_bytes, totals.live_count};
+  return {totals.total_bytes, totals.total_count};
 }
 
+// A site that held nothing at that time, but allocated, is there with 0 bytes: it is not new where
+// it holds something in the other report.
 std::vector<Share> shares_at(const Report& report, DiffAt at) {
-  if (at == DiffAt::peak) return shares_of_peak(report);
-  return at == DiffAt::end ? shares_alive(report) : shares_of_all(report);
+  std::vector<Share> shares;
+  const bool at_end = at == DiffAt::end;
+  for (const SiteUsage& usage : at_end ? usage_with_never_freed(report) : usage_by_site(report)) {
+    auto [bytes, count] = numbers_at(usage.totals, at);
+    if (at_end) bytes = usage.never_freed_bytes, count = usage.never_freed_count;
+    if (bytes == 0 && count == 0 && usage.totals.total_count == 0) continue;
+    shares.push_back({usage.site, usage.kind, usage.device, bytes, count, /*whole=*/0});
+  }
+  return shares;
 }
 
 RowSides by_stack(const Report& report, DiffAt at, const NameFrame& name, NamesOfBoth& names) {
@@ -71,12 +76,6 @@ RowSides by_function(const Report& report, std::size_t which, DiffAt at, const S
   return sides;
 }
 
-std::pair<std::uint64_t, std::uint64_t> numbers_at(const SiteTotals& totals, DiffAt at) {
-  if (at == DiffAt::peak) return {totals.peak_bytes, totals.peak_count};
-  if (at == DiffAt::end) return {totals.live_bytes, totals.live_count};
-  return {totals.total_bytes, totals.total_count};
-}
-
 // Where call stacks were chosen, by these.
 RowSides by_owner_of_stacks(const Report& report, DiffAt at, NamesOfBoth& names) {
   RowSides sides;
@@ -96,7 +95,7 @@ RowSides by_owner(const Report& report, DiffAt at, NamesOfBoth& names) {
   for (const AxisEntry& entry : report.axes) {
     if (entry.axis != Axis::owner || !holds_memory(entry.kind)) continue;
     const auto [bytes, count] = numbers_at(entry.totals, at);
-    if (bytes == 0 && count == 0) continue;
+    if (bytes == 0 && count == 0 && entry.totals.total_count == 0) continue;
     add(sides, {.what = names.words.of(entry.value), .kind = entry.kind, .device = entry.device},
         bytes, count, -1);
   }
@@ -107,7 +106,7 @@ RowSides by_owner(const Report& report, DiffAt at, NamesOfBoth& names) {
 RowSides by_kind(const Report& report, DiffAt at) {
   RowSides sides;
   if (at == DiffAt::total) {
-    for (const Share& share : shares_of_all(report)) {
+    for (const Share& share : shares_at(report, at)) {
       add(sides, {.kind = share.kind, .device = share.device}, share.bytes, share.count, -1);
     }
     return sides;
@@ -115,7 +114,7 @@ RowSides by_kind(const Report& report, DiffAt at) {
   for (const KindFacts& kind : report.kinds) {
     if (!holds_memory(kind.kind)) continue;
     const std::uint64_t bytes = at == DiffAt::peak ? kind.peak_bytes : kind.current_bytes;
-    if (bytes == 0) continue;
+    if (bytes == 0 && kind.allocations == 0) continue;
     const std::uint64_t live = kind.allocations - std::min(kind.allocations, kind.frees);
     add(sides, {.kind = kind.kind, .device = kind.device}, bytes,
         at == DiffAt::peak ? kind.allocations : live, -1);
@@ -168,6 +167,10 @@ Difference row_of(RowEntry* before, RowEntry* after, DiffBy by, const NamesOfBot
 }
 
 std::uint64_t bytes_of(const RowEntry* entry) { return entry != nullptr ? entry->second.bytes : 0; }
+
+bool is_nothing(const RowPairs::value_type& pair) {
+  return bytes_of(pair.first) == 0 && bytes_of(pair.second) == 0;
+}
 
 bool is_equal(const RowPairs::value_type& pair) {
   return bytes_of(pair.first) == bytes_of(pair.second);
@@ -222,6 +225,53 @@ void add_up(const RowPairs& pairs, Differences& result) {
   put_largest_first(result.memory);
 }
 
+std::vector<MemorySum> sums_of(const std::vector<Difference>& memory) {
+  std::vector<MemorySum> sums;
+  for (const Difference& kind : memory) {
+    const bool is_of_device = takes_device_memory(kind.kind);
+    const auto device = static_cast<std::uint16_t>(is_of_device ? kind.device : 0);
+    auto sum = std::find_if(sums.begin(), sums.end(), [&](const MemorySum& one) {
+      return one.is_of_device == is_of_device && one.device == device;
+    });
+    if (sum == sums.end()) {
+      sum = sums.insert(sum, {.is_of_device = is_of_device, .device = device});
+    }
+    ++sum->kinds;
+    sum->before += kind.before.bytes;
+    sum->after += kind.after.bytes;
+  }
+  return sums;
+}
+
+// The most that all kinds of a device held at one time; nothing where the report does not tell.
+std::optional<std::uint64_t> joint_peak(const Report& report, std::uint16_t device) {
+  for (const JointPeak& joint : report.joint_peaks) {
+    if (joint.facts.device == device) return joint.facts.peak_bytes;
+  }
+  std::vector<std::uint64_t> peaks;
+  for (const KindFacts& kind : kinds_by_peak(report)) {
+    if (takes_device_memory(kind.kind) && kind.device == device) peaks.push_back(kind.peak_bytes);
+  }
+  if (peaks.size() > 1 || adds_peaks(report)) return std::nullopt;
+  return peaks.empty() ? 0 : peaks.front();
+}
+
+// Of all rows; those of some have no peak of their own.
+void use_joint_peaks(const Report& before, const Report& after, bool of_all,
+                     std::vector<MemorySum>& sums) {
+  for (MemorySum& sum : sums) {
+    if (sum.kinds < 2) continue;
+    sum.is_of_one_instant = false;
+    if (!sum.is_of_device || !of_all) continue;
+    const std::optional<std::uint64_t> one = joint_peak(before, sum.device);
+    const std::optional<std::uint64_t> other = joint_peak(after, sum.device);
+    if (!one || !other) continue;
+    sum.before = *one;
+    sum.after = *other;
+    sum.is_of_one_instant = true;
+  }
+}
+
 }  // namespace
 
 Change Difference::what() const {
@@ -238,12 +288,16 @@ Differences differences(const Report& before, const Report& after, DiffBy by, Di
   for (const auto& [key, side] : one) result.before_bytes += side.bytes;
   for (const auto& [key, side] : other) result.after_bytes += side.bytes;
   NamesOfBoth names;
-  result.memory = rows_of(matched(one, other, RowsOf::words, names).pairs, DiffBy::kind, names);
+  RowPairs kinds = matched(one, other, RowsOf::words, names).pairs;
+  std::erase_if(kinds, is_nothing);
+  result.memory = rows_of(kinds, DiffBy::kind, names);
   put_largest_first(result.memory);
 
   std::tie(one, other) = sides_of_both(before, after, by, at, name, names);
   RowMatches matches =
       matched(one, other, by == DiffBy::site ? RowsOf::stacks : RowsOf::words, names);
+  std::erase_if(matches.pairs, is_nothing);
+  std::erase_if(matches.by_functions, is_nothing);
   if (least_bytes != 0) {
     const auto is_less = [&](const RowPairs::value_type& pair) {
       return std::max(bytes_of(pair.first), bytes_of(pair.second)) < least_bytes;
@@ -252,6 +306,8 @@ Differences differences(const Report& before, const Report& after, DiffBy by, Di
     std::erase_if(matches.by_functions, is_less);
     add_up(matches.pairs, result);
   }
+  result.sums = sums_of(result.memory);
+  if (at == DiffAt::peak) use_joint_peaks(before, after, least_bytes == 0, result.sums);
   result.by_functions = matches.by_functions.size();
   result.renamed = renamed_files(matches.by_functions, names);
   RowPairs equal;

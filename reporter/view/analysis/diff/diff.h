@@ -43,9 +43,24 @@ struct Difference {
   }
 };
 
+// All kinds of memory of one device, or of the host: bytes of the two are no sum that anybody has
+// room for.
+struct MemorySum {
+  bool is_of_device = false;
+  std::uint16_t device = 0;
+  std::size_t kinds = 0;
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  bool is_of_one_instant = true;  // false: a sum of the kinds' peaks, each at its own time
+  [[nodiscard]] std::int64_t change() const {
+    return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
+  }
+};
+
 struct Differences {
   std::vector<Difference> rows;    // the largest change first; equal ones are left out
   std::vector<Difference> memory;  // of each kind and device as a whole, equal or not
+  std::vector<MemorySum> sums;     // of `memory`, in its order
   std::size_t equal = 0;           // how many were left out
   // Stacks of the first of them: beside others it is seen which frames are a helper's.
   std::vector<std::vector<std::string>> equal_frames = {};
