@@ -8,6 +8,7 @@
 
 #include "allocator/ground/driver_pages.h"
 #include "reporter/report/fields.h"
+#include "reporter/report/ledger_row.h"
 #include "reporter/report/shared_pages.h"
 
 namespace vramscope {
@@ -259,8 +260,9 @@ void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& 
   for (const KindTotals& totals : memory.kinds) {
     if (totals.kind == Kind::device && totals.device == facts.index) live = totals.current_bytes;
   }
-  const auto add = [&](const char* kind, const char* owner, std::uint64_t bytes) {
+  const auto add = [&](LedgerRow row, std::uint64_t bytes) {
     if (bytes == 0) return;
+    const auto [kind, owner] = words_of(row);
     ledger.push_back({.device = facts.index,
                       .kind = kind,
                       .owner = owner,
@@ -269,21 +271,21 @@ void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& 
                       .calls = 0,
                       .device_bytes = bytes});
   };
-  add("cached", "vramscope", reserved - std::min(live, reserved) + rounding.idle(facts.index));
+  add(LedgerRow::cached, reserved - std::min(live, reserved) + rounding.idle(facts.index));
   std::uint64_t outside = facts.outside_bytes;
   const std::uint64_t contexts = std::min(facts.context_bytes, outside);
-  add("unaccounted", "contexts", contexts);
+  add(LedgerRow::contexts, contexts);
   outside -= contexts;
   const std::uint64_t modules = std::min(facts.module_bytes, outside);
-  add("unaccounted", "modules", modules);
+  add(LedgerRow::modules, modules);
   outside -= modules;
   const std::uint64_t exported = std::min(facts.exported_bytes, outside);
-  add("unaccounted", "exported", exported);
+  add(LedgerRow::exported, exported);
   outside -= exported;
   const std::uint64_t in_pools = std::min(facts.pool_bytes, outside);
-  add("cached", kPoolsOwner, in_pools);
+  add(LedgerRow::pools, in_pools);
   outside -= in_pools;
-  add(kOthers, kOthers, outside - std::min(rounding.gaps(facts.index), outside));
+  add(LedgerRow::others, outside - std::min(rounding.gaps(facts.index), outside));
 }
 
 }  // namespace

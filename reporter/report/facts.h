@@ -12,9 +12,6 @@
 
 namespace vramscope {
 
-// The trigger of a report that was made of what a process left behind.
-inline constexpr const char* kRecovered = "recovered";
-
 struct ProcessFacts {
   std::int64_t pid = 0;
   std::int64_t ppid = 0;

@@ -9,16 +9,17 @@
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/ledger_row.h"
 #include "reporter/report/merge_frames.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/merge_processes.h"
 #include "reporter/report/merge_sites.h"
 #include "reporter/report/merged_process.h"
+#include "reporter/report/trigger.h"
 
 namespace vramscope {
 namespace {
 
-constexpr const char* kMerged = "merged";
 constexpr std::size_t kWarnings = 100;  // as a report has at most
 
 // number_of: the new number of a site.
@@ -66,7 +67,8 @@ void take_pending(std::vector<Site>& sites, const std::vector<SegmentFacts>& seg
 std::uint64_t take_others(Report& report, const DeviceReport& device) {
   std::uint64_t bytes = 0;
   std::erase_if(report.ledger, [&](const LedgerEntry& entry) {
-    const bool is_rest = entry.kind == kOthers && entry.device == device.facts.index;
+    const bool is_rest =
+        has_kind_of(LedgerRow::others, entry.kind) && entry.device == device.facts.index;
     if (is_rest) bytes += entry.device_bytes;
     return is_rest;
   });
@@ -130,7 +132,8 @@ class Merger::State {
   explicit State(std::uint64_t most_bytes) : sites_(most_bytes) {}
 
   void add(Report&& report) {
-    if (report.trigger == kMerged && report.processes.empty()) return;  // of none
+    if (trigger_of(report.trigger) == Trigger::merged && report.processes.empty())
+      return;  // of none
     are_own_ = are_own_ && report.is_own_file;
     const std::vector<std::uint32_t> frames = frames_.add(report);
     std::map<Memory, LiveShare> rest = live_without_site(report);
@@ -166,7 +169,7 @@ class Merger::State {
   Report finish() {
     Report report;
     report.tool_version = VRAMSCOPE_VERSION;
-    report.trigger = kMerged;
+    report.trigger = word_of(Trigger::merged);
     if (processes_.empty()) return report;
     const std::vector<std::uint32_t> frames = frames_.finish(report);
     set_threads(report, frames);

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "reporter/report/ledger_row.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/merged_process.h"
 
@@ -174,7 +175,8 @@ void set_others(Report& report) {
     const std::uint64_t bytes = others_on(report, device.facts.index);
     if (bytes == 0) continue;
     device.facts.outside_bytes += bytes;
-    LedgerEntry entry{.device = device.facts.index, .kind = kOthers, .owner = kOthers};
+    const auto [kind, owner] = words_of(LedgerRow::others);
+    LedgerEntry entry{.device = device.facts.index, .kind = kind, .owner = owner};
     entry.current_bytes = entry.peak_bytes = entry.device_bytes = bytes;
     report.ledger.push_back(std::move(entry));
   }

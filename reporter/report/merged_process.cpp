@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/merged_process.h"
 
+#include "reporter/report/ledger_row.h"
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
+#include "reporter/report/trigger.h"
 
 namespace vramscope {
 namespace {
@@ -13,7 +15,8 @@ std::int64_t others_on(const Report& report, const DeviceFacts& device) {
   if (device.total_bytes == 0) return -1;
   std::uint64_t bytes = 0;
   for (const LedgerEntry& entry : report.ledger) {
-    if (entry.kind == kOthers && entry.device == device.index) bytes += entry.device_bytes;
+    if (has_kind_of(LedgerRow::others, entry.kind) && entry.device == device.index)
+      bytes += entry.device_bytes;
   }
   return static_cast<std::int64_t>(bytes);
 }
@@ -67,7 +70,8 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
 
 bool is_end_known(const MergedProcess& process) {
   const std::uint64_t end_ns = process.timeline.start_ns + process.timeline.duration_ns;
-  return process.trigger != kRecovered || end_ns > process.process.report_time_ns;
+  return trigger_of(process.trigger) != Trigger::recovered ||
+         end_ns > process.process.report_time_ns;
 }
 
 ProcessIdentity identity_of(const ProcessFacts& process) {

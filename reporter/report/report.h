@@ -60,16 +60,10 @@ struct HostReport {
   std::vector<SegmentFacts> registrations;  // registered
 };
 
-// Of the ledger: what is used of a device by nobody that is known.
-inline constexpr const char* kOthers = "others";
-
-// The owner of what the driver's pools keep of freed memory, which is of the kind "cached".
-inline constexpr const char* kPoolsOwner = "pools";
-
 // Bytes by kind and owner.
 struct LedgerEntry {
   std::uint16_t device = 0;
-  std::string kind;   // a kind of memory; "cached", "unaccounted", kOthers
+  std::string kind;   // a kind of memory, or a word of ledger_row.h
   std::string owner;  // whose code asked, or what the driver keeps it for
   std::uint64_t current_bytes = 0;
   std::uint64_t peak_bytes = 0;

@@ -10,7 +10,9 @@
 #include <string>
 
 #include "reporter/report/assemble.h"
+#include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_stats.h"
+#include "reporter/report/trigger.h"
 #include "test/reporter/sample.h"
 
 namespace vramscope {
@@ -273,6 +275,25 @@ TEST(MemoryStats, TellTimesOfTheHostInMicroseconds) {
   EXPECT_EQ(value_of(stats, "host_alloc_time.count"), 2);
   EXPECT_EQ(value_of(stats, "host_free_time.max"), 0);
   EXPECT_EQ(value_of(stats, "allocated.current"), 2);
+}
+
+TEST(Words, OfTriggersAndLedgersAreReadAsTheyAreWritten) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Trigger::untold); ++i) {
+    EXPECT_EQ(trigger_of(word_of(static_cast<Trigger>(i))), static_cast<Trigger>(i));
+  }
+  EXPECT_EQ(trigger_of(""), Trigger::untold);
+  for (const char* const word : {"untold", "other", "tomorrow"}) {
+    EXPECT_EQ(trigger_of(word), Trigger::other) << word;
+  }
+  for (const LedgerRow row : {LedgerRow::cached, LedgerRow::pools, LedgerRow::contexts,
+                              LedgerRow::modules, LedgerRow::exported, LedgerRow::others}) {
+    const auto [kind, owner] = words_of(row);
+    EXPECT_EQ(row_of(kind, owner), row) << kind << ' ' << owner;
+  }
+  EXPECT_EQ(row_of("cached", "PyTorch"), LedgerRow::cached);
+  EXPECT_EQ(row_of("unaccounted", "driver"), LedgerRow::unaccounted);
+  EXPECT_EQ(row_of("others", "4711 (train)"), LedgerRow::others);
+  EXPECT_EQ(row_of("pinned", "contexts"), LedgerRow::memory);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "reporter/report/trigger.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
@@ -117,7 +118,7 @@ TEST(Digest, OfATraceNothingIsSaidOfWhatWasNotWritten) {
   Report report;
   EXPECT_EQ(nothing_text(report), "Nothing was allocated.\n");
 
-  report.trigger = kTraced;
+  report.trigger = word_of(Trigger::trace);
 
   EXPECT_EQ(nothing_text(report), "Nothing was allocated in what was written of the trace.\n");
 }

@@ -20,6 +20,7 @@
 #include "reporter/record/trace/trace.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/report/trigger.h"
 #include "test/reporter/trace_store.h"
 
 namespace vramscope {
@@ -269,7 +270,7 @@ TEST_F(ExactSum, StaysWithinBoundsUnlessEveryTraceIsThere) {
   ReportOfProcess report = report_of(run);
   EXPECT_FALSE(stays(report));
 
-  report.process.trigger = kRecovered;
+  report.process.trigger = word_of(Trigger::recovered);
   EXPECT_TRUE(stays(report)) << "killed";
   report = report_of(run);
   report.process.trace.lost = 1;
@@ -303,7 +304,7 @@ TEST_F(ExactSum, OfTracesThatAreThereIsTheLowerBoundWhereAnotherIsNot) {
   std::vector<ReportOfProcess> reports{report_of(run_of(1, 10, 20, 70)),
                                        report_of(run_of(2, 15, 30, 50)),
                                        report_of(run_of(3, 40, 50, 80)), report_of(killed)};
-  reports[3].process.trigger = kRecovered;
+  reports[3].process.trigger = word_of(Trigger::recovered);
 
   const DeviceSum sum = sums_of(reports).at(0);
 

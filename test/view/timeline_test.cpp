@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "reporter/report/trigger.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/text/timeline_text.h"
 #include "test/view/sample_report.h"
@@ -160,7 +161,7 @@ TEST(Timeline, OfSeveralProcessesSaysWhoWasRefusedAndWhoDied) {
   killed.oom = {};
   killed.process.rank = 2;
   killed.process.ended_by = "SIGKILL";
-  killed.trigger = kRecovered;
+  killed.trigger = word_of(Trigger::recovered);
   killed.timeline.duration_ns = 4 * kMs;
   report.timeline.series[0].highest[1] = 0;  // each curve has a peak, and two events follow
   report.processes = {refused, killed};

@@ -32,6 +32,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/report/trigger.h"
 
 namespace vramscope {
 namespace {
@@ -79,7 +80,7 @@ constexpr const char* kMoving =
 ReportParts parts_of(const LiveHeader& header, const RecoveredProcess& known,
                      const RecoveryWish& wish, ImageOf how) {
   ReportParts parts;
-  parts.trigger = how == ImageOf::moving ? "moving" : kRecovered;
+  parts.trigger = word_of(how == ImageOf::moving ? Trigger::moving : Trigger::recovered);
   parts.sequence = known.next_sequence;
   parts.process = known.process;
   parts.process.ended_by = signal_name(wish.signal);

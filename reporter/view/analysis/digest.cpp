@@ -9,8 +9,8 @@
 
 #include "allocator/ground/place.h"
 #include "reporter/report/merged_process.h"
-#include "reporter/view/analysis/process_end.h"
 #include "reporter/view/analysis/site_usage.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 namespace {
@@ -162,8 +162,6 @@ Savings pinned_savings(const Report& report) {
   return savings(timing);
 }
 
-bool adds_peaks(const Report& report) { return report.processes.size() > 1; }
-
 KindBytes bytes_of(const Report& report, Kind kind) {
   KindBytes result;
   for (const KindFacts& facts : report.kinds) {
@@ -181,19 +179,6 @@ const DeviceStatistics* statistics_of(const Report& report, const KindFacts& kin
     if (device.facts.index == kind.device && device.used) return &device.statistics;
   }
   return nullptr;
-}
-
-bool is_final(const Report& report) {
-  if (report.processes.empty()) return report.trigger == "exit";
-  return std::all_of(report.processes.begin(), report.processes.end(),
-                     [](const MergedProcess& one) { return one.trigger == "exit"; });
-}
-
-bool have_all_ended(const Report& report) {
-  const std::vector<MergedProcess> processes = merged_processes(report);
-  return std::all_of(processes.begin(), processes.end(), [](const MergedProcess& one) {
-    return one.trigger == "exit" || has_died(one);
-  });
 }
 
 const DeviceReport* find_device(const Report& report, unsigned index) {

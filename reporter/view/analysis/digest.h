@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 
@@ -59,9 +60,6 @@ struct Savings {
 // The driver's time for pinned allocations, as used there.
 [[nodiscard]] Duration pinned_driver_time(const Report& report);
 
-// Whether peaks are sums of those of several processes.
-[[nodiscard]] bool adds_peaks(const Report& report);
-
 // Counters of the allocator that served plain memory of a device; null: of other kinds, and where
 // it served nothing.
 [[nodiscard]] const DeviceStatistics* statistics_of(const Report& report, const KindFacts& kind);
@@ -74,15 +72,6 @@ struct KindBytes {
 };
 [[nodiscard]] KindBytes bytes_of(const Report& report, Kind kind);
 
-// The trigger of a report that was made of a trace, which does not tell whether the program ended.
-inline constexpr const char* kTraced = "trace";
-
-// The trigger of a report that was made of another tool's file; its mode says of what.
-inline constexpr const char* kImported = "imported";
-
-// Whether the program had ended, so that what is allocated was never freed.
-[[nodiscard]] bool is_final(const Report& report);
-[[nodiscard]] bool have_all_ended(const Report& report);  // by themselves, or were killed
 // The report's device with that number; null: it has none.
 [[nodiscard]] const DeviceReport* find_device(const Report& report, unsigned index);
 

@@ -6,6 +6,7 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
@@ -78,16 +79,19 @@ int publish_diff(const Listing& listing, const Differences& found, const DiffOf&
 }
 
 // "was killed by SIGKILL", "went on (oom)": of a report that is not of all of its run.
-std::string end_of(const Report& report) {
-  if (!report.processes.empty()) return "";
+std::string unusual_end(const Report& report) {
+  if (is_merged(report) || trigger_of(report) == Trigger::merged) return "";
   MergedProcess process;
   process.process = report.process;
   process.trigger = report.trigger;
-  const std::string death = death_text(process);
-  const bool is_of_run = report.trigger.empty() || report.trigger == kImported;
-  if (!death.empty() || is_of_run || report.trigger == "merged") return death;
-  const bool has_ended = report.trigger == "exit" || report.trigger == "exec";
-  return has_ended ? "" : end_text(process);
+  switch (end_of(process)) {
+    case End::died:
+      return death_text(process);
+    case End::went_on:
+      return end_text(process);
+    default:
+      return "";
+  }
 }
 
 int show_diff(Arguments& given) {
@@ -115,8 +119,8 @@ int show_diff(Arguments& given) {
   choose_frames(*after, given.stacks);
   DiffOf of{.before = given.before,
             .after = given.after,
-            .before_end = end_of(*before),
-            .after_end = end_of(*after),
+            .before_end = unusual_end(*before),
+            .after_end = unusual_end(*after),
             .by = static_cast<DiffBy>(index_of(kDiffByNames, given.by)),
             .at = static_cast<DiffAt>(index_of(kDiffAtNames, given.at)),
             .most = given.listing.most};

@@ -16,6 +16,7 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/instant.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
@@ -165,7 +166,7 @@ class ReportsAgain {
     });
     for (std::string& path : paths) {
       std::optional<Report> report = open_report(path, given_.reading);
-      if (!report || !report->processes.empty() || key_of(report->process) != key) continue;
+      if (!report || is_merged(*report) || key_of(report->process) != key) continue;
       const Filter filter = without_times(given_.filter);
       if (!Filtering(filter, kPageUse).applies(*report, path)) return std::nullopt;
       choose_frames(*report, given_.stacks);
@@ -181,7 +182,7 @@ class ReportsAgain {
 
 // The processes that were merged, as `report` has them.
 std::string runs_of(const Report& report, const ReportsAgain& again) {
-  if (report.processes.empty()) return "";
+  if (!is_merged(report)) return "";
   std::vector<ReportOfProcess> all;
   for (const MergedProcess& process : report.processes) {
     all.push_back({ReportsAgain::key_of(process.process), process});
@@ -193,8 +194,9 @@ std::string runs_of(const Report& report, const ReportsAgain& again) {
 }
 
 std::string moment_of(const Report& report) {
-  if (report.trigger == "exit") return "at the end";
-  return report.trigger == kImported ? "when the snapshot was taken" : "when it was written";
+  if (trigger_of(report) == Trigger::exit) return "at the end";
+  return trigger_of(report) == Trigger::imported ? "when the snapshot was taken"
+                                                 : "when it was written";
 }
 
 struct Beside {

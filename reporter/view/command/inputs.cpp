@@ -141,9 +141,9 @@ std::string newest_report_here() {
   return newest;
 }
 
-bool is_of_trigger(const std::string& path, std::string_view trigger) {
+bool is_of_trigger(const std::string& path, Trigger trigger) {
   constexpr std::size_t kBeginning = 4096;
-  const std::string field = "\"trigger\":\"" + std::string(trigger) + "\"";
+  const std::string field = "\"trigger\":\"" + std::string(word_of(trigger)) + "\"";
   return beginning_of(path, kBeginning).find(field) != std::string::npos;
 }
 
@@ -185,7 +185,7 @@ std::string lost_by(const std::string& output, const std::vector<std::string>& w
          "; --force replaces it";
 }
 
-std::vector<std::string> reports_beside(const std::string& path, const std::string& trigger) {
+std::vector<std::string> reports_beside(const std::string& path, Trigger trigger) {
   const fs::path parent = fs::path(path).parent_path();
   Paths found;
   for (const std::string& name : names_in(parent.empty() ? "." : parent.string())) {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "reporter/report/trigger.h"
+
 namespace vramscope {
 
 // The paths of the reports that are meant, in the order of the words, those of a folder or pattern
@@ -31,12 +33,11 @@ enum class EmptyFiles : std::uint8_t { left_out, taken };
 [[nodiscard]] bool is_trace(const std::string& path);
 
 // Whether the report in the file was written for this trigger. Reads its beginning alone.
-[[nodiscard]] bool is_of_trigger(const std::string& path, std::string_view trigger);
+[[nodiscard]] bool is_of_trigger(const std::string& path, Trigger trigger);
 
 // Reports in the folder of the file at `path` that were written for this trigger, by name; the file
 // itself is left out.
-[[nodiscard]] std::vector<std::string> reports_beside(const std::string& path,
-                                                      const std::string& trigger);
+[[nodiscard]] std::vector<std::string> reports_beside(const std::string& path, Trigger trigger);
 
 // What a page of ours begins with.
 inline constexpr std::string_view kPageBeginning = "<!doctype html><!-- Vramscope -->";

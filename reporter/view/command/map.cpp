@@ -11,6 +11,7 @@
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/replay/trace_map.h"
 #include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/report_of_instant.h"
@@ -61,15 +62,21 @@ std::string after_the_peak(const Report& report) {
 
 // Of a report: when it was written.
 std::string moment_of(const Report& report) {
-  if (report.trigger == "oom") return "when memory ran out";
-  if (report.trigger == "exit") return "at the end";
-  if (report.trigger == kImported) return "when the snapshot was taken";
-  return "at report " + std::to_string(report.sequence) + " (" + harmless(report.trigger) + ")";
+  switch (trigger_of(report)) {
+    case Trigger::oom:
+      return "when memory ran out";
+    case Trigger::exit:
+      return "at the end";
+    case Trigger::imported:
+      return "when the snapshot was taken";
+    default:
+      return "at report " + std::to_string(report.sequence) + " (" + harmless(report.trigger) + ")";
+  }
 }
 
 // The refusal's own time where that is why the report was written: to write it takes longer.
 std::uint64_t time_of_moment(const Report& report) {
-  const bool is_refusal = report.trigger == "oom" && !report.oom.events.empty();
+  const bool is_refusal = trigger_of(report) == Trigger::oom && !report.oom.events.empty();
   return is_refusal ? report.oom.events.back().time_ns : report.timeline.duration_ns;
 }
 
@@ -100,8 +107,9 @@ void take_report_of_instant(const Arguments& given, std::string& path,
                             std::optional<Report>& report, std::string& remark) {
   const bool is_refusal = given.at == "oom" && report->oom.count != 0;
   const bool is_peak = given.at == "peak" && !is_at_its_peak(*report);
-  if (report->trigger == given.at || (!is_refusal && !is_peak)) return;
-  std::string found = sibling_of(*report, path, given.at);
+  const Trigger wanted = is_peak ? Trigger::peak : Trigger::oom;
+  if ((!is_refusal && !is_peak) || trigger_of(*report) == wanted) return;
+  std::string found = sibling_of(*report, path, wanted);
   std::optional<Report> then = found.empty() ? std::nullopt : open_report(found, given.reading);
   if (!then) return;
   const bool is_last = is_refusal && then->oom.count == report->oom.count;
@@ -118,10 +126,11 @@ std::string why_not(const Report& report, const std::string& at) {
   const std::string& trace = report.trace.path;
   const std::string trace_of_it =
       trace.empty() ? "run with --trace FILE" : "give its trace, '" + trace + "'";
-  if (at == "end" || report.trigger == at) return "";
+  if (at == "end") return "";
   if (at != "peak" && at != "oom") {
     return "holds only what there was when it was written: " + trace_of_it;
   }
+  if (trigger_of(report) == (at == "peak" ? Trigger::peak : Trigger::oom)) return "";
   if (at == "peak" && is_at_its_peak(report)) return "";
   if (at == "oom" && report.oom.count == 0) return "memory never ran out";
   const std::string lacks = "holds what there was when it was written, not " +
@@ -220,7 +229,7 @@ int show_map(Arguments& given) {
     std::string remark;
     std::string of_trace;  // said with an answer alone
     if (!report) return report;
-    if (report->processes.size() > 1) {
+    if (is_of_several(*report)) {
       given.next_file = highest_own_file(*report, path);
       if (!given.next_file.empty()) given.next = "map";
     }
@@ -245,14 +254,14 @@ int show_map(Arguments& given) {
       say("'" + path + "': " + reason);
       return std::nullopt;
     }
-    const bool is_peak_of_other = given.at == "peak" && report->trigger != "peak";
+    const bool is_peak_of_other = given.at == "peak" && trigger_of(*report) != Trigger::peak;
     moment = {.text = (is_peak_of_other ? "at the peak, " : "") + moment_of(*report),
               .at_ns = time_of_moment(*report),
               .remark = std::move(remark)};
-    if (report->trigger == "peak" && moment.remark.empty()) {
+    if (trigger_of(*report) == Trigger::peak && moment.remark.empty()) {
       moment.remark = after_the_peak(*report);
     }
-    if (report->trigger == "oom" && !report->oom.events.empty()) {
+    if (trigger_of(*report) == Trigger::oom && !report->oom.events.empty()) {
       moment.refused = report->oom.events.back();
       moment.refusals = refusals;
     }

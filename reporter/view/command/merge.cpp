@@ -17,6 +17,7 @@
 #include "reporter/report/merge.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/report/trigger.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
@@ -45,7 +46,7 @@ std::size_t repeated(const Report& report) {
 
 // Of one process, and among what is merged: nobody means to lose that.
 bool is_input(const std::string& output, const std::vector<std::string>& paths) {
-  if (is_of_trigger(output, "merged")) return false;
+  if (is_of_trigger(output, Trigger::merged)) return false;
   return std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
     std::error_code error;
     return std::filesystem::equivalent(path, output, error);
@@ -91,7 +92,7 @@ int merge(const Arguments& given) try {
     return refuse("-o '" + given.output + "' is one of the reports to merge; choose another name");
   }
   const Goal goal(given.output);
-  const bool was_merged = is_of_trigger(given.output, "merged");
+  const bool was_merged = is_of_trigger(given.output, Trigger::merged);
   const Overwriting overwriting = given.forced ? Overwriting::forced : Overwriting::asked_for;
   const std::string lost = was_merged ? "" : lost_by(given.output, {}, overwriting);
   if (!lost.empty()) return refuse("-o " + lost);

@@ -10,6 +10,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/arguments.h"
 #include "reporter/view/system/source_lines.h"
 
@@ -28,7 +29,7 @@ std::string other_host(const Report& report) {
   for (const MergedProcess& process : report.processes) {
     if (process.process.hostname != here) return named(process.process.hostname);
   }
-  const bool is_here = !report.processes.empty() || report.process.hostname == here;
+  const bool is_here = is_merged(report) || report.process.hostname == here;
   return is_here ? "" : named(report.process.hostname);
 }
 

@@ -14,6 +14,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/newer.h"
 #include "reporter/view/command/trace.h"
@@ -167,9 +168,8 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
         add_runs_json(to, std::move(runs.reports), runs.left_aside, naming_of(arguments, filtering),
                       {});
       };
-      const bool is_merged = !report->processes.empty();
       report_json(json, *report, path, name, listing.rows(),
-                  is_merged ? add_processes : std::function<void(JsonText&)>());
+                  is_merged(*report) ? add_processes : std::function<void(JsonText&)>());
       if (paths.size() > 1) json.end();
     } else if (listing.csv) {
       csv.lead(leading_cells(*report, path));
@@ -178,7 +178,7 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
       if (!text.empty()) text += "\n";
       const bool has_rows = report->chosen && report->chosen->by_rows;  // of all processes together
       add_joint_bounds(*report);
-      const bool has_processes = !report->processes.empty() && !has_rows;
+      const bool has_processes = is_merged(*report) && !has_rows;
       const Runs runs = has_processes ? processes_of(*report, path, arguments.filter) : Runs();
       const RunsNaming naming = naming_of(arguments, filtering);
       text += screen_of(arguments.listing, page, paths.size() > 1, [&](const Page& one) {
@@ -254,7 +254,7 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
     if (result == Filtering::Result::refused) return kBadInput;
     if (result == Filtering::Result::lacks) continue;
     for (MergedProcess& process : merged_processes(*report)) {
-      reports.push_back({path, std::move(process), !report->processes.empty()});
+      reports.push_back({path, std::move(process), is_merged(*report)});
     }
   }
   if (reports.empty()) {

@@ -10,11 +10,12 @@
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
 
 namespace vramscope {
 
-std::string sibling_of(const Report& report, const std::string& path, const std::string& trigger) {
+std::string sibling_of(const Report& report, const std::string& path, Trigger trigger) {
   std::string last;
   std::uint64_t sequence = 0;
   for (const std::string& other : reports_beside(path, trigger)) {
@@ -29,8 +30,9 @@ std::string sibling_of(const Report& report, const std::string& path, const std:
 }
 
 std::string map_of_refusal(const Report& report, const std::string& path) {
-  if (report.oom.count == 0 || !report.processes.empty()) return "";
-  if (report.trigger == "oom" || !sibling_of(report, path, "oom").empty()) return path;
+  if (report.oom.count == 0 || is_merged(report)) return "";
+  if (trigger_of(report) == Trigger::oom || !sibling_of(report, path, Trigger::oom).empty())
+    return path;
   const std::vector<std::string> traces = trace_files(path, report.trace);
   return traces.empty() ? "" : traces.front();
 }

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "reporter/report/trigger.h"
+
 namespace vramscope {
 
 struct Report;
@@ -11,7 +13,7 @@ struct Report;
 // The last report of the same process beside the one at `path` that was written for the trigger;
 // "": none. May throw bad_alloc.
 [[nodiscard]] std::string sibling_of(const Report& report, const std::string& path,
-                                     const std::string& trigger);
+                                     Trigger trigger);
 
 // The file of which `vramscope map --at oom` draws what there was when memory last ran out in the
 // report's process: itself, one beside it, or its trace; "": none is there. May throw bad_alloc.

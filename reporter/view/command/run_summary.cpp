@@ -17,6 +17,7 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/stacks/stack_view.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/left_behind.h"
 #include "reporter/view/command/run.h"
@@ -120,7 +121,7 @@ void count_processes(WrittenReport& written, const std::vector<std::string>& pat
 std::string report_of_refusal(const WrittenReport& written, const std::vector<std::string>& paths) {
   for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
     const bool is_own = *path != written.path && pid_in(*path) == written.report.process.pid;
-    if (is_own && is_of_trigger(*path, "oom")) return *path;
+    if (is_own && is_of_trigger(*path, Trigger::oom)) return *path;
   }
   return "";
 }
@@ -168,7 +169,7 @@ std::vector<std::string> summary(const WrittenReport& written, std::size_t other
     recorded += "; " + (is_of_all ? titled_process(written.report.process) + ": " : "") + refused;
   std::string more = taken_name(written.path);
   const bool is_of_two = !written.of_refusal.empty();
-  if (is_of_two && written.report.trigger == "exit") more += " (at exit)";
+  if (is_of_two && trigger_of(written.report) == Trigger::exit) more += " (at exit)";
   if (is_of_two) --others;
   if (others != 0) more += " and " + std::to_string(others) + " more";
   if (is_of_two) more += "; when memory ran out: " + written.of_refusal;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "reporter/report/reserved_memory.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/listing/format.h"
 
@@ -70,7 +71,7 @@ void add_kinds(const Exported& exported, Metrics& metrics) {
   metrics.family("requested_bytes", "gauge", "bytes", "Requested and live.");
   add([](const KindFacts& kind) { return kind.current_bytes; });
   metrics.family("requested_peak_bytes", "gauge", "bytes",
-                 exported.report().processes.size() > 1
+                 is_of_several(exported.report())
                      ? "The most that was live at once in each process, added."
                      : "The most that was live at once.");
   add([](const KindFacts& kind) { return kind.peak_bytes; });
@@ -93,7 +94,7 @@ void add_devices(const Exported& exported, Metrics& metrics) {
   using Stat = std::uint64_t;
   metrics.family("device_memory_bytes", "gauge", "bytes", "What the device has.");
   add([](const DeviceReport& device) { return device.facts.total_bytes; });
-  if (exported.report().processes.empty()) {  // each of several asked at another time
+  if (!is_merged(exported.report())) {  // each of several asked at another time
     metrics.family("device_memory_free_bytes", "gauge", "bytes", "Free when it was last asked.");
     add([](const DeviceReport& device) { return device.facts.free_bytes; });
   }

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "pprof.pb.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/listing/format.h"
@@ -51,9 +52,8 @@ class Profile {
   // Modules are told apart by their name alone: addresses are those within one.
   void add_mappings() {
     const Report& report = exported_.report();
-    const std::string& program = report.processes.empty()
-                                     ? report.process.executable
-                                     : report.processes.front().process.executable;
+    const std::string& program = !is_merged(report) ? report.process.executable
+                                                    : report.processes.front().process.executable;
     // Readers take the first for the program.
     std::vector<ModuleFact> modules = report.modules;
     std::stable_partition(modules.begin(), modules.end(),

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "reporter/report/assemble.h"
+#include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/parts.h"
 #include "reporter/report/report.h"
+#include "reporter/report/trigger.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/site_growth.h"
 #include "reporter/view/import/imports.h"
@@ -121,7 +123,7 @@ class Counts {
     }
     memory.segments = std::move(run_.segments);
     memory.blocks = std::move(run_.blocks);
-    parts.trigger = kImported;
+    parts.trigger = word_of(Trigger::imported);
     parts.process.executable = run_.path;
     parts.process.mode = run_.source;
     if (run_.has_dates) parts.process.report_time_ns = last_ns_;
@@ -284,7 +286,7 @@ Report report_of_import(ImportedRun run) {
   const std::string owner = run.names.owners.front();
   Report report = assemble(counts.parts());
   for (LedgerEntry& entry : report.ledger) {
-    if (entry.kind == "cached") entry.owner = owner;  // it is not our cache
+    if (row_of(entry) == LedgerRow::cached) entry.owner = owner;  // it is not our cache
   }
   return report;
 }

@@ -12,6 +12,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/page/page_sites.h"
 #include "reporter/view/page/page_stacks.h"
@@ -180,7 +181,7 @@ Fixed fixed_of(const PageOf& of, const NameFrame& name) {
 void write_untold(JsonText& json, const PageOf& of) {
   constexpr int kTime = 6;
   constexpr int kTemporary = 7;
-  const bool is_import = of.report.trigger == kImported;
+  const bool is_import = trigger_of(of.report) == Trigger::imported;
   json.key("untold").array();
   if (is_import) json.value(kTime);
   if (is_import || of.timeline.is_of_trace) json.value(kTemporary);
@@ -191,7 +192,7 @@ void write_head(JsonText& json, const PageOf& of, const Fixed& fixed) {
   const Report& report = of.report;
   json.field("file", harmless(of.path)).field("tool", VRAMSCOPE_VERSION);
   json.field("program", harmless(report.process.executable)).field("pid", report.process.pid);
-  json.field("heading", fixed.heading).field("is_of_several", report.processes.size() > 1);
+  json.field("heading", fixed.heading).field("is_of_several", is_of_several(report));
   write_untold(json, of);
   json.field("filter", harmless(of.filter)).field("estimates", sampling_text(report));
   write_texts(json, "verdict", fixed.verdict);

@@ -13,6 +13,7 @@
 #include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/caller_names.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/suppressed_text.h"
@@ -61,7 +62,7 @@ std::string share_of_device(const Report& report, const KindFacts& kind, std::ui
 // held 183 MiB in 2 processes together at one time; ...".
 std::string peak_sentence(const Report& report, const KindFacts& kind) {
   std::string text = capitalised(memory_name(kind.kind, kind.device)) + " held ";
-  if (adds_peaks(report)) {
+  if (is_of_several(report)) {
     const PeakBounds bounds = sum_of_kind(report, kind.kind, kind.device).peak;
     // Some may have ended before others began.
     return text + bounds_text(bounds) + " in " + std::to_string(processes_with(report, kind)) +
@@ -79,8 +80,8 @@ std::string whose_sentence(const Report& report, const KindFacts& highest, const
   for (const Share& share : shares_of_peak(report)) {
     if (share.kind != highest.kind || share.device != highest.device) continue;
     return percent_text(share.bytes, share.whole) +
-           (adds_peaks(report) ? " of these, " : " of that, ") + amount_text(share.bytes) + " in " +
-           counted(share.count, "allocation") + ", came from " +
+           (is_of_several(report) ? " of these, " : " of that, ") + amount_text(share.bytes) +
+           " in " + counted(share.count, "allocation") + ", came from " +
            where_text(report, share.site, name) + ".";
   }
   return "";

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/system/nvml.h"
 
+#include "reporter/report/ledger_row.h"
 #include "reporter/report/report.h"
 
 #include <dlfcn.h>
@@ -111,15 +112,16 @@ std::string name_of(std::uint32_t pid) {
 std::uint64_t own_bytes(const Report& report, std::uint16_t device) {
   std::uint64_t bytes = 0;
   for (const LedgerEntry& entry : report.ledger) {
-    if (entry.device == device && entry.kind != kOthers) bytes += entry.device_bytes;
+    if (entry.device == device && row_of(entry) != LedgerRow::others) bytes += entry.device_bytes;
   }
   return bytes;
 }
 
 void name_others(Report& report, std::uint16_t device, const GpuUse& gpu) {
-  const auto others = std::find_if(
-      report.ledger.begin(), report.ledger.end(),
-      [&](const LedgerEntry& entry) { return entry.device == device && entry.kind == kOthers; });
+  const auto others =
+      std::find_if(report.ledger.begin(), report.ledger.end(), [&](const LedgerEntry& entry) {
+        return entry.device == device && row_of(entry) == LedgerRow::others;
+      });
   if (others == report.ledger.end()) return;
   LedgerEntry rest = *others;
   report.ledger.erase(others);
@@ -136,9 +138,9 @@ void name_others(Report& report, std::uint16_t device, const GpuUse& gpu) {
   const std::uint64_t own = own_bytes(report, device);
   for (const GpuProcess& process : gpu.processes) {
     if (process.pid == report.process.pid) {
-      move("unaccounted", "driver", process.bytes - std::min(own, process.bytes));
+      move(kUnaccounted, "driver", process.bytes - std::min(own, process.bytes));
     } else {
-      move(kOthers, name_of(process.pid), process.bytes);
+      move(words_of(LedgerRow::others).first, name_of(process.pid), process.bytes);
     }
   }
   if (rest.device_bytes != 0) report.ledger.push_back(std::move(rest));

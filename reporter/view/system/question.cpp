@@ -19,6 +19,7 @@
 #include "reporter/report/files/descriptor.h"
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
+#include "reporter/report/trigger.h"
 #include "reporter/view/system/note_file.h"
 #include "reporter/view/system/target.h"
 
@@ -51,7 +52,8 @@ bool is_answer(const std::string& path, const Target& target) {
   if (found.st_uid != target.user && found.st_uid != geteuid()) return false;
   const auto read = read_report("/proc/self/fd/" + std::to_string(file.number()));
   const Report* report = std::get_if<Report>(&read);
-  return report != nullptr && report->process.pid == target.pid && report->trigger == "signal";
+  return report != nullptr && report->process.pid == target.pid &&
+         trigger_of(report->trigger) == Trigger::signal;
 }
 
 // The report, or "" when the time is up or the process has ended.

@@ -13,6 +13,7 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/thread_text.h"
@@ -73,7 +74,7 @@ std::string axis_word(Axis axis) { return axis == Axis::size_class ? "size" : ax
 // Reports do not follow what had no value, and have what it held at the peak of all, or holds now:
 // that is its own peak where it was all that was held then, and where nothing was freed.
 bool knows_own_peak(const Report& report, const AxisEntry& entry) {
-  if (report.trigger == kTraced || entry.value != kNoValue) return true;
+  if (trigger_of(report) == Trigger::trace || entry.value != kNoValue) return true;
   if (entry.totals.live_bytes == entry.totals.total_bytes) return true;
   return std::any_of(report.kinds.begin(), report.kinds.end(), [&](const KindFacts& kind) {
     return kind.kind == entry.kind && kind.device == entry.device &&
@@ -82,7 +83,7 @@ bool knows_own_peak(const Report& report, const AxisEntry& entry) {
 }
 
 std::string own_peak_title(const Report& report) {
-  return adds_peaks(report) ? "OWN PEAKS" : "OWN PEAK";
+  return is_of_several(report) ? "OWN PEAKS" : "OWN PEAK";
 }
 
 bool is_of_one_memory(const std::vector<AxisEntry>& entries) {
@@ -176,7 +177,7 @@ std::string axis_text(const Report& report, Axis axis, const NameFrame& name, co
   const ThreadNames threads(report, name);
   const std::vector<AxisEntry> entries = entries_of(report, axis, threads, choice);
   if (entries.empty()) return nothing_text(report);
-  const bool are_added = adds_peaks(report);
+  const bool are_added = is_of_several(report);
   std::string remark = std::string("Requested bytes") +
                        (are_added ? ", of all processes added" : "") +
                        ". AT PEAK: when that memory held most" + (are_added ? " in each" : "") +

@@ -6,6 +6,7 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/checks.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/report_text.h"
@@ -28,10 +29,7 @@ void add_ends(Checked& checked, const Report& report, const std::string& file) {
 
 void add_unfinished(Checked& checked, const Report& report, const std::string& file) {
   for (const MergedProcess& process : merged_processes(report)) {
-    const std::string_view trigger = process.trigger;
-    const bool is_end = trigger == "exit" || trigger == "exec" || trigger == kRecovered ||
-                        trigger == kImported || trigger.empty();
-    if (is_end) continue;
+    if (end_of(process) != End::went_on) continue;
     checked.unfinished.push_back({file, named_process(process.process) +
                                             " went on: the report was " +
                                             trigger_text(process.trigger)});

@@ -15,6 +15,7 @@
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {
@@ -69,11 +70,10 @@ std::vector<Judged> judged_processes(const Report& report, const std::string& fi
   std::vector<Judged> all;
   for (MergedProcess& process : merged_processes(report)) {
     const CheckedProcess words = checked_process(process.process);
-    all.push_back({.report = report,
-                   .one = {.file = file,
-                           .process = std::move(process),
-                           .is_merged = report.processes.size() > 1},
-                   .process = words});
+    all.push_back(
+        {.report = report,
+         .one = {.file = file, .process = std::move(process), .is_merged = is_of_several(report)},
+         .process = words});
   }
   return all;
 }
@@ -169,7 +169,7 @@ void add_peaks(std::vector<Check>& checks, const Report& report, const std::stri
 
 // "the 8 processes held 1.10 GiB to 1.20 GiB of GPU 0 together"; "" of one process.
 std::string together_text(const Report& report, const std::string& file) {
-  if (report.processes.size() < 2 || (report.chosen && report.chosen->by_rows)) return "";
+  if (!is_of_several(report) || (report.chosen && report.chosen->by_rows)) return "";
   std::vector<ReportOfProcess> all;
   for (const Judged& judged : judged_processes(report, file)) all.push_back(judged.one);
   std::vector<DeviceSum> sums = device_sums(report.processes);
@@ -300,7 +300,7 @@ void add_totals(std::vector<Check>& checks, const Report& report, const std::str
     return checks.back().passed() ? nullptr : &checks.back();
   };
   const std::vector<Judged> judged = judged_processes(report, file);
-  const bool is_by_process = report.processes.size() > 1 && !report.chosen &&
+  const bool is_by_process = is_of_several(report) && !report.chosen &&
                              std::all_of(judged.begin(), judged.end(), [](const Judged& one) {
                                return one.one.process.total_bytes >= 0;
                              });
@@ -336,7 +336,7 @@ CheckedProcess checked_process(const ProcessFacts& process) {
 }
 
 CheckedProcess all_processes(const Report& report) {
-  if (report.processes.size() < 2) return checked_process(report.process);
+  if (!is_of_several(report)) return checked_process(report.process);
   return {.words = "all " + count_text(static_cast<std::int64_t>(report.processes.size())) +
                    " processes together"};
 }

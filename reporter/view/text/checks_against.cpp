@@ -14,6 +14,7 @@
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/checks.h"
 #include "reporter/view/text/process_text.h"
 
@@ -195,7 +196,7 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
   const Differences found = differences(baseline, report, DiffBy::site, DiffAt::peak, name);
   const bool is_choice = report.chosen && report.chosen->by_rows;
   for (const Difference& memory : found.memory) {
-    const bool adds = adds_peaks(report) || adds_peaks(baseline);
+    const bool adds = is_of_several(report) || is_of_several(baseline);
     Check check{.what = (is_choice ? "at the peak of "
                          : adds    ? "sum of peaks of "
                                    : "peak of ") +
@@ -210,7 +211,7 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
     if (!check.passed()) check.sites = grown_sites(found, is_its);
     checked.checks.push_back(std::move(check));
   }
-  if (report.processes.size() > 1 && !is_choice) {
+  if (is_of_several(report) && !is_choice) {
     add_peaks_of_ranks(checked.checks, report, baseline, file, tolerance_percent, naming);
   }
   checked.together = other_program(report, baseline);

@@ -13,6 +13,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/idle_text.h"
 #include "reporter/view/text/refusals_text.h"
 #include "reporter/view/text/words.h"
@@ -65,7 +66,7 @@ std::vector<UsedDevice> used_devices(const Report& report) {
     return device.others.empty() && !device.report->used;
   });
   for (UsedDevice& device : result) {
-    device.adds_peaks = adds_peaks(report);
+    device.adds_peaks = is_of_several(report);
     std::stable_sort(device.others.begin(), device.others.end(),
                      [](const auto& a, const auto& b) { return a.peak_bytes > b.peak_bytes; });
   }

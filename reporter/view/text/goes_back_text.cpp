@@ -4,6 +4,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/text/idle_text.h"
 
@@ -12,7 +13,7 @@ namespace vramscope {
 std::string goes_back_text(const Report& report, const LedgerEntry& cached) {
   const std::string all = "; it " + goes_back_when(report) + ".";
   const DeviceReport* const device = find_device(report, cached.device);
-  const bool is_ours = cached.owner == "vramscope" && !adds_peaks(report);
+  const bool is_ours = cached.owner == "vramscope" && !is_of_several(report);
   if (!is_ours || device == nullptr || device->segments.empty()) return all;
   const std::optional<std::uint64_t> idle = reserved_memory(report, *device).idle_now;
   if (!idle || *idle >= cached.device_bytes) return all;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "reporter/report/merged_process.h"
-#include "reporter/view/analysis/process_end.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/holders_text.h"
 #include "reporter/view/text/process_text.h"
 
@@ -26,7 +26,7 @@ void LeaksOfSeveral::add(Process&& process) {
 }
 
 void LeaksOfSeveral::add(const Report& report, const Leaks& leaks, const NameFrame& name) {
-  if (report.processes.size() > 1) return add_merged(report, leaks, name);
+  if (is_of_several(report)) return add_merged(report, leaks, name);
   const MergedProcess one = merged_processes(report).front();
   Process process{
       .process = one.process, .death = death_word(one), .sequence = one.sequence, .places = {}};

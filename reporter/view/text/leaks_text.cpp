@@ -11,9 +11,9 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/leaks/leak_holders.h"
-#include "reporter/view/analysis/process_end.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/caller_names.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/site_columns.h"
@@ -103,7 +103,7 @@ std::string when_text(const Report& report, const Leak& leak, const CallSite& wh
   if (const auto rate = growth_rate(report, leak)) return growth_text(*rate, where, page);
   if (leak.is_in_one_go) {
     const std::uint64_t span_ns = report.sites[leak.share.site].live_span_ns;
-    const bool is_known = report.processes.empty() && span_ns != 0;
+    const bool is_known = !is_merged(report) && span_ns != 0;
     return ", one after the other" + (is_known ? ", in " + duration_text(span_ns) : "");
   }
   if (leak.looks == LeakClass::late || leak.tenths == 0) return "";
@@ -267,7 +267,7 @@ void process_json(JsonText& json, const LeakHolder& holder) {
 
 std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
                        const NameFrame& name, const Page& page, const LeaksChoice& choice) {
-  const bool are_rows = report.processes.size() > 1 && !choice.whole_stacks;
+  const bool are_rows = is_of_several(report) && !choice.whole_stacks;
   const bool are_trees = page.stacks == Stacks::as_tree;
   std::string result = heading(report, leaks, page) +
                        spread_text(left_by_process(report, leaks), page) +

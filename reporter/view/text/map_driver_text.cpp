@@ -4,6 +4,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -15,7 +16,7 @@ std::string kept_by_pools(const Report& report, const MapPlace& place) {
 
 std::string new_segment_text(const Report& report, const MapPlace& place, const MapMoment& moment) {
   if (place.kind != Kind::device || place.is_direct() || moment.is_of_trace || moment.refused ||
-      adds_peaks(report)) {
+      is_of_several(report)) {
     return "";
   }
   const DeviceReport* const device = find_device(report, place.device);

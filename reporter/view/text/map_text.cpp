@@ -10,6 +10,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/map_cells.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/map_driver_text.h"
@@ -380,7 +381,7 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
     result += drawings(report, place, moment, name, page, most);
   }
   if (!result.empty()) return result + nothing_live(places, moment, page);
-  return report.processes.empty()
+  return !is_merged(report)
              ? (report.chosen ? std::string(kNothingPasses) + "live " : "No segment was held ") +
                    moment.text + ".\n"
              : sentence(

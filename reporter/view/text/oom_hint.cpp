@@ -11,6 +11,7 @@
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/memory_map.h"
 #include "reporter/view/analysis/segment_sizes.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/oom_policy.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/report_text.h"
@@ -114,7 +115,7 @@ std::uint64_t stranded_then(const Report& report, const OomEvent& event) {
 }
 
 const OomEvent* looked_at_before(const Report& report, const OomEvent& event) {
-  if (!report.processes.empty() || is_host(event.kind)) return nullptr;
+  if (is_merged(report) || is_host(event.kind)) return nullptr;
   const OomEvent* found = nullptr;
   for (const OomEvent& other : report.oom.events) {
     if (other.number >= event.number) break;

@@ -12,6 +12,7 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/listing/thread_text.h"
 #include "reporter/view/text/oom_rows.h"
@@ -213,7 +214,7 @@ constexpr std::uint64_t kManyAllocations = 16;
 // Where most of what was held was no leak, as the report of the refusal may have taken it for.
 std::string freed_later_line(const Report& report, const OomEvent& event, const Leaks& leaks,
                              const Page& page) {
-  const bool tells = is_final(report) && report.processes.empty();
+  const bool tells = is_final(report) && !is_merged(report);
   if (!tells || leak_then(report, leaks, event).bytes != 0) return "";
   OomShare freed;
   std::uint64_t places = 0;
@@ -313,7 +314,7 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
   if (!event.range.empty()) who += " in " + printable(event.range, page);
   result += paragraph(who, page);
   result += asker_text(report, event, name, page) + outcome_line(report, event, name, page);
-  if (!event.has_details && report.trigger != kImported) {
+  if (!event.has_details && trigger_of(report) != Trigger::imported) {
     return result + counted_event_text(report, event, leaks, page);
   }
   for (const std::string& table :

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -42,7 +43,7 @@ std::uint64_t own_time_ns(const Report& report, const OomEvent& event) {
 }
 
 std::string own_time_text(const Report& report, std::uint64_t own_ns, std::uint64_t ns) {
-  if (report.processes.size() < 2) return duration_text(ns);
+  if (!is_of_several(report)) return duration_text(ns);
   return duration_text(own_ns) + " of its process's time (" + duration_text(ns) + " of all)";
 }
 

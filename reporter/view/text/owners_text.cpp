@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "reporter/record/axes.h"
+#include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/goes_back_text.h"
@@ -57,7 +59,8 @@ std::vector<OwnerRow> owner_rows(const Report& report) {
   std::vector<OwnerRow> rows;
   for (const LedgerEntry& entry : report.ledger) {
     OwnerRow row{entry};
-    if (adds_peaks(report) && entry.kind == kOthers) bound_by_device(row.entry, report);
+    if (is_of_several(report) && row_of(entry) == LedgerRow::others)
+      bound_by_device(row.entry, report);
     const Memory memory{entry.device, entry.kind};
     const auto found = known.find({memory, entry.owner});
     if (found != known.end()) {
@@ -95,9 +98,9 @@ std::vector<OwnerRow> rows_at_peak(const Report& report, PeakSums& sums, const R
 
 std::string peak_heading(const Report& report, const Page& page) {
   const std::vector<KindFacts> kinds = kinds_by_peak(report);
-  std::string text = adds_peaks(report)  ? "At the peaks of all processes, added"
-                     : kinds.size() == 1 ? "At the peak"
-                                         : "At the peak of each memory";
+  std::string text = is_of_several(report) ? "At the peaks of all processes, added"
+                     : kinds.size() == 1   ? "At the peak"
+                                           : "At the peak of each memory";
   text += ", requested bytes";
   for (const KindFacts& kind : kinds) {
     text += (&kind == &kinds.front() ? ": " : ", ") + memory_name(kind.kind, kind.device) + " " +
@@ -142,8 +145,9 @@ std::string reserved_text(const Report& report, const Page& page) {
 std::string unaccounted_text(const Report& report, const Page& page) {
   std::map<std::uint16_t, std::uint64_t> bytes;
   for (const LedgerEntry& entry : report.ledger) {
-    const bool is_kept = entry.owner == "contexts" || entry.owner == "modules";
-    if (entry.kind == "unaccounted" && is_kept) bytes[entry.device] += entry.device_bytes;
+    const LedgerRow row = row_of(entry);
+    const bool is_kept = row == LedgerRow::contexts || row == LedgerRow::modules;
+    if (is_kept) bytes[entry.device] += entry.device_bytes;
   }
   std::string text;
   for (const auto& [device, held] : bytes) {
@@ -165,7 +169,7 @@ std::string peak_part(const Report& report, const Page& page, const RowChoice& c
                                    [](const OwnerRow& row) { return row.at_peak.has_value(); });
   std::vector<Table::Column> titles;
   if (is_told) titles = {{"AT PEAK", right}, {"SHARE", right}, {"", left, 4}};
-  titles.insert(titles.end(), {{adds_peaks(report) ? "OWN PEAKS" : "OWN PEAK", right, 3},
+  titles.insert(titles.end(), {{is_of_several(report) ? "OWN PEAKS" : "OWN PEAK", right, 3},
                                {"NOW", right, 1},
                                {"CALLS", right, 2},
                                {"MEMORY", left},
@@ -201,18 +205,15 @@ std::uint64_t used_on(const Report& report, std::uint16_t device, std::string_vi
 
 // When what is told of the device was so. Of several processes it was told at an instant of each.
 std::string when_used(const Report& report) {
-  if (adds_peaks(report)) {
+  if (is_of_several(report)) {
     return have_all_ended(report) ? "As each process ended, at different times, added: "
                                   : "As each process wrote its report, at different times, added: ";
   }
-  if (report.trigger == "oom") return "When memory ran out: ";
+  if (trigger_of(report) == Trigger::oom) return "When memory ran out: ";
   return is_final(report) ? "At the end: " : "When the report was written: ";
 }
 
-bool is_of_pools(const OwnerRow& row) {
-  return row.entry.kind == "cached" && row.entry.owner == kPoolsOwner;
-}
-bool is_cached(const OwnerRow& row) { return row.entry.kind == "cached" && !is_of_pools(row); }
+bool is_cached(const OwnerRow& row) { return row_of(row.entry) == LedgerRow::cached; }
 
 // The largest part first.
 std::vector<OwnerRow> rows_on(const Report& report, std::uint16_t device, const RowChoice& choice) {
@@ -241,7 +242,7 @@ std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& r
                         const Page& page) {
   const std::uint64_t bytes = row.entry.device_bytes;
   const std::string amount = amount_text(bytes) + " (" + percent_text(bytes, used);
-  if (adds_peaks(report)) {
+  if (is_of_several(report)) {
     return paragraph(printable(cached_in_several(row, amount, report), page), page);
   }
   return paragraph(amount + ") is cached by " + printable(row.entry.owner, page) +
@@ -253,7 +254,7 @@ std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& r
 
 // What is used by nobody that is known.
 std::string others_meaning(const Report& report) {
-  if (!adds_peaks(report)) {
+  if (!is_of_several(report)) {
     return "others: other processes, and what the driver took for this one since";
   }
   return "others: outside of these " + count_text(report.processes.size()) +
@@ -263,25 +264,23 @@ std::string others_meaning(const Report& report) {
 
 // What the words of the rows mean that no call of the program explains.
 std::string words_text(const Report& report, const std::vector<OwnerRow>& rows, const Page& page) {
-  const auto has = [&](const char* kind) {
+  const auto has = [&](LedgerRow what) {
     return std::any_of(rows.begin(), rows.end(),
-                       [&](const OwnerRow& row) { return row.entry.kind == kind; });
+                       [&](const OwnerRow& row) { return row_of(row.entry) == what; });
   };
-  const bool has_contexts = std::any_of(rows.begin(), rows.end(), [](const OwnerRow& row) {
-    return row.entry.kind == "unaccounted" && row.entry.owner == "contexts";
-  });
   std::string text;
-  if (has("unaccounted")) {
+  if (has(LedgerRow::contexts) || has(LedgerRow::modules) || has(LedgerRow::exported) ||
+      has(LedgerRow::unaccounted)) {
     text += paragraph(
         "unaccounted: what the driver keeps unasked, for contexts, for loaded code "
         "(modules), for what others import (exported)",
         page);
   }
-  if (has_contexts && has(kOthers)) {
+  if (has(LedgerRow::contexts) && has(LedgerRow::others)) {
     text += paragraph(
         "contexts: at most; what other processes took while one was made may be in it", page);
   }
-  if (std::any_of(rows.begin(), rows.end(), is_of_pools)) {
+  if (has(LedgerRow::pools)) {
     text += paragraph(
         "pools: what the driver's pools keep of memory that the program freed (cudaFreeAsync), "
         "until it synchronizes, or trims them (cudaMemPoolTrimTo), or for good beside blocks in "
@@ -295,7 +294,7 @@ std::string words_text(const Report& report, const std::vector<OwnerRow>& rows, 
     text +=
         paragraph("BYTES are whole pages of the driver's, NOW above is what was asked for", page);
   }
-  if (has(kOthers)) text += paragraph(others_meaning(report), page);
+  if (has(LedgerRow::others)) text += paragraph(others_meaning(report), page);
   return text;
 }
 
@@ -312,10 +311,10 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
   using enum Table::Align;
   const std::uint64_t used = used_on(report, facts.index, "");
   const std::uint64_t managed = used_on(report, facts.index, "managed");
-  const bool is_bound =
-      managed != 0 || (adds_peaks(report) && used_on(report, facts.index, kOthers) != 0);
+  const std::uint64_t others = used_on(report, facts.index, words_of(LedgerRow::others).first);
+  const bool is_bound = managed != 0 || (is_of_several(report) && others != 0);
   std::string title = when_used(report) + (is_bound ? "up to " : "") + amount_text(used);
-  if (!adds_peaks(report)) title += " of " + amount_text(facts.total_bytes);
+  if (!is_of_several(report)) title += " of " + amount_text(facts.total_bytes);
   title += " used on GPU " + std::to_string(facts.index) + ", " + printable(facts.name, page);
   std::vector<OwnerRow> rows = rows_on(report, facts.index, choice);
   std::string cached;

@@ -15,6 +15,7 @@
 #include "reporter/view/analysis/peaks/joint_peaks.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/caller_names.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/site_columns.h"
@@ -137,7 +138,7 @@ std::string told_by(const SumOfKind& sum) {
 std::string added_text(const Report& report, const KindFacts& kind, bool is_least,
                        const Page& page) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
-  if (!adds_peaks(report) || is_choice) return "";
+  if (!is_of_several(report) || is_choice) return "";
   const AddedPeaks added = added_peaks(report, kind);
   if (added.processes < 2) return paragraph("of one process alone", page);
   if (is_least) {
@@ -155,7 +156,7 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
                         const Page& page, bool is_least) {
   std::string result = "reached after ";
   if (report.chosen && report.chosen->by_rows) result = "the peak of all was " + result;
-  if (adds_peaks(report)) result = "the highest of them was reached after ";
+  if (is_of_several(report)) result = "the highest of them was reached after ";
   result += own_time_text(report, own_peak_ns(report, kind), kind.peak_ns);
   const std::string& thread = kind.peak_thread;
   if (!thread.empty())
@@ -258,8 +259,9 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_le
                             amount_text(kind.current_bytes);
   std::string result = sentence(title, Colour::bold, page);
   result += added_text(report, kind, is_least, page);
-  if (!is_least || !adds_peaks(report)) result += who_made_it(report, kind, name, page, is_least);
-  const bool is_tight = page.is_brief && adds_peaks(report) && choice.most == 1;
+  if (!is_least || !is_of_several(report))
+    result += who_made_it(report, kind, name, page, is_least);
+  const bool is_tight = page.is_brief && is_of_several(report) && choice.most == 1;
   if (!is_least && !is_tight) result += axis_lines(report, kind, name, page);
   result +=
       shares_text(report, kind, shares_of(report, kind, name, choice), false, name, page, choice);
@@ -272,10 +274,10 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_le
 void add_together(JsonText& json, const Report& report, const KindFacts& kind) {
   AddedPeaks added{.processes = 1,
                    .together = {.peak = {.lower = kind.peak_bytes, .upper = kind.peak_bytes}}};
-  if (adds_peaks(report)) added = added_peaks(report, kind);
+  if (is_of_several(report)) added = added_peaks(report, kind);
   const bool is_choice = report.chosen && report.chosen->by_rows;
   const auto bound = [&](std::uint64_t bytes) {
-    return is_choice && adds_peaks(report) ? CellValue() : CellValue(bytes);
+    return is_choice && is_of_several(report) ? CellValue() : CellValue(bytes);
   };
   json.field("processes", added.processes);
   json.key("together_lower_bytes").cell(bound(added.together.peak.lower));
@@ -325,7 +327,7 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
   }
   for (const KindFacts& kind : kinds_by_peak(report)) {
     const bool is_least = page.is_brief && !result.empty();
-    if (!result.empty() && !(is_least && adds_peaks(report))) result += "\n";
+    if (!result.empty() && !(is_least && is_of_several(report))) result += "\n";
     result += kind_text_of(report, kind, is_least, name, page, choice);
   }
   if (result.empty()) return nothing_text(report);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/process_end.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -39,9 +39,9 @@ std::string program_of(const ProcessFacts& process) {
 }
 
 std::string death_text(const MergedProcess& process) {
+  if (!has_died(process)) return "";
   const std::string& signal = process.process.ended_by;
-  if (!signal.empty()) return "was killed by " + signal;
-  return process.trigger == kRecovered ? "died" : "";
+  return signal.empty() ? "died" : "was killed by " + signal;
 }
 
 std::string who_died(const std::vector<MergedProcess>& processes) {
@@ -54,28 +54,46 @@ std::string who_died(const std::vector<MergedProcess>& processes) {
 }
 
 std::string end_text(const MergedProcess& process) {
-  if (!process.process.ended_by.empty()) return process.process.ended_by;
-  if (process.trigger == kRecovered) return "died (recovered)";
-  const bool ends = process.trigger == "exit" || process.trigger == "exec";
-  return ends ? process.trigger : "went on (" + process.trigger + ")";
+  switch (end_of(process)) {
+    case End::died:
+      return process.process.ended_by.empty() ? "died (recovered)" : process.process.ended_by;
+    case End::exit:
+    case End::exec:
+      return process.trigger;
+    default:
+      return "went on (" + process.trigger + ")";
+  }
 }
 
 std::string trigger_text(std::string_view trigger) {
-  static constexpr std::pair<std::string_view, const char*> kTexts[] = {
-      {"exit", "written at exit"},
-      {"exec", "written before exec"},
-      {"signal", "written on a signal"},
-      {"oom", "written when memory ran out"},
-      {"interval", "written at an interval"},
-      {"growth", "written when memory had grown"},
-      {"peak", "written at a peak"},
-      {"moving", "copied while it went on"},
-      {"merged", "the last one written"},
-      {"", "written for a reason that it does not tell"}};
-  for (const auto& [name, text] : kTexts) {
-    if (trigger == name) return text;
+  switch (trigger_of(trigger)) {
+    case Trigger::exit:
+      return "written at exit";
+    case Trigger::exec:
+      return "written before exec";
+    case Trigger::signal:
+      return "written on a signal";
+    case Trigger::oom:
+      return "written when memory ran out";
+    case Trigger::interval:
+      return "written at an interval";
+    case Trigger::growth:
+      return "written when memory had grown";
+    case Trigger::peak:
+      return "written at a peak";
+    case Trigger::moving:
+      return "copied while it went on";
+    case Trigger::merged:
+      return "the last one written";
+    case Trigger::untold:
+      return "written for a reason that it does not tell";
+    case Trigger::recovered:
+    case Trigger::trace:
+    case Trigger::imported:
+    case Trigger::other:  // of a newer version
+      break;
   }
-  return "written for the reason '" + std::string(trigger) + "'";  // of a newer version
+  return "written for the reason '" + std::string(trigger) + "'";
 }
 
 }  // namespace vramscope

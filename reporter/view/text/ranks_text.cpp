@@ -15,6 +15,7 @@
 #include "reporter/view/analysis/diff/diff.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/process_figures.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {
@@ -225,7 +226,7 @@ std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& nam
   if (!naming.read_again) return std::nullopt;
   const std::string file = own_file(one);
   std::optional<Report> report = file.empty() ? std::nullopt : naming.read_again(file);
-  const bool is_its = report && report->processes.empty() &&
+  const bool is_its = report && !is_merged(*report) &&
                       identity_of(report->process) == identity_of(one.process.process);
   return is_its ? std::move(report) : std::nullopt;
 }

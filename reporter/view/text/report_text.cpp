@@ -13,6 +13,7 @@
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/listing/tree_text.h"
@@ -46,12 +47,12 @@ std::string growth_text(const Report& report) {
 
 // Before the time.
 std::string how_written(const Report& report) {
-  if (report.trigger == kRecovered) {
+  if (trigger_of(report) == Trigger::recovered) {
     const std::string& signal = report.process.ended_by;
     return "recovered; " + (signal.empty() ? "the process died" : signal + " ended it") +
            "; last call";
   }
-  if (report.trigger == kImported)
+  if (trigger_of(report) == Trigger::imported)
     return report.process.report_time_ns == 0 ? "imported" : "imported; its last event";
   return trigger_text(report.trigger);
 }
@@ -154,7 +155,7 @@ std::string peak_sites(const std::vector<Share>& all, std::size_t most, const Re
   const std::vector<Share> ordered =
       by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
   const std::string heading =
-      (adds_peaks(report) ? "What made the peaks, added: " : "What made the peak: ") +
+      (is_of_several(report) ? "What made the peaks, added: " : "What made the peak: ") +
       whole_text(report, ordered.front());
   const std::string title = part_title(with_note(heading, report), page);
   if (page.stacks == Stacks::as_tree) {
@@ -304,7 +305,7 @@ std::string report_head(const Report& report, const Page& page) {
                                       (merged == 1 ? " process" : " processes") + " merged";
   if (!process.hostname.empty()) who += " on " + printable(process.hostname, page);
   if (process.rank >= 0) who += ", rank " + std::to_string(process.rank);
-  if (report.trigger == kImported) {
+  if (trigger_of(report) == Trigger::imported) {
     who = printable(process.mode, page);  // nothing is known of the process
   } else if (!process.mode.empty()) {
     who += ", mode " + printable(process.mode, page);

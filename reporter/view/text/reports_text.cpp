@@ -7,6 +7,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {
@@ -32,7 +33,7 @@ CsvText::Leading leading_cells(const Report& report, const std::string& path) {
 void ReportsSummary::add(const Report& report) {
   const ProcessFacts& process = report.process;
   ++reports_;
-  if (report.trigger == kTraced) ++traces_;
+  if (trigger_of(report) == Trigger::trace) ++traces_;
   processes_.insert(identity_of(process));
   for (const KindFacts& kind : report.kinds) {
     if (!holds_memory(kind.kind) || kind.peak_bytes == 0) continue;

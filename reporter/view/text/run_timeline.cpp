@@ -8,6 +8,7 @@
 
 #include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {
@@ -49,7 +50,7 @@ void add_mark_of_death(const MergedProcess& process, std::uint64_t after_ns,
 }
 
 void add_marks(const Report& report, RunTimeline& timeline) {
-  const bool is_sum = adds_peaks(report);
+  const bool is_sum = is_of_several(report);
   if (is_sum) add_marks_of_sums(report, timeline);
   for (const JointPeak& joint : report.joint_peaks) {
     timeline.marks.push_back({.what = RunMark::What::peak,
@@ -222,7 +223,7 @@ RunTimeline run_timeline(const Report& report, const TimelineChoice& choice) {
   RunTimeline timeline;
   timeline.start_ns = report.timeline.start_ns;
   timeline.length_ns = length_of(report);
-  if (adds_peaks(report))
+  if (is_of_several(report))
     timeline.end_of_several = have_all_ended(report) ? "ended" : "wrote reports";
   for (const TimelineSeries& series : report.timeline.series) {
     timeline.curves.push_back({.kind = series.kind,

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "reporter/report/merged_process.h"
+#include "reporter/report/trigger.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/analysis/replay/trace_report.h"
@@ -190,7 +191,8 @@ std::string ends_text(const Reports& reports, const Page& page) {
   std::map<std::string, std::vector<const ReportOfProcess*>> dead;
   for (const ReportOfProcess& one : reports) {
     const std::string& signal = one.process.process.ended_by;
-    if (!signal.empty() || one.process.trigger == kRecovered) dead[signal].push_back(&one);
+    if (!signal.empty() || trigger_of(one.process.trigger) == Trigger::recovered)
+      dead[signal].push_back(&one);
   }
   std::string text;
   for (const auto& [signal, who] : dead) {

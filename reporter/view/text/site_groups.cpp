@@ -15,6 +15,7 @@
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/caller_names.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/totals_text.h"
@@ -224,8 +225,8 @@ std::string groups_text(const Report& report, GroupBy by, SiteOrder order, const
   if (shown < groups.size()) {
     text += paragraph("and " + counted_groups(by, groups.size() - shown), page);
   }
-  const std::string when = adds_peaks(report) ? "of each process, when its memory held most"
-                                              : "when that memory held most";
+  const std::string when = is_of_several(report) ? "of each process, when its memory held most"
+                                                 : "when that memory held most";
   return text + table.left_out(page) + "\n" +
          paragraph("Requested bytes of all sites. AT PEAK: " + when +
                        ". A site counts for the frame that its row begins with: not the standard "

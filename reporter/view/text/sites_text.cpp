@@ -12,6 +12,7 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/site_growth.h"
 #include "reporter/view/analysis/site_usage.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/listing/tree_text.h"
@@ -155,7 +156,7 @@ std::string legend_of(const Report& report, const std::vector<std::string>& titl
         std::find(titles.begin(), titles.end(), column.column.title) != titles.end();
     if (is_there && *column.legend != '\0') text += std::string(" ") + column.legend;
   }
-  if (adds_peaks(report)) text += " AT PEAK: of each process, when its memory held most.";
+  if (is_of_several(report)) text += " AT PEAK: of each process, when its memory held most.";
   return paragraph("Bytes are requested bytes." + text, page);
 }
 

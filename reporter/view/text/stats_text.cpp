@@ -12,6 +12,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/device_text.h"
 
@@ -150,7 +151,7 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
     if (of.device && device.facts.index != *of.device) continue;
     const std::string title = "GPU " + std::to_string(device.facts.index) + "  " +
                               printable(device.facts.name, page) + "  memory_stats" +
-                              (adds_peaks(report) ? ", of all processes added" : "");
+                              (is_of_several(report) ? ", of all processes added" : "");
     const FlatStats stats = memory_stats(device);
     const bool is_whole = of.sort.empty() && of.most == 0 && !stats.empty();
     if (is_whole) {

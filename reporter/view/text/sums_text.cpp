@@ -6,6 +6,7 @@
 #include <set>
 
 #include "reporter/report/merged_process.h"
+#include "reporter/report/trigger.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/text/process_text.h"
 
@@ -25,7 +26,7 @@ std::string why_bounds(const std::vector<DeviceSum>& sums,
                        const std::vector<ReportOfProcess>& reports) {
   std::vector<const ReportOfProcess*> killed, traceless;
   for (const ReportOfProcess& one : reports) {
-    if (one.process.trigger == kRecovered) killed.push_back(&one);
+    if (trigger_of(one.process.trigger) == Trigger::recovered) killed.push_back(&one);
     if (trace_files(one.file, one.process.trace).empty()) traceless.push_back(&one);
   }
   if (!killed.empty()) {

@@ -8,6 +8,7 @@
 
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 namespace {
@@ -34,7 +35,7 @@ std::uint64_t most_of(const Report& report, const Row& row) {
 }  // namespace
 
 void add_bounds(RunTimeline& timeline, const Report& report) {
-  if (!adds_peaks(report) || report.chosen) return;
+  if (!is_of_several(report) || report.chosen) return;
   const bool is_whole = timeline.from_ns == 0 && timeline.to_ns >= timeline.length_ns;
   for (RunCurve& curve : timeline.curves) {
     if (is_whole) curve.most_bytes = most_of(report, curve);

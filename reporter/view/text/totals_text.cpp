@@ -11,6 +11,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/site_usage.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/words.h"
 
 namespace vramscope {
@@ -66,7 +67,7 @@ std::size_t threads_of(const Report& report) {
 std::string time_of(const Report& report, std::uint64_t ns) {
   const ProcessFacts& process = report.process;
   std::string text = duration_text(ns) + " in them";
-  if (report.processes.size() > 1) return text + ", of all processes added";
+  if (is_of_several(report)) return text + ", of all processes added";
   if (const std::size_t threads = threads_of(report); threads > 1) {
     return text + ", of " + counted(threads, "thread") + " added";
   }

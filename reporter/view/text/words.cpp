@@ -7,7 +7,7 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/digest.h"
-#include "reporter/view/analysis/process_end.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/text/process_text.h"
 
@@ -53,22 +53,23 @@ std::string of_all_text(const Report& report, Kind kind, std::uint16_t device) {
 
 std::string peak_word(const Report& report) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
-  if (is_choice) return adds_peaks(report) ? "at the peaks" : "at the peak";
-  return adds_peaks(report) ? "sum of peaks" : "peak";
+  if (is_choice) return is_of_several(report) ? "at the peaks" : "at the peak";
+  return is_of_several(report) ? "sum of peaks" : "peak";
 }
 
 std::string nothing_text(const Report& report) {
   if (report.chosen) return std::string(kNothingPasses) + "allocated.\n";
   // A trace may be cut at its beginning.
-  return report.trigger == kTraced ? "Nothing was allocated in what was written of the trace.\n"
-                                   : "Nothing was allocated.\n";
+  return trigger_of(report) == Trigger::trace
+             ? "Nothing was allocated in what was written of the trace.\n"
+             : "Nothing was allocated.\n";
 }
 
 std::string never_freed_phrase(const Report& report) {
   if (is_final(report)) return "never freed";
-  const std::string deaths = report.trigger == kTraced ? "" : deaths_text(report);
+  const std::string deaths = trigger_of(report) == Trigger::trace ? "" : deaths_text(report);
   if (!deaths.empty()) return deaths;
-  if (report.trigger != kTraced) return "not freed when the report was written";
+  if (trigger_of(report) != Trigger::trace) return "not freed when the report was written";
   const bool is_cut = report.chosen && report.chosen->until_ns;
   return "not freed " + (is_cut ? "after " + duration_text(*report.chosen->until_ns)
                                 : std::string("by the end of the trace"));

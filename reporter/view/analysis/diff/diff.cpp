@@ -15,6 +15,7 @@
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 namespace {
@@ -252,7 +253,7 @@ std::optional<std::uint64_t> joint_peak(const Report& report, std::uint16_t devi
   for (const KindFacts& kind : kinds_by_peak(report)) {
     if (takes_device_memory(kind.kind) && kind.device == device) peaks.push_back(kind.peak_bytes);
   }
-  if (peaks.size() > 1 || adds_peaks(report)) return std::nullopt;
+  if (peaks.size() > 1 || is_of_several(report)) return std::nullopt;
   return peaks.empty() ? 0 : peaks.front();
 }
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "reporter/view/analysis/process_end.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 

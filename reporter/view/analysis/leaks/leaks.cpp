@@ -11,6 +11,7 @@
 #include "allocator/ground/place.h"
 #include "reporter/view/analysis/leaks/leak_holders.h"
 #include "reporter/view/analysis/site_growth.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 namespace {
@@ -216,7 +217,7 @@ bool tells_what_each_left(const Report& report) {
 // Rows without a site are of all that a process has no row of its own for.
 std::vector<std::uint64_t> left_by_each(const Report& report, SuppressedSites& suppressed) {
   std::vector<std::uint64_t> left;
-  if (report.processes.size() < 2 || !tells_what_each_left(report)) return left;
+  if (!is_of_several(report) || !tells_what_each_left(report)) return left;
   const bool has_rows = report.chosen && report.chosen->by_rows;
   for (const MergedProcess& process : report.processes) {
     std::uint64_t bytes = 0;
@@ -234,7 +235,7 @@ std::vector<std::uint64_t> left_by_each(const Report& report, SuppressedSites& s
 // As fast as it came; 0: not known.
 std::uint64_t full_in_ns(const Report& report, const Share& share) {
   const Site& site = report.sites[share.site];
-  const bool is_told = report.processes.empty() && report.oom.events.empty() && !site.is_part &&
+  const bool is_told = !is_merged(report) && report.oom.events.empty() && !site.is_part &&
                        site.parts.size() == 1 && takes_device_memory(share.kind);
   if (!is_told || share.count < 2 || site.live_span_ns == 0) return 0;
   const DeviceReport* const device = find_device(report, share.device);

@@ -14,6 +14,7 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/peaks/held_bounds.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 namespace {

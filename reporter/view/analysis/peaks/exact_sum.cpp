@@ -15,6 +15,7 @@
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_memory.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/report/trigger.h"
 #include "reporter/view/analysis/peaks/held_bounds.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 
@@ -105,7 +106,7 @@ std::optional<Traced> traced(TraceReader& reader, const MergedProcess& process) 
 }
 
 std::optional<Traced> traced(const ReportOfProcess& one) {
-  if (one.process.trigger == kRecovered) return std::nullopt;
+  if (trigger_of(one.process.trigger) == Trigger::recovered) return std::nullopt;
   for (const std::string& candidate : trace_files(one.file, one.process.trace)) {
     const TraceInput input(candidate);
     if (!input.problem().empty()) continue;

@@ -10,6 +10,7 @@
 
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/report/trigger.h"
 
 namespace vramscope {
 namespace {
@@ -103,7 +104,8 @@ Still still_of(const MergedProcess& process, const TimelineSeries& series) {
   const Instant start = process.timeline.start_ns;
   const Instant end = start + process.timeline.duration_ns;
   // Nobody notes the end of one that was killed at once.
-  const Instant seen = process.trigger == kRecovered ? process.process.report_time_ns : end;
+  const Instant seen =
+      trigger_of(process.trigger) == Trigger::recovered ? process.process.report_time_ns : end;
   Still still;
   still.since_ns = start + series.last.size() * series.bucket_ns;
   still.end_ns = std::max(std::min(end, seen), still.since_ns);

@@ -18,6 +18,7 @@
 #include "reporter/report/peaks.h"
 #include "reporter/report/traces/trace_memory.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/report/trigger.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/peaks/joint_peaks.h"
@@ -297,7 +298,7 @@ DetailedReport detailed_report(TraceReader& reader, const Filter& filter, const 
   Report& report = result.report = report_of_trace(reader.names(), totals);
   details.put_into(report, totals);
   leave_out_empty_sites(report);
-  report.trigger = kTraced;
+  report.trigger = word_of(Trigger::trace);
   if (filter.is_empty()) return result;
   report.chosen = Chosen{.by_rows = false, .kinds = report.kinds};
   if (!filter.to.empty()) report.chosen->until_ns = passing.to_ns;

@@ -20,7 +20,7 @@ struct DetailedReport {
 };
 
 // Of what passes: what is counted is counted as if the program had done nothing else, and nothing
-// is left out of it afterwards. Its trigger is kTraced: whether the program has ended is not known,
+// is left out of it afterwards. Its trigger is `trace`: whether the program has ended is not known,
 // nor are devices, segments and counters. May throw bad_alloc.
 [[nodiscard]] DetailedReport detailed_report(TraceReader& reader, const Filter& filter,
                                              const NameFrame& name);

@@ -9,6 +9,7 @@
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/analysis/filter/filter.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -125,7 +126,7 @@ bool is_whole_trace_of(const TraceReader& reader, const ProcessFacts& process,
 }
 
 std::string whole_trace_of(const std::string& report_file, const Report& report) {
-  if (!report.processes.empty()) return "";  // its trace is none of one process
+  if (is_merged(report)) return "";  // its trace is none of one process
   for (const std::string& candidate : trace_files(report_file, report.trace)) {
     const TraceInput input(candidate);
     if (!input.problem().empty()) continue;

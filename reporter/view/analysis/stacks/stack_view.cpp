@@ -20,6 +20,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 namespace {
@@ -29,7 +30,7 @@ using Frames = std::vector<std::uint32_t>;
 class Chooser {
  public:
   Chooser(const Report& report, const StackChoice& choice)
-      : report_(report), choice_(choice), is_imported_(report.trigger == kImported) {
+      : report_(report), choice_(choice), is_imported_(trigger_of(report) == Trigger::imported) {
     for (const ModuleFact& module : report.modules) roles_.push_back(role_of(module.path));
   }
 

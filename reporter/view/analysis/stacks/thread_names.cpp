@@ -12,6 +12,7 @@
 #include "reporter/report/attribution.h"
 #include "reporter/report/report.h"
 #include "reporter/report/symbols.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 namespace {
@@ -113,8 +114,8 @@ ThreadNames::ThreadNames(const Report& report, const NameFrame& name)
 
 std::string ThreadNames::began(const std::string& thread) const {
   if (const ProcessFacts* const process = process_of(thread)) {
-    const bool is_of_several = report_.processes.size() > 1 && process->rank >= 0;
-    return is_of_several ? "main thread of rank " + std::to_string(process->rank) : "main thread";
+    const bool has_rank = is_of_several(report_) && process->rank >= 0;
+    return has_rank ? "main thread of rank " + std::to_string(process->rank) : "main thread";
   }
   std::string found;
   std::size_t count = 0;

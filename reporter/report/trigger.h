@@ -1,0 +1,37 @@
+// Trigger is why a report was written. A report keeps the word, for a newer version may have
+// others.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "allocator/ground/named_enum.h"
+
+namespace vramscope {
+
+// The words of FORMAT.md; `trace` and `imported` are of reports that the tool makes of a trace, and
+// of another tool's file, and never writes. Behind them what no report says: `untold` is of one
+// that gives no reason, `other` of one that gives a reason which this version does not know.
+#define VRAMSCOPE_TRIGGERS(X)                                                                   \
+  X(exit)                                                                                       \
+  X(exec)                                                                                       \
+  X(signal)                                                                                     \
+  X(oom)                                                                                        \
+  X(interval) X(growth) X(peak) X(moving) X(recovered) X(merged) X(trace) X(imported) X(untold) \
+      X(other)
+VRAMSCOPE_NAMED_ENUM(Trigger, std::uint8_t, VRAMSCOPE_TRIGGERS);
+
+[[nodiscard]] constexpr std::string_view word_of(Trigger trigger) {
+  return kTriggerNames[static_cast<std::size_t>(trigger)];
+}
+
+[[nodiscard]] constexpr Trigger trigger_of(std::string_view word) {
+  if (word.empty()) return Trigger::untold;
+  const auto end = kTriggerNames.begin() + static_cast<std::size_t>(Trigger::untold);
+  const auto found = std::find(kTriggerNames.begin(), end, word);
+  return found == end ? Trigger::other : static_cast<Trigger>(found - kTriggerNames.begin());
+}
+
+}  // namespace vramscope
