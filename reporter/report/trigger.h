@@ -14,13 +14,13 @@ namespace vramscope {
 // The words of FORMAT.md; `trace` and `imported` are of reports that the tool makes of a trace, and
 // of another tool's file, and never writes. Behind them what no report says: `untold` is of one
 // that gives no reason, `other` of one that gives a reason which this version does not know.
-#define VRAMSCOPE_TRIGGERS(X)                                                                   \
-  X(exit)                                                                                       \
-  X(exec)                                                                                       \
-  X(signal)                                                                                     \
-  X(oom)                                                                                        \
-  X(interval) X(growth) X(peak) X(moving) X(recovered) X(merged) X(trace) X(imported) X(untold) \
-      X(other)
+#define VRAMSCOPE_TRIGGERS(X) \
+  X(exit)                     \
+  X(exec)                     \
+  X(signal)                   \
+  X(oom)                      \
+  X(interval)                 \
+  X(growth) X(peak) X(moving) X(recovered) X(merged) X(trace) X(imported) X(untold) X(other)
 VRAMSCOPE_NAMED_ENUM(Trigger, std::uint8_t, VRAMSCOPE_TRIGGERS);
 
 [[nodiscard]] constexpr std::string_view word_of(Trigger trigger) {

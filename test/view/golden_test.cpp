@@ -8,13 +8,13 @@
 #include <functional>
 #include <sstream>
 
+#include "reporter/report/merge.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/check_text.h"
 #include "reporter/view/text/diff_text.h"
-#include "reporter/view/text/leaks_of_several.h"
 #include "reporter/view/text/leaks_text.h"
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/oom_text.h"
@@ -146,7 +146,7 @@ std::string folder_of_golden(const Page& page) {
 // The ranks of a program, one of which keeps twice as much, and one nothing of the loader.
 std::string leaks_of_folder(const Page& page) {
   const NameFrame name = golden_names();
-  LeaksOfSeveral several;
+  Merger several;
   for (int rank = 0; rank < 4; ++rank) {
     Report report = rank == 2 ? later_report() : golden_report();
     report.process.pid = 4711 + rank;
@@ -154,9 +154,12 @@ std::string leaks_of_folder(const Page& page) {
     Site& site = report.sites[3];
     site.totals.live_bytes = site.parts[0].totals.live_bytes = (rank == 1 ? 16 : 8) * kMiB;
     site.totals.live_count = site.parts[0].totals.live_count = rank == 1 ? 4 : 2;
-    several.add(report, leaks_of(report, Suppressions(), name), name);
+    several.add(std::move(report));
   }
-  return several.text(page, 20);
+  const Report report = several.finish();
+  const Suppressions none;
+  return leaks_text(report, leaks_of(report, none, name), none, name, page,
+                    {.most = 20, .path = "vram"});
 }
 
 std::vector<Listing> listings() {

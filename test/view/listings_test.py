@@ -39,6 +39,11 @@ OF_REPORTS = {
     "map": "map",
     "timeline": "timeline",
 }
+
+
+def each_of(words):
+    """The option by which a verb shows several reports one by one; a map and a timeline always do."""
+    return [] if words.split()[0] in ("map", "timeline") else ["--each"]
 # In which arrays of the JSON the rows of the CSV are.
 ROWS = {"report": ("peak", "live"), "leaks": ("leaks",), "owners": ("ledger",), "timeline": ()}
 EVIL = '=1+1,"a"\n@b;\'c\x1b[31m\u202e'
@@ -173,7 +178,7 @@ class Schema(ListingsTest):
     def test_several_reports_are_an_array(self):
         files = SAMPLE, self.rich()
         for words, name in OF_REPORTS.items():
-            words = words.split() + (["--each"] if words == "report" else [])
+            words = words.split() + each_of(words)
             shown = self.assert_fits("several", *words, "--json", *files)
             self.assertEqual([str(file) for file in files], [one["file"] for one in shown])
             for one, file in zip(shown, files):
@@ -245,7 +250,7 @@ class Rows(ListingsTest):
 
     def test_several_reports_are_one_table(self):
         for words in OF_REPORTS:
-            each = ["--each"] if words == "report" else []
+            each = each_of(words)
             both = self.rows(*words.split(), *each, SAMPLE, self.rich())
             self.assertEqual(self.rows(*words.split(), SAMPLE) + self.rows(*words.split(), self.rich()), both, words)
         self.assertEqual(["4711", "4712"], sorted(row["pid"] for row in self.rows("report", SAMPLE, self.two_devices())))

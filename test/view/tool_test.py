@@ -389,14 +389,15 @@ class Widths(ToolTest):
         os.mkdir(self.path("ranks"))
         for rank in range(4):
             self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank)
-        for verb in ("peak", "owners", "timeline"):
-            lines = self.call(verb, "ranks").stdout.splitlines()
+        for words in (["peak", "--each"], ["owners", "--each"], ["timeline"]):
+            verb = words[0]
+            lines = self.call(*words, "ranks").stdout.splitlines()
             self.assertEqual("4 reports of 4 processes", lines[0], verb)
             self.assertRegex(lines[1], r"^  GPU 0  4 processes, peak \d")
             self.assertIn("  side by side: vramscope report ranks", lines)
             self.assertEqual("Next: vramscope report ranks", lines[-1], verb)
         os.remove(self.path("ranks/r3.json"))
-        self.assertNotIn("3 reports", self.call("peak", "ranks").stdout)
+        self.assertNotIn("3 reports", self.call("peak", "--each", "ranks").stdout)
 
     def test_sums_of_a_tree_are_of_all_places_however_few_have_rows(self):
         """main had 400 MiB, 65 %, of the 614 MiB that it held."""
@@ -628,7 +629,7 @@ class Listings(ToolTest):
         for sequence in range(1, 5):
             with self.edited(self.sample(f"{sequence}.json", pid=1 + sequence // 4)) as report:
                 report["sequence"] = sequence
-        shown = self.call("peak", self.folder).stdout
+        shown = self.call("peak", "--each", self.folder).stdout
         self.assertTrue(shown.startswith("4 reports of 2 processes\n  GPU 0  4 reports, peak "), shown)
 
     def test_against_a_baseline_leaks_are_told_by_what_grew(self):
@@ -987,16 +988,29 @@ class Listings(ToolTest):
         with open(self.path("c.json"), "w", encoding="utf-8") as file:
             file.write("{}")
         for verb in ("stats", "sites", "peak", "oom", "owners", "timeline"):
-            shown = self.call(verb, *files).stdout
+            each = [] if verb == "timeline" else ["--each"]
+            shown = self.call(verb, *each, *files).stdout
             said = "Memory never ran out in 2 reports.\n" if verb == "oom" else f"train, rank 3 (4712): {files[1]}\n"
             self.assertIn(said, shown)
             for word in (self.folder, self.path("[ab].json*")):
-                of_word = self.call(verb, word).stdout  # what leads on names the word
+                of_word = self.call(verb, *each, word).stdout  # what leads on names the word
                 self.assertEqual(shown.replace(f"report {files[0]}\n", f"report {shlex.quote(word)}\n"), of_word)
-            both = json.loads(self.call(verb, "--json", self.folder).stdout)
+            both = json.loads(self.call(verb, *each, "--json", self.folder).stdout)
             self.assertEqual([(r["pid"], r["rank"], r["file"]) for r in both],
                              [(4711, None, files[0]), (4712, 3, files[1])])
             self.assertEqual(both[0]["listing"], json.loads(self.call(verb, "--json", files[0]).stdout))
+
+    def test_several_reports_are_what_they_are_merged(self):
+        os.mkdir(self.path("ranks"))
+        for rank in range(3):
+            self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank)
+        self.call("merge", "-o", "all.json", "ranks")
+        for verb in ("stats", "sites", "peak", "oom", "owners", "leaks"):
+            for words in ([], ["--json"], ["--csv"], ["--device", "0"]):
+                one, many = (self.call(verb, *words, file).stdout for file in ("all.json", "ranks"))
+                self.assertTrue(many or verb == "oom", (verb, words))  # it has no rows
+                self.assertEqual(one.replace("all.json", "ranks"), many, (verb, words))
+        self.assertIn("\nNext: vramscope peak --tree FILE...\n", self.call("peak", "ranks/r0.json", "ranks/r1.json").stdout)
 
     def test_reports_that_cannot_be_read_do_not_hide_the_others(self):
         broken = self.sample("b.json")
@@ -1007,7 +1021,9 @@ class Listings(ToolTest):
         result = self.call("peak", self.sample("a.json"), broken)
         self.assertEqual(result.returncode, 2)
         self.assertIn("b.json: ends early at byte", result.stderr)
-        self.assertIn("a.json\n", result.stdout)
+        self.assertIn("GPU 0: peak ", result.stdout)
+        self.assertEqual(2, self.call("peak", "--each", self.sample("a.json"), broken).returncode)
+        self.assertEqual("", self.call("peak", broken, broken).stdout)
         self.assert_refused(["peak", self.path("*.none")], 2, "no file matches")
         os.mkdir(self.path("empty"))
         self.assert_refused(["peak", self.path("empty")], 2, "no report is in")
@@ -1146,28 +1162,28 @@ class Listings(ToolTest):
         for pid in (1, 2, 3):
             with self.edited(self.sample(f"{pid}.json", pid=pid)) as report:
                 report["sites"], report["kinds"] = [], []
-        shown = self.call("leaks", self.folder).stdout
+        shown = self.call("leaks", "--each", self.folder).stdout
         self.assertEqual(1, shown.count("Never freed"), shown)
         self.assertTrue(shown.startswith("Nothing was left in 3 reports.\n\n"), shown)
         os.unlink(leaking)
         self.assertEqual(f"Nothing was left in 3 reports.\n\nNext: vramscope report {self.folder}\n",
-                         self.call("leaks", self.folder).stdout)  # fmt: skip
+                         self.call("leaks", "--each", self.folder).stdout)  # fmt: skip
         self.assertIn("Never freed: nothing.", self.call("leaks", self.path("1.json")).stdout)
-        self.assertEqual(3, len(json.loads(self.call("leaks", "--json", self.folder).stdout)))
+        self.assertEqual(3, len(json.loads(self.call("leaks", "--each", "--json", self.folder).stdout)))
 
     def test_reports_in_which_memory_never_ran_out_are_one_line(self):
         os.mkdir(self.path("ranks"))
         for rank in range(4):
             file = self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank)
-        self.assertEqual("Memory never ran out in 4 reports.\n\nNext: vramscope report ranks\n", self.call("oom", "ranks").stdout)
+        self.assertEqual("Memory never ran out in 4 reports.\n\nNext: vramscope report ranks\n", self.call("oom", "--each", "ranks").stdout)
         with self.edited(file) as report:
             report["oom"] = {"count": 1, "events": [{"number": 1, "kind": "device", "device": 0, "bytes": 5 << 20, "site": 1}]}
-        shown = self.call("oom", "ranks").stdout
+        shown = self.call("oom", "--each", "ranks").stdout
         self.assertEqual(1, shown.count("ever ran out"), shown)
         self.assertEqual("4 reports of 4 processes", shown.splitlines()[0])
         self.assertIn("\nMemory never ran out in 3 reports.\n\ntrain, rank 3 (4714): ", shown)
         self.assertIn("GPU 0: 5.00 MiB refused, the 1st of 1\n", shown)
-        self.assertEqual(4, len(json.loads(self.call("oom", "--json", "ranks").stdout)))
+        self.assertEqual(4, len(json.loads(self.call("oom", "--each", "--json", "ranks").stdout)))
         for rank in (1, 2, 3):
             os.unlink(self.path(f"ranks/r{rank}.json"))
         self.assertTrue(self.call("oom", "ranks").stdout.startswith("Memory never ran out.\n"))

@@ -3,8 +3,7 @@
 #include <memory>
 
 #include "reporter/report/report.h"
-#include "reporter/view/command/verb.h"
-#include "reporter/view/text/leaks_of_several.h"
+#include "reporter/view/command/show.h"
 #include "reporter/view/text/leaks_text.h"
 
 namespace vramscope {
@@ -41,7 +40,6 @@ int show_leaks(Arguments& given) {
   const NameFrame name = names_from_symbols(given.full ? Stacks::in_full : Stacks::in_rows);
   bool any = false;
   std::size_t without = 0;  // leaks: reports
-  LeaksOfSeveral of_several;
   const auto found_in = [&](const Report& report) {
     Leaks leaks = leaks_of(report, *suppressions, name);
     any = any || !leaks.leaks.empty();
@@ -52,7 +50,6 @@ int show_leaks(Arguments& given) {
     Leaks leaks = found_in(report);
     std::stable_sort(leaks.leaks.begin(), leaks.leaks.end(),  // each class under one heading
                      [](const Leak& a, const Leak& b) { return a.looks < b.looks; });
-    if (given.is_one_of_several && !given.is_trace) of_several.add(report, leaks, name);
     if (given.is_one_of_several && leaks.leaks.empty() && leaks.suppressed.empty()) {
       ++without;
       return std::string();
@@ -72,11 +69,9 @@ int show_leaks(Arguments& given) {
   given.has_summary = false;
   given.prepare = [&](Report& report) { join_alike_leaks(report, name); };
   given.opening = [&](const Page& page) {
-    const std::string by_process = of_several.text(page, given.listing.most);
-    if (without == 0) return by_process;
+    if (without == 0) return std::string();
     const std::string& typed = given.files.size() == 1 ? given.files.front() : given.file;
-    return by_process + (by_process.empty() ? "" : "\n") +
-           sentence("Nothing was left in " + counted(without, "report") + ".", page) +
+    return sentence("Nothing was left in " + counted(without, "report") + ".", page) +
            (any ? "" : next_command("report", typed, page));
   };
   given.columns = {names_of(leak_columns(Report(), {}))};
@@ -91,6 +86,7 @@ Verb add_leaks(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("leaks", "List what was never freed");
   arguments->use = {.measure = Measure::live, .inputs = Inputs::both, .of_a_trace = "leaks"};
+  arguments->adds_up = true;
   add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter, arguments->use);
   command.option("--suppress", &arguments->suppress,

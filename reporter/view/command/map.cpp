@@ -15,7 +15,7 @@
 #include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/report_of_instant.h"
-#include "reporter/view/command/verb.h"
+#include "reporter/view/command/show.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/ranks_text.h"

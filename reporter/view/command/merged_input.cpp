@@ -22,11 +22,14 @@
 namespace vramscope {
 namespace {
 
+enum class Damaged : bool { refused, left_out };
+
 // What the threads share.
 class Work {
  public:
-  Work(const std::vector<std::string>& paths, const Reading& reading, Merger& merger)
-      : paths_(paths), reading_(reading), merger_(merger) {}
+  Work(const std::vector<std::string>& paths, const Reading& reading, Damaged damaged,
+       Merger& merger)
+      : paths_(paths), reading_(reading), damaged_(damaged), merger_(merger) {}
 
   // Until nothing is left, or something failed.
   void read() {
@@ -62,11 +65,12 @@ class Work {
   void fail(const std::string& problem) {
     const std::lock_guard lock(mutex_);
     problems_.push_back(problem);
-    problem_free_ = false;
+    if (damaged_ == Damaged::refused) problem_free_ = false;
   }
 
   const std::vector<std::string>& paths_;
   const Reading& reading_;
+  const Damaged damaged_;
   Merger& merger_;
   std::mutex adding_;  // what takes a fraction of the time of reading
   std::atomic<std::size_t> next_{0};
@@ -75,17 +79,31 @@ class Work {
   std::vector<std::string> problems_;
 };
 
-bool read_into(Merger& merger, const std::vector<std::string>& paths, const Reading& reading) {
+// How many could not be read, of those that were tried.
+std::size_t read_into(Merger& merger, const std::vector<std::string>& paths, const Reading& reading,
+                      Damaged damaged = Damaged::refused) {
   constexpr std::size_t kMostThreads = 8;  // the disk, and adding, are the limit beyond
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t count = std::min({paths.size(), cores, kMostThreads});
-  Work work(paths, reading, merger);
+  Work work(paths, reading, damaged, merger);
   std::vector<std::thread> threads;
   for (std::size_t i = 1; i < count; ++i) threads.emplace_back([&work] { work.read(); });
   work.read();
   for (std::thread& thread : threads) thread.join();
   for (const std::string& problem : work.problems()) say(problem);
-  return work.problems().empty();
+  return work.problems().size();
+}
+
+std::optional<Report> finished(Merger& merger, const Reading& reading) {
+  try {
+    Report report = merger.finish();
+    const std::string remark = take_in(report, "", reading);
+    if (!remark.empty()) say(remark);
+    return report;
+  } catch (const std::system_error& error) {
+    say(error.what());
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -94,16 +112,14 @@ std::optional<Report> open_merged(std::vector<std::string> paths, const Reading&
   if (paths.empty()) return std::nullopt;
   if (paths.size() == 1) return open_report(paths.front(), reading);
   std::optional<Merger> merger = merger_of(paths, reading);
-  if (!merger) return std::nullopt;
-  try {
-    Report report = merger->finish();
-    const std::string remark = take_in(report, "", reading);
-    if (!remark.empty()) say(remark);
-    return report;
-  } catch (const std::system_error& error) {
-    say(error.what());
-    return std::nullopt;
-  }
+  return merger ? finished(*merger, reading) : std::nullopt;
+}
+
+MergedReadable open_readable(std::vector<std::string> paths, const Reading& reading) {
+  Merger merger;
+  const std::size_t failed = read_into(merger, paths, reading, Damaged::left_out);
+  if (failed == paths.size()) return {.report = std::nullopt, .failed = failed};
+  return {.report = finished(merger, reading), .failed = failed};
 }
 
 std::optional<Merger> merger_of(std::vector<std::string> paths, const Reading& reading) {
@@ -121,7 +137,7 @@ std::optional<Merger> merger_of(std::vector<std::string> paths, const Reading& r
   }
   keep_each_once(paths, say);
   std::optional<Merger> merger(std::in_place);
-  if (!read_into(*merger, paths, reading)) return std::nullopt;
+  if (read_into(*merger, paths, reading) != 0) return std::nullopt;
   return merger;
 }
 

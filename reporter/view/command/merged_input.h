@@ -15,10 +15,15 @@ struct Reading;
 struct Report;
 
 // All of `paths` as one report, each process once, on every core; with one path that report as it
-// is. Nothing: one
-// could not be read, which was said.
+// is. Nothing: one could not be read, which was said.
 [[nodiscard]] std::optional<Report> open_merged(std::vector<std::string> paths,
                                                 const Reading& reading);
+// The same without those that cannot be read; nothing: none can.
+struct MergedReadable {
+  std::optional<Report> report;
+  std::size_t failed = 0;  // each was said
+};
+[[nodiscard]] MergedReadable open_readable(std::vector<std::string> paths, const Reading& reading);
 // The same, for whoever has no room for all of their sites: nothing is finished yet.
 [[nodiscard]] std::optional<Merger> merger_of(std::vector<std::string> paths,
                                               const Reading& reading);

@@ -10,7 +10,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/report_of_instant.h"
-#include "reporter/view/command/verb.h"
+#include "reporter/view/command/show.h"
 #include "reporter/view/system/installation.h"
 #include "reporter/view/system/nvml.h"
 #include "reporter/view/text/oom_text.h"
@@ -112,6 +112,7 @@ int show_oom(OneReport& given) {
 Verb add_oom(CommandLine& line) {
   auto arguments = std::make_shared<OneReport>();
   Command& command = line.add_verb("oom", "Explain why memory ran out");
+  arguments->adds_up = true;
   add_one_report(command, *arguments, kRows);
   add_full_option(command, arguments->stacks);
   arguments->use.subject = Subject::refusals;

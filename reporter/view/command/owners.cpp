@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "reporter/report/report.h"
-#include "reporter/view/command/verb.h"
+#include "reporter/view/command/show.h"
 #include "reporter/view/system/installation.h"
 #include "reporter/view/system/nvml.h"
 #include "reporter/view/text/axis_text.h"
@@ -79,6 +79,7 @@ Verb add_owners(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("owners", "Show whose memory is, at the peak and in the end");
   arguments->use = {.axis = Axis::owner, .inputs = Inputs::both, .of_a_trace = "owners"};
+  arguments->adds_up = true;
   add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter, arguments->use);
   add_redact(command, arguments->reading);

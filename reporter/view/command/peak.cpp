@@ -6,7 +6,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/analysis/replay/trace_report.h"
-#include "reporter/view/command/verb.h"
+#include "reporter/view/command/show.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/peak_text.h"
 
@@ -51,6 +51,7 @@ Verb add_peak(CommandLine& line) {
   auto arguments = std::make_shared<OneReport>();
   Command& command = line.add_verb("peak", "Explain the peak of each kind of memory");
   arguments->use = {.measure = Measure::peak, .inputs = Inputs::both, .of_a_trace = "peak"};
+  arguments->adds_up = true;
   add_one_report(command, *arguments, kRows);
   arguments->fits_screen = true;
   arguments->prepare = add_joint_bounds;

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "reporter/report/report.h"
-#include "reporter/view/command/verb.h"
+#include "reporter/view/command/show.h"
 #include "reporter/view/text/site_groups.h"
 #include "reporter/view/text/sites_text.h"
 
@@ -89,6 +89,7 @@ Verb add_sites(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("sites", "List the places that allocated");
   arguments->use.inputs = Inputs::both;
+  arguments->adds_up = true;
   add_one_report(command, *arguments, kRows);
   arguments->use.of_a_trace = "sites";
   add_filters(command, arguments->filter, arguments->use);
@@ -115,7 +116,7 @@ Verb add_sites(CommandLine& line) {
       "Examples:\n"
       "  vramscope sites vramscope.train.4711.json\n"
       "  vramscope sites --by temporary -n 5 vramscope.train.4711.json   what to allocate once\n"
-      "  vramscope sites --sort total_count --csv *.json                 every row, for other "
+      "  vramscope sites --sort total_count --csv --each *.json          every row, for other "
       "tools\n"
       "  vramscope sites --group function vramscope.train.4711.json      sums of all sites by "
       "function\n"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "reporter/report/report.h"
-#include "reporter/view/command/verb.h"
+#include "reporter/view/command/show.h"
 #include "reporter/view/text/stats_text.h"
 
 namespace vramscope {
@@ -33,6 +33,7 @@ int show_stats(OneReport& given) {
 Verb add_stats(CommandLine& line) {
   auto arguments = std::make_shared<OneReport>();
   Command& command = line.add_verb("stats", "Show every counter, by its PyTorch name");
+  arguments->adds_up = true;
   add_one_report(command, *arguments, kAllRows);
   arguments->use.subject = Subject::counters;
   add_filters(command, arguments->filter, arguments->use);

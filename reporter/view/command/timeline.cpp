@@ -13,7 +13,7 @@
 #include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/command/inputs.h"
-#include "reporter/view/command/verb.h"
+#include "reporter/view/command/show.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/timeline_bounds.h"
 #include "reporter/view/text/timeline_text.h"

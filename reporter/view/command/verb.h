@@ -157,7 +157,7 @@ void add_layout_options(Command& command, StackChoice& choice);
 inline constexpr const char* kReportsHelp = "Reports, folders of them, or patterns";
 inline constexpr const char* kTracesHelp = "Reports, traces, folders of reports, or patterns";
 
-// What verbs have that show one report; of several, each in turn.
+// What verbs have that show one report; of several what they are together, or each in turn.
 struct OneReport {
   std::vector<std::string> files;  // as typed: reports, folders, patterns
   std::string file = {};           // that is being shown
@@ -174,6 +174,8 @@ struct OneReport {
                const std::function<void(std::string_view)>& tell) = keep_each_once;
   // Above the texts of several reports: what is to be said of those that have none; "": nothing.
   std::function<std::string(const Page&)> opening = {};
+  bool adds_up = false;            // several reports, all of one kind, become one that has them all
+  bool each = false;               // --each: they do not
   bool has_summary = true;         // of several reports: how many, their peaks
   bool is_one_of_several = false;  // what is being shown
   bool is_trace = false;     // what is being shown was made of a trace, by those that pass already
@@ -181,7 +183,7 @@ struct OneReport {
   std::size_t said_columns = 0;               // of a line on stderr that stands above the text
   std::function<void(Report&)> prepare = {};  // each, once it is filtered and its frames are chosen
 };
-// use.inputs is set.
+// use.inputs is set. --each, of verbs whose `adds_up` is set.
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
 
 // --device, --kind, --owner, --thread, --stream, --range, --site, --min-bytes, --from, --to: help
@@ -236,11 +238,7 @@ class Filtering {
 [[nodiscard]] bool nothing_passes(const OneReport& arguments, const Report& report,
                                   std::string_view text);
 
-// Writes what is made of each report: text, of several with a heading; JSON, of several an array of
-// {file, pid, rank, executable, listing}; or CSV, whose rows begin with file, pid and rank. Gives
-// the exit code. Of several reports that whose text is empty is left out. A report that cannot be
-// read is said, and the others are shown. `open` gives the report of a path, or says why not;
-// without it that is open_report.
+// What a verb makes of a report.
 using MakeText = std::function<std::string(const Report&, const Page&)>;
 using MakeJson = std::function<std::string(const Report&)>;
 using MakeCsv = std::function<void(const Report&, CsvText&)>;
@@ -249,11 +247,8 @@ struct Makers {
   MakeJson json;
   MakeCsv csv;
 };
-using OpenReport = std::function<std::optional<Report>(std::string& path)>;
 // The same makers, but for texts, which fit with what show() puts around them. `arguments` and
 // `make` outlive them.
 [[nodiscard]] Makers fitting_makers(OneReport& arguments, const Makers& make);
-[[nodiscard]] int show(OneReport& arguments, const Makers& make);
-[[nodiscard]] int show(OneReport& arguments, const Makers& make, const OpenReport& open);
 
 }  // namespace vramscope

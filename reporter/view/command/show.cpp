@@ -1,0 +1,191 @@
+// Shows one report, several as one, or one after the other.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/command/show.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "reporter/view/command/csv_output.h"
+#include "reporter/view/command/inputs.h"
+#include "reporter/view/command/merged_input.h"
+#include "reporter/view/command/newer.h"
+#include "reporter/view/import/imports.h"
+#include "reporter/view/listing/json_text.h"
+#include "reporter/view/text/filter_text.h"
+#include "reporter/view/text/reports_text.h"
+
+namespace vramscope {
+namespace {
+
+// What was made of one report or of several.
+class Several {
+ public:
+  Several(const Listing& listing, bool are_several) : listing_(listing), are_several_(are_several) {
+    if (are_several_) json_.array();
+  }
+
+  // Gives what was made of this one, as a person or a program reads it alone.
+  std::string add(const Report& report, const std::string& path, const Makers& make,
+                  const Page& page) {
+    is_empty_ = false;
+    if (listing_.csv) {
+      if (!csv_)
+        csv_.emplace(listing_.output, readers_of(listing_.shared));  // not before there is a report
+      csv_->csv().lead(leading_cells(report, path));
+      make.csv(report, csv_->csv());
+      return "";
+    }
+    std::string one = listing_.json ? make.json(report) : make.text(report, page);
+    if (are_several_ && listing_.json) {
+      json_.object();
+      which_report(json_, report, path);
+      json_.key("listing").json(one).end();
+    } else if (!are_several_ || !one.empty()) {
+      const std::string before = text_.empty() ? "" : "\n";
+      if (are_several_) text_ += before + heading_text(report, path, page) + "\n";
+      text_ += one;
+    }
+    return one;
+  }
+  [[nodiscard]] bool is_empty() const { return is_empty_; }
+  // Of CSV: gives the exit code.
+  int end_csv() {
+    if (!csv_) return kBadInput;
+    const std::string problem = csv_->end();
+    return problem.empty() ? kFine : refuse(problem);
+  }
+  [[nodiscard]] std::string text() {
+    return are_several_ && listing_.json ? json_.end().text() : text_;
+  }
+
+ private:
+  const Listing& listing_;
+  bool are_several_;
+  bool is_empty_ = true;
+  std::string text_;
+  std::optional<CsvOutput> csv_;
+  JsonText json_;
+};
+
+// Whether single events of the file are to be counted: of a log of another tool where its report
+// would not tell what is asked for.
+bool shows_events_of(const std::string& path, const OneReport& arguments) {
+  if (is_trace(path)) return true;
+  return !cannot_filter(arguments.filter, arguments.use).empty() && is_import(path);
+}
+
+}  // namespace
+
+int show(OneReport& arguments, const Makers& make) {
+  const auto open = [&](std::string& path) {
+    arguments.is_trace = arguments.use.inputs == Inputs::both && shows_events_of(path, arguments);
+    if (arguments.is_trace) return open_traced(path, arguments.filter, arguments.reading);
+    if (is_trace(path)) {
+      say_no_report(path, arguments.use.of_a_trace);
+      return std::optional<Report>();
+    }
+    std::optional<Report> report = open_report(path, arguments.reading);
+    arguments.is_trace = report && arguments.use.subject == Subject::rows &&
+                         takes_its_trace(arguments.filter, arguments.use, *report, path);
+    return arguments.is_trace ? open_traced(path, arguments.filter, arguments.reading) : report;
+  };
+  return show(arguments, make, open);
+}
+
+namespace {
+
+// Reports of processes, none of which a trace has to answer for.
+bool add_up(const OneReport& arguments, const std::vector<std::string>& paths) {
+  if (!arguments.adds_up || arguments.each || paths.size() < 2) return false;
+  if (!cannot_filter(arguments.filter, arguments.use).empty()) return false;
+  return std::none_of(paths.begin(), paths.end(),
+                      [](const std::string& path) { return is_trace(path) || is_import(path); });
+}
+
+// What was typed for the reports where that was one word, a folder or a pattern.
+const std::string& typed_or(const OneReport& arguments, const std::string& other) {
+  return arguments.files.size() == 1 ? arguments.files.front() : other;
+}
+
+}  // namespace
+
+int show(OneReport& arguments, const Makers& make, const OpenReport& open_one) {
+  settle_rows(arguments.listing);
+  const Listing& listing = arguments.listing;
+  listing.rows().refuse_unless(arguments.columns);
+  std::vector<std::string> paths = report_files(arguments.files, say);
+  tell_newer(arguments.files, paths, say);
+  if (paths.size() > 1) arguments.keep(paths, say);
+  int status = paths.empty() ? kBadInput : kFine;
+  OpenReport open = open_one;
+  if (add_up(arguments, paths)) {
+    open = [&arguments, &status, parts = std::move(paths)](std::string&) {
+      MergedReadable all = open_readable(parts, arguments.reading);
+      if (all.failed != 0) status = kBadInput;
+      return std::move(all.report);
+    };
+    paths = {typed_or(arguments, "FILE...")};
+  }
+  Page page = page_of(listing);
+  page.stacks = arguments.stacks.shown;
+  page.filters = options_for_next(arguments.filter, arguments.use);
+  arguments.is_one_of_several = paths.size() > 1;
+  Several shown(listing, paths.size() > 1);
+  const bool fits = arguments.fits_screen && paths.size() == 1;
+  const Makers made_to_fit = fits ? fitting_makers(arguments, make) : make;
+  ReportsSummary summary;
+  std::string next;
+  Filtering filtering(arguments.filter, arguments.use);
+  for (const std::string& path : paths) {
+    arguments.file = path;
+    arguments.next_file.clear();
+    arguments.is_trace = false;
+    std::optional<Report> report = open(arguments.file);
+    if (!report) {
+      status = kBadInput;
+      continue;
+    }
+    const Filtering::Result result =
+        arguments.is_trace ? Filtering::Result::done : filtering.apply(*report, arguments.file);
+    if (result == Filtering::Result::refused) {
+      status = kBadInput;
+      if (shown.is_empty()) return status;
+      continue;  // others had a trace that answered
+    }
+    if (result == Filtering::Result::lacks) continue;
+    choose_frames(*report, arguments.stacks);
+    if (arguments.prepare) arguments.prepare(*report);
+    page.of_trace = arguments.is_trace;
+    summary.add(*report);
+    const std::string one = shown.add(*report, arguments.file, made_to_fit, page);
+    if (next.empty() && !one.empty() && !nothing_passes(arguments, *report, one)) {
+      const bool has_nothing =
+          !arguments.is_trace && report->kinds.empty() && report->oom.count == 0;
+      const std::string closer = has_nothing ? "stats" : arguments.next;
+      const std::string& file = arguments.next_file.empty() ? arguments.file : arguments.next_file;
+      next = paths.size() > 1 ? next_command("report", typed_or(arguments, file), page)
+                              : next_command(closer, file, page);
+    }
+  }
+  if (shown.is_empty()) {
+    filtering.say_lacking();
+    return kBadInput;
+  }
+  if (listing.csv) return std::max(status, shown.end_csv());
+  std::string made = shown.text();
+  const bool has_summary = arguments.has_summary && !listing.json && !made.empty();
+  if (paths.size() > 1 && !listing.json && arguments.opening) {
+    const std::string opening = arguments.opening(page);
+    made.insert(0, opening + (opening.empty() || made.empty() ? "" : "\n"));
+  }
+  if (has_summary) {
+    made.insert(0, summary.text(typed_or(arguments, "FILE..."), page));
+  }
+  if (listing.json || made.empty() || arguments.next.empty()) next.clear();
+  if (!listing.json) made.insert(0, filter_head(arguments, page));
+  return std::max(status, publish(listing, made + next));
+}
+
+}  // namespace vramscope
