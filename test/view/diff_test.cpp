@@ -8,62 +8,13 @@
 #include <random>
 
 #include "reporter/view/text/diff_text.h"
+#include "test/view/made_builds.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::uint64_t kMiB = 1 << 20;
-
-// A report whose frame i is of `names[i]`, at an address that depends on the build.
-struct Build {
-  Report report;
-  std::vector<SourceFrame> names;
-  std::uint64_t first_offset = 0;
-
-  std::uint32_t frame(const std::string& function, int line,
-                      const std::string& file = "/src/train.cpp") {
-    names.push_back({function, file, line});
-    report.frames.push_back({.module = 0, .offset = first_offset + names.size()});
-    return static_cast<std::uint32_t>(names.size() - 1);
-  }
-  void site(std::vector<std::uint32_t> frames, std::uint64_t peak) {
-    const SiteTotals totals{.live_bytes = peak / 2,
-                            .live_count = 1,
-                            .peak_bytes = peak,
-                            .peak_count = 1,
-                            .total_bytes = 3 * peak,
-                            .total_count = 3,
-                            .total_ns = 1};
-    report.sites.push_back({.frames = std::move(frames),
-                            .totals = totals,
-                            .parts = {{.kind = Kind::device, .device = 0, .totals = totals}}});
-    if (report.kinds.empty()) report.kinds = {{.kind = Kind::device}};
-    report.kinds[0].peak_bytes += peak;
-    report.kinds[0].current_bytes += peak / 2;
-  }
-};
-
-Build build(std::uint64_t first_offset) {
-  Build made;
-  made.first_offset = first_offset;
-  made.report.modules = {{.path = "/app/train", .build_id = std::to_string(first_offset)}};
-  return made;
-}
-
-NameFrame names_of(const Build& before, const Build& after) {
-  return [&](const Report& report, const FrameFact& frame) -> std::vector<SourceFrame> {
-    const Build& of = &report == &before.report ? before : after;
-    return {of.names.at(frame.offset - of.first_offset - 1)};
-  };
-}
-
-Differences compare(const Build& before, const Build& after, DiffBy by = DiffBy::site,
-                    DiffAt at = DiffAt::peak) {
-  return differences(before.report, after.report, by, at, names_of(before, after));
-}
 
 TEST(Diff, OfAReportWithItselfIsEmpty) {
   const Report report = sample_report();
@@ -285,36 +236,6 @@ TEST(Diff, InstancesOfATemplateAreFunctionsOfTheirOwn) {
   EXPECT_EQ(sites.rows[0].frames(), std::vector<std::string>{"fill<double> (train.cpp:9)"});
 }
 
-// Every row is of a function that all call: what differs is who called that.
-TEST(Diff, RowsOfACommonFunctionAreToldApartWhereThereIsLittleRoom) {
-  Build before = build(100);
-  Build after = build(100);
-  before.site({before.frame("allocate_something", 19), before.frame("attention", 34)}, 256 * kMiB);
-  before.site({before.frame("allocate_something", 19), before.frame("evaluate", 41)}, 2 * kMiB);
-  after.site({after.frame("allocate_something", 19), after.frame("attention", 34)}, 400 * kMiB);
-  after.site({after.frame("allocate_something", 19), after.frame("evaluate", 41)}, 9 * kMiB);
-
-  const std::string text =
-      diff_text(compare(before, after), {.before = "a", .after = "b"}, Page{.width = 80});
-
-  EXPECT_NE(text.find("  GPU 0   attention (train.cpp:34)\n"), text.npos) << text;
-  EXPECT_NE(text.find("  GPU 0   evaluate (train.cpp:41)\n"), text.npos) << text;
-}
-
-TEST(Diff, InFullShowsEachFrameOnALine) {
-  Build before = build(100);
-  Build after = build(100);
-  after.site({after.frame("allocate_something", 19), after.frame("attention", 34)}, 400 * kMiB);
-
-  const std::string text = diff_text(compare(before, after), {.before = "a", .after = "b"},
-                                     Page{.width = 80, .stacks = Stacks::in_full});
-
-  const std::size_t first = text.find("\n      allocate_something (");
-  ASSERT_NE(first, text.npos) << text;
-  EXPECT_EQ(text.find("\n      attention (", first + 1), text.find('\n', first + 1)) << text;
-  EXPECT_EQ(text.find("WHERE"), text.npos) << text;
-}
-
 TEST(Diff, AThresholdIsCrossedByOneRowOrByAll) {
   Build before = build(100);
   Build after = build(100);
@@ -328,38 +249,6 @@ TEST(Diff, AThresholdIsCrossedByOneRowOrByAll) {
   EXPECT_TRUE(crosses(found, 3 * kMiB - 1));
   EXPECT_FALSE(crosses(found, 3 * kMiB));
   EXPECT_TRUE(crosses(compare(after, before), 3 * kMiB));  // b by 5 MiB, all by 2 MiB
-}
-
-// GPU 0 grows by as much as pinned memory shrinks, which gives it no room.
-TEST(Diff, MemoryOfTheHostAndOfAGpuAreNotAdded) {
-  Build before = build(100);
-  Build after = build(100);
-  const auto hold = [](Build& of, Kind kind, std::uint64_t bytes) {
-    of.report.kinds.push_back({.kind = kind, .current_bytes = bytes, .peak_bytes = bytes});
-  };
-  hold(before, Kind::device, 100 * kMiB);
-  hold(before, Kind::managed, 10 * kMiB);
-  hold(before, Kind::pinned, 50 * kMiB);
-  hold(after, Kind::device, 140 * kMiB);
-  hold(after, Kind::managed, 10 * kMiB);
-  hold(after, Kind::pinned, 10 * kMiB);
-
-  const Differences found = compare(before, after);
-  const DiffOf of{.before = "a", .after = "b", .limit = kMiB, .memory_at_end = found.memory};
-  const std::string text = diff_text(found, of, Page{});
-
-  const std::string gpu = "  GPU 0, sum of its peaks  110 MiB -> 150 MiB (+40.0 MiB, +36.4 %)\n";
-  EXPECT_NE(text.find(gpu), text.npos) << text;
-  EXPECT_EQ(text.find("160 MiB"), text.npos) << text;
-  EXPECT_NE(text.find("  at the end  GPU 0 100 MiB -> 140 MiB (+40.0 MiB, +40.0 %), pinned"),
-            text.npos)
-      << text;
-  EXPECT_NE(text.find("Grew by more than 1.00 MiB, the threshold: GPU 0, by 40.0 MiB.\n"),
-            text.npos)
-      << text;
-  EXPECT_TRUE(crosses(found, 40 * kMiB - 1));
-  EXPECT_FALSE(crosses(found, 40 * kMiB));
-  EXPECT_FALSE(crosses(compare(after, before), 40 * kMiB));
 }
 
 // Of JSON: rows with both sides exchanged.

@@ -1,77 +1,17 @@
-// What is said of fragmentation, and how segments are drawn.
+// What is said of fragmentation.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "reporter/view/analysis/filter/filter.h"
-#include "reporter/view/analysis/filter/instant.h"
-#include "reporter/view/listing/map_cells.h"
 #include "reporter/view/text/map_text.h"
-#include "test/view/sample_report.h"
+#include "test/view/made_segments.h"
 
 namespace vramscope {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::uint64_t kKiB = 1 << 10;
-constexpr std::uint64_t kMiB = 1 << 20;
-constexpr Address kFirst = 0x7f0000000000;
-
-struct Piece {
-  std::uint64_t bytes = 0;
-  BlockState state = BlockState::inactive;
-  std::int64_t site = -1;
-  std::int64_t born_ns = -1;
-};
-constexpr Piece free_of(std::uint64_t bytes) { return {.bytes = bytes}; }
-constexpr Piece used(std::uint64_t bytes, std::int64_t site = 0, std::int64_t born_ns = 0) {
-  return {bytes, BlockState::active_allocated, site, born_ns};
-}
-
-SegmentFacts segment(std::vector<Piece> pieces, Address address = kFirst) {
-  SegmentFacts facts;
-  facts.address = address;
-  for (const Piece& piece : pieces) {
-    facts.blocks.push_back({.address = address + facts.total_size,
-                            .size = piece.bytes,
-                            .requested_size = piece.bytes,
-                            .state = piece.state,
-                            .site = piece.site,
-                            .born_ns = piece.born_ns});
-    facts.total_size += piece.bytes;
-    if (piece.state == BlockState::active_allocated) facts.allocated_size += piece.bytes;
-  }
-  return facts;
-}
-
-Report holding(std::vector<SegmentFacts> segments) {
-  Report report = sample_report();
-  report.process.options = {{"policy", "pytorch"}};
-  report.timeline.duration_ns = 10'000'000'000;
-  report.devices[0].segments = std::move(segments);
-  return report;
-}
-
-std::string text_of(const Report& report, std::size_t width = 80, std::size_t most = 5) {
-  const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
-  return map_text(report, memory_map(report), moment, sample_names(), {.width = width}, most);
-}
-
-bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }
-
-// Two segments that one block each pins, one of small blocks, an idle one and a full one.
-Report fragmented() {
-  SegmentFacts small = segment({used(64 * kKiB), used(64 * kKiB, 1), free_of(1920 * kKiB)}, 0x1000);
-  small.is_small = true;
-  return holding(
-      {segment({free_of(12 * kMiB), used(2 * kMiB, 0, 4'000'000'000), free_of(6 * kMiB)}),
-       segment({used(8 * kMiB, 1), used(2 * kMiB), free_of(10 * kMiB)}, 0x20000000), small,
-       segment({free_of(20 * kMiB)}, 0x40000000),
-       segment({used(12 * kMiB), used(8 * kMiB, 1)}, 0x60000000)});
-}
 
 TEST(Map, SaysWhatPinsWhatAndWhatItsFreeGives) {
   const std::vector<MapPlace> places = memory_map(fragmented());
@@ -182,187 +122,11 @@ TEST(Map, SaysThatThePoolsOfTheDriverCutTheirsThemselves) {
       << text_of(report);
 }
 
-TEST(Map, DrawsToScaleAndTellsBlocksApart) {
-  EXPECT_EQ(bytes_of_cell(20 * kMiB, 74), 512 * kKiB);
-  EXPECT_EQ(bytes_of_cell(64 * 512, 64), 512U);
-  EXPECT_EQ(bytes_of_cell(64 * 512 + 1, 64), 1024U);
-  const SegmentFacts facts = segment({used(kMiB),
-                                      used(kMiB),
-                                      used(kKiB),
-                                      free_of(3 * kMiB - kKiB),
-                                      {.bytes = kMiB, .state = BlockState::active_pending_free},
-                                      used(kMiB)});
-  const MapSegment drawn_one{.facts = &facts, .pin = 5};
-
-  const std::vector<Cell> cells = cells_of(drawn_one, kMiB);
-
-  EXPECT_EQ(drawn(cells, 0, 99, {}), "#=+..~@");
-  EXPECT_EQ(drawn(cells, 2, 2, {}), "+.");
-  EXPECT_EQ(drawn(cells, 6, 1, {.colour = true}), "\033[31m@\033[0m");
-}
-
-TEST(Map, IsReadAtSixtyColumns) {
-  EXPECT_EQ(text_of(fragmented(), 60), R"(GPU 0 at the end, after 10.0 s: 82.0 MiB in 5 segments
-  Fragmentation: yes, 29.9 MiB (36.4 %) is stranded: free
-    beside live blocks, in 3 segments.
-     BYTES   SHARE  OF WHAT IS RESERVED
-  32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
-  29.9 MiB  36.4 %  stranded: free, and cannot go back
-  20.0 MiB  24.4 %  idle: 1 segment without a live block
-  largest free hole 20.0 MiB of 49.9 MiB free;
-    external fragmentation 59.9 % (1 - largest / free),
-    counting what can go back
-  served without a new segment: requests up to 1.00 MiB,
-    larger ones up to 20.0 MiB
-  STRANDED  GIVES BACK  PINNED BY
-  28.0 MiB    20.0 MiB  make_weights (train.cpp:42) < main
-  1.88 MiB         0 B  libnet.so+0x40 < main (train.cpp:99)
-  No room for SEGMENTS, BLOCKS, OLDEST: --wide shows all.
-
-  large pool: 4 segments, 80.0 MiB; a character is 512 KiB
-  # a block in use, = its neighbour, . free,
-    @ pins its segment
-  20.0 MiB at 0x7f0000000000: 18.0 MiB free,
-    largest hole 12.0 MiB
-    |........................@@@@............|
-    @ 2.00 MiB, 6.00 s old; its free gives 20.0 MiB back to
-      the driver: make_weights (train.cpp:42) < main
-      (train.cpp:99)
-  20.0 MiB at 0x20000000: 10.0 MiB free,
-    largest hole 10.0 MiB
-    |################@@@@....................|
-    @ 2.00 MiB, 10.0 s old; its free gives a hole of 12.0
-      MiB (1 of 2 blocks): make_weights (train.cpp:42) <
-      main (train.cpp:99)
-    |########################================|
-  idle, all of it free: 1 of 20.0 MiB (-n 0 draws them)
-
-  small pool (1 MiB and less): 1 segment, 2.00 MiB;
-    a character is 64.0 KiB
-  # a block in use, . free, @ pins its segment
-  2.00 MiB at 0x1000: 1.88 MiB free, largest hole 1.88 MiB
-    |#@..............................|
-    @ 64.0 KiB, 10.0 s old; its free gives a hole of 1.94
-      MiB (1 of 2 blocks): libnet.so+0x40 < main
-      (train.cpp:99)
-)");
-}
-
-TEST(Map, SaysWhatTheDriverCouldStillGive) {
-  Report report = fragmented();
-  EXPECT_EQ(text_of(report, 200, 1).find("in a new segment"),
-            std::string::npos);  // it was not asked
-
-  report.devices[0].facts.free_bytes = 56 << 20;
-  report.devices[0].facts.free_bytes_age_ns = 1'200'000;
-  const std::string text = text_of(report, 200, 1);
-  EXPECT_NE(
-      text.find("\n  in a new segment: what the driver has, 56.0 MiB free 1.20 ms before, and "
-                "20.0 MiB that goes back\n"),
-      std::string::npos)
-      << text;
-}
-
-TEST(Map, IsReadAtEightyColumns) {
-  EXPECT_EQ(text_of(fragmented(), 80, 1), R"(GPU 0 at the end, after 10.0 s: 82.0 MiB in 5 segments
-  Fragmentation: yes, 29.9 MiB (36.4 %) is stranded: free beside live blocks,
-    in 3 segments.
-     BYTES   SHARE  OF WHAT IS RESERVED
-  32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
-  29.9 MiB  36.4 %  stranded: free, and cannot go back
-  20.0 MiB  24.4 %  idle: 1 segment without a live block
-  largest free hole 20.0 MiB of 49.9 MiB free;
-    external fragmentation 59.9 % (1 - largest / free),
-    counting what can go back
-  served without a new segment: requests up to 1.00 MiB,
-    larger ones up to 20.0 MiB
-  STRANDED  GIVES BACK  OLDEST  PINNED BY
-  28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42) < main
-  No room for SEGMENTS, BLOCKS: --wide shows all.
-  and 1 more site
-
-  large pool: 4 segments, 80.0 MiB; a character is 512 KiB
-  # a block in use, = its neighbour, . free, @ pins its segment
-  20.0 MiB at 0x7f0000000000: 18.0 MiB free, largest hole 12.0 MiB
-    |........................@@@@............|
-    @ 2.00 MiB, 6.00 s old; its free gives 20.0 MiB back to the driver:
-      make_weights (train.cpp:42) < main (train.cpp:99)
-    |########################================|
-  idle, all of it free: 1 of 20.0 MiB (-n 0 draws them)
-  and 1 more segment: -n 0 draws all
-
-  small pool (1 MiB and less): 1 segment, 2.00 MiB; a character is 32.0 KiB
-  # a block in use, . free, @ pins its segment
-  2.00 MiB at 0x1000: 1.88 MiB free, largest hole 1.88 MiB
-    |##@@............................................................|
-    @ 64.0 KiB, 10.0 s old; its free gives a hole of 1.94 MiB (1 of 2 blocks):
-      libnet.so+0x40 < main (train.cpp:99)
-)");
-}
-
-TEST(Map, UsesTwoHundredColumns) {
-  EXPECT_EQ(text_of(fragmented(), 200), R"(GPU 0 at the end, after 10.0 s: 82.0 MiB in 5 segments
-  Fragmentation: yes, 29.9 MiB (36.4 %) is stranded: free beside live blocks, in 3 segments.
-     BYTES   SHARE  OF WHAT IS RESERVED
-  32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
-  29.9 MiB  36.4 %  stranded: free, and cannot go back
-  20.0 MiB  24.4 %  idle: 1 segment without a live block
-  largest free hole 20.0 MiB of 49.9 MiB free; external fragmentation 59.9 % (1 - largest / free), counting what can go back
-  served without a new segment: requests up to 1.00 MiB, larger ones up to 20.0 MiB
-  STRANDED  SEGMENTS  GIVES BACK  BLOCKS  OLDEST  PINNED BY
-  28.0 MiB         2    20.0 MiB       2  10.0 s  make_weights (train.cpp:42) < main (train.cpp:99)
-  1.88 MiB         1         0 B       1  10.0 s  libnet.so+0x40 < main (train.cpp:99)
-
-  large pool: 4 segments, 80.0 MiB; a character is 128 KiB
-  # a block in use, = its neighbour, . free, @ pins its segment
-  20.0 MiB at 0x7f0000000000: 18.0 MiB free, largest hole 12.0 MiB
-    |................................................................................................@@@@@@@@@@@@@@@@................................................|
-    @ 2.00 MiB, 6.00 s old; its free gives 20.0 MiB back to the driver: make_weights (train.cpp:42) < main (train.cpp:99)
-  20.0 MiB at 0x20000000: 10.0 MiB free, largest hole 10.0 MiB
-    |################################################################@@@@@@@@@@@@@@@@................................................................................|
-    @ 2.00 MiB, 10.0 s old; its free gives a hole of 12.0 MiB (1 of 2 blocks): make_weights (train.cpp:42) < main (train.cpp:99)
-    |################################################################################################================================================================|
-  idle, all of it free: 1 of 20.0 MiB (-n 0 draws them)
-
-  small pool (1 MiB and less): 1 segment, 2.00 MiB; a character is 16.0 KiB
-  # a block in use, . free, @ pins its segment
-  2.00 MiB at 0x1000: 1.88 MiB free, largest hole 1.88 MiB
-    |####@@@@........................................................................................................................|
-    @ 64.0 KiB, 10.0 s old; its free gives a hole of 1.94 MiB (1 of 2 blocks): libnet.so+0x40 < main (train.cpp:99)
-)");
-}
-
-TEST(Map, OfNothingSaysSo) { EXPECT_EQ(text_of(holding({})), "No segment was held at the end.\n"); }
-
-TEST(Map, OfWhatPassesSaysSo) {
-  Report report = fragmented();
-  filter_report(report, {.device = 0}, {.subject = Subject::segments}, sample_names());
-  EXPECT_TRUE(has(text_of(report, 200), "Fragmentation: yes, ")) << "all of the device";
-  filter_report(report, {.site = "make_weights"}, {.subject = Subject::segments}, sample_names());
-  EXPECT_TRUE(has(text_of(report, 200), "Fragmentation of what passes: yes, "));
-  filter_report(report, {.site = "nobody"}, {.subject = Subject::segments}, sample_names());
-  EXPECT_EQ(text_of(report), "Nothing that passes was live at the end.\n");
-}
-
 std::string text_when_refused(const Report& report, std::uint64_t bytes, std::uint64_t of) {
   MapMoment moment{.text = "when memory ran out", .refused = sample_refusals().events[0]};
   moment.refused->bytes = bytes;
   moment.refusals = of;
   return map_text(report, memory_map(report), moment, sample_names(), {.width = 200}, 5);
-}
-
-// Seen on a terminal: rows alone were left out, and four kinds took more lines than it has.
-TEST(Map, WithoutRoomLosesFiguresOfMemoryThatHasNoHole) {
-  const Report report = holding({segment({used(20 * kMiB)})});
-  const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
-  const auto text = [&](Brevity brevity) {
-    return map_text(report, memory_map(report), moment, sample_names(), {.brevity = brevity}, 5);
-  };
-
-  EXPECT_TRUE(has(text(Brevity::none), "OF WHAT IS RESERVED")) << text(Brevity::none);
-  EXPECT_TRUE(has(text(Brevity::none), "served without a new segment"));
-  EXPECT_FALSE(has(text(Brevity::no_repeats), "served without a new segment"));
-  EXPECT_FALSE(has(text(Brevity::no_bars), "OF WHAT IS RESERVED"));
 }
 
 TEST(Map, SaysWhatWasRefusedWhenMemoryRanOut) {
@@ -451,18 +215,6 @@ TEST(Map, AsJsonHasTheFiguresAndEveryBlock) {
   EXPECT_EQ(place["segments"][0]["blocks"][1]["born_ns"], 4'000'000'000);
   EXPECT_TRUE(place["segments"][4]["pin"].is_null());
   EXPECT_EQ(place["segments"].size(), 5U);
-}
-
-TEST(Instant, IsANumberAndAUnit) {
-  EXPECT_EQ(read_instant("1.5s"), 1'500'000'000U);
-  EXPECT_EQ(read_instant("2"), 2'000'000'000U);
-  EXPECT_EQ(read_instant("200ms"), 200'000'000U);
-  EXPECT_EQ(read_instant("3.40 ms"), 3'400'000U);  // as we write it
-  EXPECT_EQ(read_instant("2min"), 120'000'000'000U);
-  for (const char* bad :
-       {"", "s", "-1", "1e3", "inf", "1.2.3s", "5 years", "1ss", "1000000000000h"}) {
-    EXPECT_FALSE(read_instant(bad)) << bad;
-  }
 }
 
 }  // namespace
