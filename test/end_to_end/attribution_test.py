@@ -1,30 +1,10 @@
 """Who, where and when: owners, axes, peaks and time, and a ledger that adds up to the device."""
 # SPDX-License-Identifier: Apache-2.0
 import json
-import os
-import pathlib
-import signal
-import subprocess
-import sys
-import tempfile
-import time
 
+from attribution_case import AttributionTest, MIB, RECORDING
 import harness
 import recount
-
-MIB = 1 << 20
-RECORDING = ("cache", "dedicated", "observe")
-CONTEXT, MODULE = 300 * MIB, 10 * MIB
-COSTS = "context_bytes=300MiB,module_bytes=10MiB"
-BARE = "context_bytes=0"
-MANAGED = """
-import ctypes
-cuda = ctypes.CDLL("libcuda.so.1")
-context, block = ctypes.c_void_p(), ctypes.c_uint64()
-cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context)
-assert cuda.cuMemAllocManaged(ctypes.byref(block), ctypes.c_size_t(200 << 20), 1) == 0
-assert cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(20 << 20)) == 0
-"""
 
 
 def rows(report, axis, kind="device"):
@@ -32,52 +12,7 @@ def rows(report, axis, kind="device"):
     return {row["value"]: row for row in report["axes"] if (row["axis"], row["kind"]) == (axis, kind)}
 
 
-class Attribution(harness.Case):
-    def report(self, command, mode="cache", simulator="", **variables):
-        command = [harness.program(command[0]), *command[1:]]
-        outcome = self.run_program(command, mode, simulator, **variables)
-        report = self.only_report(outcome)
-        recount.check(self, report)
-        self.check_axes(report)
-        return report
-
-    def check_axes(self, report):
-        """The values of each axis add up to their kind, as the owners of the ledger do."""
-        for kind in report["kinds"]:
-            of_kind = [row for row in report["axes"] if row["kind"] == kind["kind"] and row["device"] == kind["device"]]
-            owners = [row for row in report["ledger"] if row["kind"] == kind["kind"] and row["device"] == kind["device"]]
-            self.assertEqual(kind["current_bytes"], sum(row["current_bytes"] for row in owners))
-            self.assertEqual(kind["allocations"], sum(row["calls"] for row in owners))
-            for axis in ("owner", "thread", "stream", "range", "function", "size_class"):
-                values = [row for row in of_kind if row["axis"] == axis]
-                self.assertEqual(kind["current_bytes"], sum(row["live_bytes"] for row in values), axis)
-                self.assertEqual(kind["peak_bytes"], sum(row["peak_bytes"] for row in values), axis)
-                self.assertEqual(kind["allocations"], sum(row["total_count"] for row in values), axis)
-                for row in values:
-                    self.assertGreaterEqual(row["own_peak_bytes"], max(row["live_bytes"], row["peak_bytes"]))
-            (series,) = [
-                s for s in report["timeline"]["series"] if (s["kind"], s["device"]) == (kind["kind"], kind["device"])
-            ]
-            self.assertEqual(kind["peak_bytes"], max(series["highest"]))
-            self.assertEqual(kind["current_bytes"], series["last"][-1])
-            self.assertLessEqual(kind["peak_ns"], report["timeline"]["duration_ns"])
-        for site in report["sites"]:
-            self.assertEqual(site["total_count"], sum(site["sizes"]))
-            self.assertEqual(site["total_count"] - site["live_count"], sum(site["lifetimes"]))
-            self.assertLessEqual(site["temporary_count"], site["total_count"] - site["live_count"])
-
-    def test_managed_memory_does_not_hide_what_contexts_take(self):
-        """Its pages may lie on the host, as all do on the simulated device."""
-        for mode in RECORDING:
-            path = f"{self.folder}/{mode}.json"
-            words = ("run", "--sim", "--mode", mode, "-o", path, "--", sys.executable, "-c", MANAGED)
-            done = self.run_tool(*words, VRAMSCOPE_SIM=COSTS)
-            self.assertEqual(0, done.returncode, done.stderr)
-            report = json.loads(pathlib.Path(path).read_text())
-            (contexts,) = [row for row in report["ledger"] if row["owner"] == "contexts"]
-            self.assertEqual(CONTEXT, contexts["device_bytes"], mode)
-            self.assertNotIn("others", [row["kind"] for row in report["ledger"]], mode)
-
+class Attribution(AttributionTest):
     def test_memory_belongs_to_the_library_that_asked(self):
         for mode in RECORDING:
             for stacks in ("unwind", "none"):
@@ -234,107 +169,6 @@ class Attribution(harness.Case):
         report = self.report(["train"])
         (left,) = [site for site in report["sites"] if site["live_bytes"]]
         self.assertEqual(left["live_bytes"], sum(left["live_by_age"]))
-
-    def used(self, report):
-        return sum(row["device_bytes"] for row in report["ledger"])
-
-    def test_the_ledger_adds_up_to_a_device_that_two_processes_share(self):
-        with tempfile.TemporaryDirectory() as place:
-            simulator = f"{COSTS},shared={place}/device"
-            for mode in ("cache", "dedicated", "observe"):
-                self.check_two_processes(mode, simulator)
-
-    def check_two_processes(self, mode, simulator):
-        variables = {**harness.environment(simulator=simulator), "VRAMSCOPE_MODE": mode}
-        first = self.start(["beside", "100"], variables)
-        second = self.start(["beside", "30"], variables)
-        used = int(self.finish(second))
-        (report,) = [r for r in harness.read_reports(self.folder) if r["process"]["arguments"][1] == "30"]
-        recount.check(self, report)
-        # The program sees what we could give back as free.
-        cached = 0 if mode == "observe" else 8 * MIB
-        self.assertEqual(used + cached, self.used(report))
-        (device,) = report["devices"]
-        self.assertEqual(device["total_bytes"] - device["free_bytes"], self.used(report))
-        parts = {(row["kind"], row["owner"]): row["device_bytes"] for row in report["ledger"]}
-        self.assertEqual(CONTEXT, parts["unaccounted", "contexts"])
-        self.assertEqual(MODULE, parts["unaccounted", "modules"])
-        self.assertEqual(30 * MIB, parts["device", "program"])
-        self.assertEqual(4 * MIB, parts["managed", "program"])
-        # The other process holds its context, its code, 100 MiB, and what it caches. Managed memory
-        # counts as if it were on the device. No kernel touches it here, so its pages are on the host,
-        # and ours are taken for some of the others'.
-        self.assertEqual(CONTEXT + MODULE + 100 * MIB + cached - 4 * MIB, parts["others", "others"])
-        self.finish(first)
-        for path in harness.pathlib.Path(self.folder).glob("*.json"):
-            path.unlink()
-
-    def start(self, command, variables):
-        process = harness.programs.start(
-            [harness.TOOL, "run", "--sim", "--quiet", harness.program(command[0]), *command[1:]],
-            variables, self.folder, stdin=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        self.addCleanup(harness.programs.end, process)
-        self.assertEqual("ready\n", process.stdout.readline())
-        return process
-
-    def finish(self, process):
-        out, _ = process.communicate("\n", timeout=harness.DEADLINE_S)
-        self.assertEqual(0, process.returncode)
-        return out
-
-    def parts(self, report):
-        return {(row["kind"], row["owner"]): row["device_bytes"] for row in report["ledger"] if row["device_bytes"]}
-
-    def test_what_the_driver_rounds_up_is_the_owners(self):
-        # 500 allocations of 1,150,000 bytes take 1,000 MiB: 452 MiB of these were "others".
-        for mode in ("dedicated", "observe"):
-            report = self.report(["odd_amounts", "500", "1150000", "keep"], mode, BARE)
-            self.assertEqual({("device", "program"): 1000 * MIB}, self.parts(report), mode)
-        # Small ones share pages; here there are 49 of 1,000 bytes and one page.
-        report = self.report(["odd_amounts", "49", "1000", "keep"], "observe", BARE)
-        self.assertEqual({("device", "program"): 2 * MIB}, self.parts(report))
-
-    def test_what_the_driver_rounded_up_goes_with_the_memory(self):
-        self.assertEqual({}, self.parts(self.report(["odd_amounts", "500", "1150000", "free"], "observe", BARE)))
-        idle = self.report(["odd_amounts", "500", "1150000", "free"], "dedicated", BARE)
-        self.assertEqual({("cached", "vramscope"): 1000 * MIB}, self.parts(idle))
-
-    def test_what_others_use_is_measured_again(self):
-        with tempfile.TemporaryDirectory() as place:
-            variables = {**harness.environment(simulator=f"{BARE},shared={place}/device"), "VRAMSCOPE_MODE": "observe"}
-            first = self.start(["odd_amounts", "2", "1150000", "again"], variables)
-            second = self.start(["beside", "100"], variables)
-            time.sleep(0.02)  # samples are at least 10 ms apart
-            self.finish(first)
-            (report,) = [r for r in harness.read_reports(self.folder) if "again" in r["process"]["arguments"]]
-            self.assertEqual({("device", "program"): 2 * MIB, ("others", "others"): 100 * MIB}, self.parts(report))
-            self.finish(second)
-
-    def test_other_processes_are_named_while_they_run(self):
-        with tempfile.TemporaryDirectory() as place:
-            simulator = f"{COSTS},shared={place}/device"
-            variables = harness.environment(simulator=simulator)
-            first = self.start(["beside", "100"], variables)
-            second = self.start(["beside", "30"], variables)
-            (pid,) = [p for p in self.children_of(second) if p]
-            os.kill(pid, signal.SIGUSR1)
-            harness.wait_for_reports(self.folder, 1)
-            (path,) = harness.pathlib.Path(self.folder).glob("*.json")
-            listing = subprocess.run(
-                [harness.TOOL, "owners", "--json", path], env=variables, capture_output=True, text=True, check=True
-            )
-            owners = {row["owner"]: row["device_bytes"] for row in json.loads(listing.stdout)["ledger"]}
-            (other,) = [name for name in owners if name.endswith("(beside)")]
-            self.assertEqual(f"{self.children_of(first)[0]} (beside)", other)
-            self.assertGreaterEqual(owners[other], CONTEXT + MODULE + 104 * MIB)
-            self.finish(first)
-            self.finish(second)
-
-    @staticmethod
-    def children_of(process):
-        path = f"/proc/{process.pid}/task/{process.pid}/children"
-        return [int(word) for word in harness.pathlib.Path(path).read_text().split()]
 
     def test_stacks_that_cannot_be_walked_are_short(self):
         for where in ("coroutine", "frames", "generated", "signal", "tables"):

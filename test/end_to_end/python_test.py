@@ -3,32 +3,11 @@
 import glob
 import json
 import os
-import re
-import shutil
 import subprocess
 import sysconfig
 
 import harness
-
-SCRIPTS = harness.SOURCE / "test/programs"
-SYSTEM = "/usr/bin/python3"
-KNOWN = ("3.11", "3.12", "3.13", "3.14")
-MOST_FRAMES = 128
-
-
-def version_of(interpreter):
-    """(version, path of the executable itself), or None where it does not run."""
-    text = "import sys; print('%d.%d' % sys.version_info[:2], sys.executable)"
-    found = subprocess.run([interpreter, "-c", text], capture_output=True, text=True, check=False)
-    return tuple(found.stdout.split()) if found.returncode == 0 and found.stdout else None
-
-
-def interpreters(known=True):
-    """Executables by version: the system's, and others that are installed here."""
-    names = [SYSTEM] + [f"python3.{minor}" for minor in range(6, 16)]
-    paths = [path for path in map(shutil.which, names) if path]
-    found = {path: version for version, path in filter(None, map(version_of, dict.fromkeys(paths)))}
-    return [path for path, version in found.items() if (version in KNOWN) == known]
+from python_case import MOST_FRAMES, PythonTest, SCRIPTS, SYSTEM, interpreters, version_of
 
 
 def python_frames(report, site):
@@ -58,19 +37,7 @@ def words(report, site):
             yield os.path.basename(report["modules"][frame["module"]]["path"])
 
 
-class Python(harness.Case):
-    def run_script(self, interpreter, script, *arguments, **variables):
-        variables.setdefault("VRAMSCOPE_STACK_DEPTH", str(MOST_FRAMES))
-        command = [interpreter, str(SCRIPTS / script), *arguments]
-        outcome = self.run_program(command, "cache", **variables)
-        self.assertEqual(0, outcome.status, outcome.stderr)
-        return outcome
-
-    def system(self):
-        if SYSTEM not in (found := interpreters()):
-            self.skipTest(f"{SYSTEM} is none of {', '.join(KNOWN)}")
-        return found[0]
-
+class Python(PythonTest):
     def check_truth(self, report, truth):
         self.assertEqual([], report["warnings"])
         found = stacks_by_size(report)
@@ -267,185 +234,6 @@ class Python(harness.Case):
             [["c++", "-std=c++17", "-O1", "-shared", "-fPIC", f"-I{includes}", "-o", "bound.so", "bound.cpp"]]
         )
         self.foreign("bound", self.SCRIPT.format(module="bound"))
-
-    def listing(self, *arguments):
-        done = self.run_tool(*arguments)
-        self.assertEqual((0, ""), (done.returncode, done.stderr), arguments)
-        return done.stdout
-
-    def test_views_show_lines_of_python_and_their_text_while_the_file_is_the_same(self):
-        script = harness.pathlib.Path(self.folder) / "steps.py"
-        script.write_text(
-            f"import sys\nsys.path.insert(0, {str(SCRIPTS)!r})\n"
-            "import python_driver as driver\n"
-            "def load_batch():\n"
-            "    size = driver.note(1 << 20)\n"
-            "    driver.library().cuMemAlloc_v2(driver.ctypes.byref(driver.ctypes.c_uint64()), size)\n"
-            "def step():\n"
-            "    load_batch()\n"
-            "driver.start()\n"
-            "step()\n"
-            "step()\n"
-        )
-        self.run_tool("run", "--sim", "--quiet", "-o", "r.json", SYSTEM, "steps.py")
-        path = f"{self.folder}/r.json"
-        for verb in ("report", "sites", "peak"):
-            text = self.listing(verb, path)
-            self.assertIn("load_batch (steps.py:6) < step (", text)
-            self.assertIn("| driver.library().cuM", text)
-            self.assertNotIn("libffi", text)
-            self.assertNotIn("libffi", self.listing(verb, "--python-only", path))
-            self.assertNotIn("libffi", self.listing(verb, "--with-native", path))
-            native = self.listing(verb, "--native-only", path)
-            self.assertIn("libffi", native)
-            self.assertNotIn("steps.py:", native)
-            self.assertEqual(2, self.run_tool(verb, "--native-only", "--python-only", path).returncode)
-        sites = json.loads(self.listing("sites", "--json", path))
-        self.assertEqual([1, 1], [site["total_count"] for site in sites])  # two lines called step()
-        (line,) = json.loads(self.listing("sites", "--lines", "--json", path))
-        self.assertEqual(2, line["total_count"])
-        self.assertTrue(line["line"].startswith("driver.library()"))
-        self.assertEqual(["load_batch (steps.py:6)"], line["frames"])
-
-        modified = script.stat().st_mtime_ns
-        script.write_text(script.read_text().replace("1 << 20", "2 << 20"))
-        self.assertNotIn("| driver", self.listing("sites", path))  # the same size, another time
-        os.utime(script, ns=(modified, modified))
-        self.assertIn("| driver", self.listing("sites", path))
-        script.write_text(script.read_text() + "\n")
-        os.utime(script, ns=(modified, modified))
-        self.assertNotIn("| driver", self.listing("sites", path))  # the same time, another size
-
-    def test_a_trace_that_others_may_write_shows_no_lines(self):
-        script = harness.pathlib.Path(self.folder) / "steps.py"
-        script.write_text(
-            f"import sys\nsys.path.insert(0, {str(SCRIPTS)!r})\n"
-            "import python_driver as driver\n"
-            "driver.start()\n"
-            "driver.library().cuMemAlloc_v2(driver.ctypes.byref(driver.ctypes.c_uint64()), 1 << 20)\n"
-        )
-        self.run_tool("run", "--sim", "--quiet", "--trace", "r.trace", SYSTEM, "steps.py")
-        path = f"{self.folder}/r.trace"
-        for verb in ("trace", "peak", "sites"):
-            os.chmod(path, 0o600)
-            self.assertIn("| driver.library()", self.listing(verb, path))
-            os.chmod(path, 0o622)
-            done = self.run_tool(verb, path)
-            self.assertNotIn("| driver.library()", done.stdout)
-            self.assertIn(f"lines of source are left out: '{path}' is not this user's alone; --source-path", done.stderr)
-            self.assertIn("| driver.library()", self.listing(verb, "--source-path", self.folder, path))
-
-    def test_threads_that_python_made_are_told_by_the_function_in_which_they_began(self):
-        """Before 3.14 the system has one name for all of them."""
-        script = harness.pathlib.Path(self.folder) / "threads.py"
-        script.write_text(
-            f"import sys\nsys.path.insert(0, {str(SCRIPTS)!r})\n"
-            "import concurrent.futures, threading\n"
-            "import python_driver as driver\n"
-            "def load_batches():\n"
-            "    driver.enter()\n"
-            "    driver.allocate()\n"
-            "class Prefetcher(threading.Thread):\n"
-            "    run = lambda self: load_batches()\n"
-            "def augment():\n"
-            "    load_batches()\n"
-            "def await_all(*threads):\n"
-            "    for thread in threads: thread.start(); thread.join()\n"
-            "driver.start()\n"
-            "driver.allocate()\n"
-            "await_all(threading.Thread(target=load_batches), Prefetcher())\n"
-            "with concurrent.futures.ThreadPoolExecutor(1) as pool: pool.submit(augment).result()\n"
-        )
-        self.run_tool("run", "--sim", "--quiet", "-o", "r.json", "--trace", "r.trace", SYSTEM, "threads.py")
-        began = ["Prefetcher.<lambda> (threads.py:9)", "augment (threads.py:10)", "load_batches (threads.py:5)", "main thread"]
-        for path in (f"{self.folder}/r.json", f"{self.folder}/r.trace"):
-            rows = json.loads(self.listing("owners", "--by", "thread", "--json", path))
-            self.assertEqual(began, sorted(row["began"] for row in rows), path)
-            text = self.listing("owners", "--by", "thread", path)
-            for row in rows:
-                self.assertRegex(text, rf"(?m) {row['value']} \S {re.escape(row['began'])}$")
-            self.assertRegex(self.listing("peak", path), r"reached after .* by thread python3\S* \d+ \S augment \(threads\.py:10\)")
-
-    def test_presets_set_what_the_framework_reads_and_never_the_users_own(self):
-        wanted = {
-            "pytorch": {
-                "PYTORCH_NO_CUDA_MEMORY_CACHING": "1",
-                "VRAMSCOPE_POLICY": "pytorch",
-                "VRAMSCOPE_ALLOC_CONF": "growing_segments:True",
-            },
-            "jax": {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "XLA_PYTHON_CLIENT_ALLOCATOR": "platform"},
-            "cupy": {},
-        }
-        for preset, variables in wanted.items():
-            run = self.run_tool("run", "--sim", "--preset", preset, "env")
-            for name, value in variables.items():
-                self.assertIn(f"{name}={value}\n", run.stdout)
-                self.assertIn(f"{name}={value}", run.stderr)
-                if name.startswith("VRAMSCOPE_"):
-                    continue
-                refused = self.run_tool("run", "--sim", "--preset", preset, "env", **{name: "other"})
-                self.assertEqual((125, "", 1), (refused.returncode, refused.stdout, refused.stderr.count("\n")))
-                same = self.run_tool("run", "--sim", "--preset", preset, "true", **variables)
-                self.assertEqual(0, same.returncode)
-                self.assertNotIn("sets", same.stderr)
-        self.assertIn("set_allocator(None)", run.stderr)
-        self.assertEqual(125, self.run_tool("run", "--preset", "unknown", "true").returncode)
-
-    def test_a_preset_leaves_how_memory_is_served_to_who_has_chosen_it(self):
-        chosen = (
-            (["--policy", "native-safe"], {}),
-            (["--mode", "observe"], {}),
-            (["--alloc-conf", "max_split_size_mb:40"], {}),
-            ([], {"VRAMSCOPE_POLICY": "native-safe"}),
-            ([], {"VRAMSCOPE_MODE": "dedicated"}),
-        )
-        for options, variables in chosen:
-            run = self.run_tool("run", "--sim", "--preset", "pytorch", *options, "env", **variables)
-            self.assertIn("PYTORCH_NO_CUDA_MEMORY_CACHING=1\n", run.stdout)
-            self.assertNotIn("growing_segments", run.stdout + run.stderr, options)
-            self.assertNotIn("VRAMSCOPE_POLICY=pytorch", run.stdout, options)
-        run = self.run_tool("run", "--sim", "--preset", "pytorch", "--mode", "cache", "env")
-        self.assertIn("VRAMSCOPE_ALLOC_CONF=growing_segments:True\n", run.stdout)
-
-    def run_preset(self, *program, simulator="", options=()):
-        run = self.run_tool(
-            "run", "--sim", "--preset", "pytorch", "-o", "r.json", *options, *program, VRAMSCOPE_SIM=simulator
-        )
-        self.assertEqual(0, run.returncode, run.stderr)
-        with open(f"{self.folder}/r.json", encoding="utf-8") as file:
-            report = json.load(file)
-        text = self.listing("report", "r.json")
-        os.remove(f"{self.folder}/r.json")
-        return run, report, text
-
-    def test_the_preset_of_pytorch_serves_from_pages_and_without_them_as_pytorch(self):
-        program = harness.program("contents")
-        native = self.run_program([program])
-        run, report, text = self.run_preset(program)
-        self.assertEqual(native.stdout, run.stdout)
-        self.assertTrue(any(s["is_expandable"] for s in report["devices"][0]["segments"]))
-        self.assertIn(", policy pytorch with growing_segments, ", text)
-
-        run, report, text = self.run_preset(program, simulator="lacks=cuMemCreate")
-        self.assertEqual(native.stdout, run.stdout)
-        self.assertFalse(any(s["is_expandable"] for s in report["devices"][0]["segments"]))
-        self.assertIn(", policy pytorch without growing_segments, ", text)
-        self.assertIn("stay plain", text)
-        self.assertNotIn("stay plain", run.stderr)
-
-    def test_under_the_preset_of_pytorch_a_refused_export_names_the_policy_to_use(self):
-        program = [harness.program("ipc_export"), "large"]
-        line = "cuIpcGetMemHandle: this memory is part of a shared segment and cannot be exported; run with --policy native-safe"
-        run, report, text = self.run_preset(*program)
-        self.assertIn("export of a large block: 801\n", run.stdout)
-        self.assertIn(line, report["warnings"])
-        self.assertIn(line, " ".join(text.split()))
-        closing = [row for row in run.stderr.splitlines() if row.startswith("vramscope: GPU 0: ")]
-        self.assertTrue(closing[0].endswith("; " + line), run.stderr)
-
-        run, report, text = self.run_preset(*program, options=["--policy", "native-safe"])
-        self.assertNotIn(": 801\n", run.stdout)
-        self.assertNotIn("cannot be exported", run.stderr)
 
     def test_everything_at_once_under_the_address_sanitizer(self):
         found = subprocess.run(["cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=False)
