@@ -15,7 +15,7 @@ import sys
 import tempfile
 import unittest
 
-import export_test  # reads BUILD, too
+import export_case  # reads BUILD, too
 import harness
 
 BEGIN, END = "<!-- scripts/check --consumers writes this table -->", "<!-- end of the consumers -->"
@@ -62,7 +62,7 @@ def same(wanted, found):
 class Consumers:
     def __init__(self, folder, modules):
         self.folder, self.modules = folder, modules
-        home = export_test.run_once()
+        home = export_case.run_once()
         self.inputs = {"report": home + "/r.json", "trace": home + "/t.trace"}
         with open(self.inputs["report"], encoding="utf-8") as file:
             self.report = json.load(file)
