@@ -1,4 +1,4 @@
-// Lives of the handles of contexts and memory pools.
+// Lives of the handles of contexts.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/contexts.h"
 
@@ -7,35 +7,14 @@
 #include <chrono>
 #include <future>
 #include <memory>
-#include <optional>
 #include <vector>
 
-#include "interpose/driver/pool_devices.h"
 #include "interpose/loader/real.h"
+#include "test/interpose/made_pools.h"
 
 namespace vramscope {
 
 namespace {
-
-template <class Handle>
-Handle handle(std::uintptr_t value) {
-  return reinterpret_cast<Handle>(value);
-}
-
-constexpr std::uintptr_t kDefaultPool = 0x40;  // of device 0; that of device 1 is the next
-
-CUresult default_pool(CUmemoryPool* pool, CUdevice device) {
-  if (device > 1) return CUDA_ERROR_INVALID_DEVICE;
-  *pool = handle<CUmemoryPool>(kDefaultPool + static_cast<std::uintptr_t>(device));
-  return CUDA_SUCCESS;
-}
-
-// Each pool has reserved as many bytes as its handle says, and uses one.
-CUresult attribute_of_pool(CUmemoryPool pool, CUmemPool_attribute name, void* value) {
-  const bool reserved = name == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT;
-  *static_cast<cuuint64_t*>(value) = reserved ? reinterpret_cast<std::uintptr_t>(pool) : 1;
-  return CUDA_SUCCESS;
-}
 
 // The thread's current contexts. The device is told of one that was destroyed, too.
 thread_local std::vector<CUcontext> stack;
@@ -331,74 +310,6 @@ TEST_F(ContextsTest, ReleasesThatLeaveARetainAreNotTheLast) {
   contexts_->released(context_);
   EXPECT_TRUE(contexts_->may_be_last_release(context_));
   EXPECT_TRUE(contexts_->may_be_last_release(handle<CUcontext>(0x30))) << "never seen";
-}
-
-CUmemPoolProps on_device(int device) {
-  CUmemPoolProps properties{};
-  properties.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
-  properties.location.id = device;
-  return properties;
-}
-
-TEST(PoolDevicesTest, APoolIsWhereItWasMadeUntilItIsDestroyed) {
-  PoolDevices pools;
-  const auto pool = handle<CUmemoryPool>(0x20);
-  pools.created(pool, on_device(1));
-  const PoolDevices::Ending ending = pools.ending(pool);
-  EXPECT_EQ(pools.device_of(pool), 1);
-
-  pools.created(pool, on_device(2));  // by another thread, before the end was told
-  pools.destroyed(pool, ending);
-  EXPECT_EQ(pools.device_of(pool), 2);
-
-  pools.destroyed(pool, pools.ending(pool));
-  EXPECT_EQ(pools.device_of(pool), std::nullopt);
-  pools.created(pool, on_device(-1));
-  EXPECT_EQ(pools.device_of(pool), std::nullopt);
-}
-
-TEST(PoolDevicesTest, PoolsAreAskedAboutUntilTheyMayHaveEnded) {
-  PoolDevices pools;
-  EXPECT_EQ(pools.use(0).reserved_bytes, 0U) << "nobody used one";
-  const auto pool = handle<CUmemoryPool>(0x20);
-  pools.created(pool, on_device(0));
-  pools.served(0);
-  EXPECT_EQ(pools.use(0).reserved_bytes, 0x20 + kDefaultPool);
-  EXPECT_EQ(pools.use(0).used_bytes, 2U);
-  EXPECT_EQ(pools.use(1).reserved_bytes, 0U) << "of another device";
-
-  const PoolDevices::Ending refused = pools.ending(pool);
-  EXPECT_EQ(pools.use(0).reserved_bytes, kDefaultPool);
-  pools.not_destroyed(pool, refused);
-  EXPECT_EQ(pools.use(0).reserved_bytes, 0x20 + kDefaultPool);
-
-  {
-    PoolDevices::Reset reset(pools, 0);
-    EXPECT_EQ(pools.use(0).reserved_bytes, 0U);
-  }
-  EXPECT_EQ(pools.use(0).reserved_bytes, 0x20 + kDefaultPool) << "it was none";
-  PoolDevices::Reset(pools, 0).happened();
-  EXPECT_EQ(pools.use(0).reserved_bytes, 0U);
-  EXPECT_EQ(pools.device_of(pool), 0);
-  pools.not_destroyed(pool, pools.ending(pool));
-  pools.served(0);
-  EXPECT_EQ(pools.use(0).reserved_bytes, kDefaultPool) << "only what is there for certain";
-}
-
-TEST(PoolDevicesTest, ManagedPoolsMayLieOnTheHost) {
-  PoolDevices pools;
-  CUmemPoolProps properties = on_device(0);
-  properties.allocType = CU_MEM_ALLOCATION_TYPE_MANAGED;
-  pools.created(handle<CUmemoryPool>(0x20), properties);
-  EXPECT_EQ(pools.use(0).reserved_bytes, 0U);
-}
-
-TEST(PoolDevicesTest, TheDriverSaysWhereItsOwnPoolsAre) {
-  PoolDevices pools;
-
-  EXPECT_EQ(pools.device_of(handle<CUmemoryPool>(kDefaultPool + 1)), 1);
-  EXPECT_EQ(pools.device_of(handle<CUmemoryPool>(kDefaultPool + 2)), std::nullopt);
 }
 
 }  // namespace
