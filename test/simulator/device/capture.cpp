@@ -141,13 +141,6 @@ CUresult describe(CUstream handle, const CaptureFacts& facts) {
   return CUDA_SUCCESS;
 }
 
-// No edge of ours carries anything.
-bool plain(const CUgraphEdgeData* edges, std::size_t count) {
-  return edges == nullptr || std::all_of(edges, edges + count, [](const CUgraphEdgeData& edge) {
-           return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0;
-         });
-}
-
 }  // namespace
 
 CUresult submit(CUstream_st& stream, Engine::Work work, Point* reached,
@@ -337,7 +330,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream stream, CUgraph handle,
   if (!graph || graph->capturing || !are_nodes_of(*graph, dependencies, count)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (!plain(edges, count)) return CUDA_ERROR_NOT_SUPPORTED;
+  if (!is_plain(edges, count)) return CUDA_ERROR_NOT_SUPPORTED;
   return begin_slowly(stream, mode, std::move(graph), {dependencies, dependencies + count});
 }
 
@@ -376,7 +369,7 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode* depe
   const std::lock_guard lock(capture_mutex);
   if (!stream->capture) return CUDA_ERROR_ILLEGAL_STATE;
   if (!are_nodes_of(*stream->capture->graph, dependencies, count)) return CUDA_ERROR_INVALID_VALUE;
-  if (!plain(edges, count)) return CUDA_ERROR_NOT_SUPPORTED;
+  if (!is_plain(edges, count)) return CUDA_ERROR_NOT_SUPPORTED;
   std::vector<CUgraphNode>& front = stream->capture->fronts[stream.get()].nodes;
   if (flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES) {
     front.clear();

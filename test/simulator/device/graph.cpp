@@ -50,6 +50,12 @@ bool are_nodes_of(const CUgraph_st& graph, const CUgraphNode* nodes, std::size_t
   });
 }
 
+bool is_plain(const CUgraphEdgeData* edges, std::size_t count) {
+  return edges == nullptr || std::all_of(edges, edges + count, [](const CUgraphEdgeData& edge) {
+           return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0;
+         });
+}
+
 void for_each_node(const CUgraph_st& graph, const std::function<void(CUgraphNode_st&)>& call) {
   for (const auto& node : graph.nodes) {
     call(*node);

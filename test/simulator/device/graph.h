@@ -79,6 +79,8 @@ CUgraphNode add_node(CUgraph_st& graph, NodeContent content, const std::vector<C
 // Null when one of the handles is no node of this graph, or is there twice.
 [[nodiscard]] bool are_nodes_of(const CUgraph_st& graph, const CUgraphNode* nodes,
                                 std::size_t count);
+// No edge of ours carries anything; null is plain, too.
+[[nodiscard]] bool is_plain(const CUgraphEdgeData* edges, std::size_t count);
 // Memory nodes, here or in a child.
 [[nodiscard]] bool has_memory_nodes(const CUgraph_st& graph);
 [[nodiscard]] std::shared_ptr<CUgraph_st> copy_of(const CUgraph_st& graph);

@@ -46,12 +46,6 @@ void clear(CUgraphEdgeData* edges, const std::size_t* count) {
   if (edges != nullptr && count != nullptr) std::fill_n(edges, *count, CUgraphEdgeData{});
 }
 
-bool is_plain(const CUgraphEdgeData* edges, std::size_t count) {
-  return edges == nullptr || std::all_of(edges, edges + count, [](const CUgraphEdgeData& edge) {
-           return edge.from_port == 0 && edge.to_port == 0 && edge.type == 0;
-         });
-}
-
 bool is_edge(CUgraphNode from, CUgraphNode to) {
   return std::ranges::find(to->after, from) != to->after.end();
 }
