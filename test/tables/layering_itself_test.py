@@ -61,6 +61,11 @@ class Layering(unittest.TestCase):
     def test_a_file_has_under_400_lines(self):
         self.assertIn("stay under 400", complaints({"interpose/life/a.h": "\n" * 400})[0])
 
+    def test_a_file_of_tests_has_under_400_lines_and_a_table_as_many_as_it_lists(self):
+        for name in ("a_test.py", "a_test.cpp", "made.h"):
+            self.assertEqual([f"test/view/{name}: 400 lines; stay under 400"], complaints({f"test/view/{name}": "\n" * 400}))
+        self.assertEqual([], complaints({"test/simulator/a.def": "\n" * 400, "test/view/a_test.cpp": "\n"}))
+
     def test_a_class_has_at_most_40_methods(self):
         methods = "".join(f"  void f{i}();\n" for i in range(41))
         said = complaints({"interpose/life/a.h": f"class Big {{\n{methods}}};\n"})
