@@ -64,7 +64,7 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
     Idle::shed(*this, request.where, out);
     place = open_place(request.where);
   }
-  if (!place || !prepare_blocks() || !accounts.ledger().prepare(request.tag)) [[unlikely]] {
+  if (!place || !prepare_blocks() || !accounts.tags().prepare(request.tag)) [[unlikely]] {
     out.status = kOutOfOwnMemory;
     return;
   }
@@ -118,7 +118,7 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
   out.address = blocks[found.block].address();
   out.rounded = to_bytes(size);
   blocks.keep(found.block);
-  accounts.ledger().keep(out.tag);
+  accounts.tags().keep(out.tag);
   if (blocks[found.block].is_expandable()) {
     return Expansion::hand_out(*this, place, found.block, size, out);
   }
@@ -127,7 +127,7 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
 
 void CachingAllocator::join(Tag tag, const Groups& groups) noexcept {
   MutexLock lock(state_->mutex);
-  state_->accounts.ledger().join(tag, groups);
+  state_->accounts.tags().join(tag, groups);
 }
 
 void CachingAllocator::open(Place where) noexcept {
@@ -139,10 +139,7 @@ void CachingAllocator::open(Place where) noexcept {
 void CachingAllocator::trim() noexcept {
   MutexLock lock(state_->mutex);
   Outcome out;
-  for (std::size_t i = 0; i < kMaxDevices; ++i) {
-    if (state_->accounts.has_device(static_cast<std::uint16_t>(i)))
-      Reclaim::idle(*state_, static_cast<std::uint16_t>(i), out);
-  }
+  for (std::uint16_t i = 0; i < kMaxDevices; ++i) Reclaim::idle(*state_, i, out);
 }
 
 bool CachingAllocator::trim_pinned(std::optional<Place> where) noexcept {

@@ -14,49 +14,48 @@ void note_grant(const Accounts& accounts, Place where, const Grant& grant, Outco
   out.has_sample = grant.total_bytes != 0;
   if (!out.has_sample) return;
   const std::uint64_t used = grant.total_bytes - std::min(grant.free_bytes, grant.total_bytes);
-  const DeviceCapacity now = accounts.capacity(where.device);
+  const DeviceCapacity now = accounts.capacities().of(where.device);
   const std::uint64_t held = now.held + now.rounding;
   out.unrecorded_bytes = used - std::min(held, used);  // managed pages may lie on the host
 }
 
 bool exceeds_limit(const Accounts& accounts, Place where, std::uint64_t bytes, Outcome& out) {
-  out.by_limit = !accounts.has_capacity(where, bytes);
-  if (out.by_limit) out.counted_bytes = accounts.capacity(where.device).counted();
+  out.by_limit = !accounts.capacities().has_room(where, bytes);
+  if (out.by_limit) out.counted_bytes = accounts.capacities().of(where.device).counted();
   return out.by_limit;
 }
 
 void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes,
                                     std::uint64_t kept_by_driver) noexcept {
   MutexLock lock(state_->mutex);
-  CapacityUse& use = state_->accounts.use(device);
-  use.limit = bytes;
-  use.kept = kept_by_driver;
+  state_->accounts.capacities().set(device, bytes, kept_by_driver);
 }
 
 bool CachingAllocator::promise(Promise promise, std::uint64_t* counted_bytes) noexcept {
   const Place where{.kind = promise.kind, .device = promise.device};
   MutexLock lock(state_->mutex);
-  if (!state_->accounts.has_capacity(where, promise.bytes)) {
+  if (!state_->accounts.capacities().has_room(where, promise.bytes)) {
     Ladder::make_room(*state_, promise.device);
   }
-  if (!state_->accounts.has_capacity(where, promise.bytes)) {
-    state_->accounts.use(promise.device).refusals++;
+  if (!state_->accounts.capacities().has_room(where, promise.bytes)) {
+    state_->accounts.capacities().refuse(promise.device);
     if (counted_bytes != nullptr) {
-      *counted_bytes = state_->accounts.capacity(promise.device).counted();
+      *counted_bytes = state_->accounts.capacities().of(promise.device).counted();
     }
     return false;
   }
-  state_->accounts.use(promise.device).promise(promise.kind, promise.bytes);
+  state_->accounts.capacities().promise(where, promise.bytes);
   return true;
 }
 
 void CachingAllocator::end_promise(Promise promise, Why why) noexcept {
   MutexLock lock(state_->mutex);
   Accounts& accounts = state_->accounts;
-  accounts.use(promise.device).end_promise(promise.kind, promise.bytes);
+  accounts.capacities().end_promise({.kind = promise.kind, .device = promise.device},
+                                    promise.bytes);
   const bool counts = why == Why::refused && promise.kind == Kind::device;
   if (counts && promise.device < kMaxDevices && accounts.open_device(promise.device)) {
-    ++accounts.device(promise.device).counters.rare().num_ooms;
+    accounts.note(Accounts::Event::out_of_memory, promise.device);
   }
 }
 
@@ -67,7 +66,7 @@ bool CachingAllocator::trim_device(std::uint16_t device) noexcept {
 
 DeviceCapacity CachingAllocator::capacity(std::uint16_t device) const {
   MutexLock lock(state_->mutex);
-  return state_->accounts.capacity(device);
+  return state_->accounts.capacities().of(device);
 }
 
 }  // namespace vramscope

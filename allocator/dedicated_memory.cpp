@@ -18,7 +18,7 @@ void CachingAllocator::State::allocate_dedicated(const Request& request, Outcome
   const bool is_pinned = where.kind == Kind::pinned;
   if (is_pinned && Pinned::is_cut(*this)) return Pinned::allocate(*this, request, out);
   if (is_pinned) accounts.note_host_use();
-  if ((!is_pinned && !open_place(where)) || !accounts.ledger().prepare(request.tag)) {
+  if ((!is_pinned && !open_place(where)) || !accounts.tags().prepare(request.tag)) {
     out.status = {Result::failed, 0};
     return;
   }

@@ -16,7 +16,8 @@ Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes,
               .tag = tag};
   const bool representable = bytes < kRefused && address <= ~Address{0} - bytes;
   MutexLock lock(state_->mutex);
-  state_->accounts.use(promise.device).end_promise(promise.kind, promise.bytes);
+  state_->accounts.capacities().end_promise({.kind = promise.kind, .device = promise.device},
+                                            promise.bytes);
   if (bytes == 0 || address == 0 || !representable || where.device >= kMaxDevices) return out;
   state_->adopt(where, address, bytes, out);
   return out;
@@ -28,7 +29,7 @@ void CachingAllocator::State::adopt(Place where, Address address, std::size_t by
     forget_direct(old->second.where.kind, old->first, Ended::freed);
   }
   out.status = {Result::failed, 0};
-  if (!accounts.ledger().prepare(out.tag) || !listed.prepare()) return;
+  if (!accounts.tags().prepare(out.tag) || !listed.prepare()) return;
   if (where.kind == Kind::device && !accounts.open_device(where.device)) return;
   out.serial = next_serial();
   DirectBlock* const block = directs.add(address, {bytes, out.serial, where, out.tag});

@@ -272,18 +272,17 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
   const auto [base, reservation] = *reservation_of(state, address);
   const std::uint64_t page = reservation.page;
   bytes = (bytes + page - 1) / page * page;
-  const std::uint16_t device = where.device;
   if (exceeds_limit(state.accounts, where, bytes, out) || !state.prepare_blocks()) {
     out.status.result = out.by_limit ? Result::out_of_memory : Result::failed;
     return false;
   }
   if (to_bytes(state.blocks[block].size) > bytes) chain.end = spare(state, where, block, bytes);
-  state.accounts.device(device).awaited += bytes;
+  state.accounts.capacities().ask(where, bytes);
   Grant grant;
   const bool is_here =
       fly(state, base, [&] { grant = state.backend.map(where, address, bytes, page); });
   note_grant(state.accounts, where, grant, out);
-  state.accounts.device(device).awaited -= bytes;
+  state.accounts.capacities().end_asking(where, bytes);
   state.blocks.keep(block);
   Block& b = state.blocks[block];
   if (grant.status.ok()) b.set_where(b.where & ~Block::kUnbacked);
@@ -298,7 +297,7 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
   }
   if (!grant.status.ok()) return false;
   const PlaceMemory& place = *state.find_place(where);
-  state.accounts.device(device).pages_came(reservation.pool, bytes);
+  state.accounts.change_pages(where, reservation.pool, bytes, &Stat::increase);
   state.blocks.life(block).freed = place.waits.settled();
   return true;
 }

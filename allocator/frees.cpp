@@ -158,7 +158,7 @@ Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64
   } else {
     if (reuse_time == ReuseTime::at_reuse) Pools::number(blocks, entry.block, freed);
     const SplitChange split = place.pools.give_back(counted.pool, blocks, entry);
-    place.accounts.device.counters.count_split(counted.pool, split);
+    accounts.merged_later(place.accounts, counted.pool, split);
   }
   return {};
 }

@@ -75,8 +75,10 @@ CachingAllocator::Growth::Room CachingAllocator::Growth::best_room(const State& 
 
 std::uint64_t CachingAllocator::Growth::excess(State& state, Place where, std::uint64_t mapped,
                                                std::uint64_t requested) {
-  DeviceAccount& ours = state.accounts.device(where.device);
-  const Stat live = ours.counters.read().allocated_bytes.all;
+  const CapacityUse& ours = state.accounts.capacities().use(where.device);
+  DeviceStatistics counted;
+  static_cast<void>(state.accounts.read(where.device, counted));
+  const Stat live = counted.allocated_bytes.all;
   const std::uint64_t most = std::max(static_cast<std::uint64_t>(live.peak),
                                       static_cast<std::uint64_t>(live.current) + requested);
   const std::uint64_t allowed = most + most / kSlack;

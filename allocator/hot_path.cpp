@@ -83,7 +83,7 @@ inline auto CachingAllocator::State::UsualSection::with_usual_block(State& state
   PlaceMemory* const place = state.usual_place;
   if (place && place->place == request.where && !request.dedicated &&
       request.bytes - 1 < kMaxBlockBytes && state.blocks.is_prepared() &&
-      state.accounts.ledger().is_prepared(request.tag)) [[likely]] {
+      state.accounts.tags().are_prepared(request.tag)) [[likely]] {
     const std::uint64_t rounded = round_request(request.bytes);
     const Units size = to_units(rounded);
     if (pool_class(rounded) == PoolClass::small) {
@@ -223,7 +223,7 @@ void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entr
                                       std::uint64_t serial, Waits::Number freed) {
   const CountedBlock block = blocks[entry.block].counted();
   blocks.keep_around(entry.block);
-  accounts.ledger().keep(block.tag);
+  accounts.tags().keep(block.tag);
   if (blocks[entry.block].is_expandable()) {
     blocks.life(entry.block).freed = freed;
     accounts.freed(place.accounts, block);

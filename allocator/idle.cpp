@@ -23,8 +23,9 @@ CachingAllocator::Idle::Room CachingAllocator::Idle::room_of(State& state,
   const std::uint16_t device = place.place.device;
   std::uint64_t places = 0;
   for (const auto& one : state.places) places += one && one->place.device == device;
-  const std::uint64_t used = state.accounts.device(device).reserved +
-                             state.accounts.use(device).direct + state.unrecorded[device].last;
+  const std::uint64_t used = state.accounts.capacities().use(device).reserved +
+                             state.accounts.capacities().use(device).direct +
+                             state.unrecorded[device].last;
   const std::uint64_t unused = place.total_bytes - std::min(used, place.total_bytes);
   return {.share = Reclaim::part_of(place.total_bytes, state.limits.idle_share) / places,
           .unused = unused / places};
@@ -79,7 +80,7 @@ void CachingAllocator::Idle::note_unrecorded(State& state, std::uint16_t device,
   for (const auto& one : state.places) {
     if (one && one->place.device == device) place = one.get();
   }
-  if (!place || state.accounts.device(device).awaited != 0) return;
+  if (!place || state.accounts.capacities().use(device).awaited != 0) return;
   Unrecorded& known = state.unrecorded[device];
   const std::uint64_t noise = std::min(kMostNoise, place->total_bytes / kNoiseParts);
   const bool has_grown = bytes > known.least && bytes - known.least > noise;

@@ -188,7 +188,7 @@ std::string CachingAllocator::Reading::check_invariants(const State& state) {
       direct[segment.place.device] += segment.total_size;
   }
   for (std::uint16_t i = 0; i < kMaxDevices; ++i) {
-    if (state.accounts.use(i).direct != direct[i])
+    if (state.accounts.capacities().use(i).direct != direct[i])
       return "direct bytes of a device differ from a recount";
   }
   if (std::string wrong = check_statistics(now); !wrong.empty()) return wrong;

@@ -42,8 +42,8 @@ AnyBlock CachingAllocator::Ladder::obtain(State& state, Need need, Outcome& out)
     return {};
   }
   if (is_out_of_memory(out) && !is_pinned) {
-    ++state.accounts.device(need.where.device).counters.rare().num_ooms;
-    if (out.by_limit) state.accounts.use(need.where.device).refusals++;
+    state.accounts.note(Accounts::Event::out_of_memory, need.where.device);
+    if (out.by_limit) state.accounts.capacities().refuse(need.where.device);
   }
   if (!block) out.source = Source::none;
   return block;
@@ -105,16 +105,17 @@ bool CachingAllocator::Ladder::release_idle(State& state, const Need& need, Outc
   }
   const bool may_release = Reclaim::idle(state, need.where.device, out);
   if (!Reclaim::await_departures(state, need.where.device) && !may_release) return false;
-  ++state.accounts.device(need.where.device).counters.rare().num_alloc_retries;
+  state.accounts.note(Accounts::Event::retry, need.where.device);
   return true;
 }
 
 bool CachingAllocator::Ladder::make_room(State& state, std::uint16_t device) {
-  const std::uint64_t held = state.accounts.capacity(device).held;
+  const std::uint64_t held = state.accounts.capacities().of(device).held;
   Outcome unused;
   static_cast<void>(end_quarantine(state, {.where = {.device = device}}));
   static_cast<void>(Reclaim::idle(state, device, unused));
-  return Reclaim::await_departures(state, device) || state.accounts.capacity(device).held < held;
+  return Reclaim::await_departures(state, device) ||
+         state.accounts.capacities().of(device).held < held;
 }
 
 // throw_on_cudamalloc_oom: what would pass the limit is refused before anything is tried. Counted
@@ -126,13 +127,13 @@ bool CachingAllocator::Ladder::reject(State& state, const Need& need, Outcome& o
   if (!place || fits(state, *place, need.bytes, fraction < 0 ? 1.0 : fraction)) return false;
   out.status = {Result::out_of_memory, 0};
   out.source = Source::none;
-  ++state.accounts.device(need.where.device).counters.rare().num_oom_rejections;
+  state.accounts.note(Accounts::Event::rejection, need.where.device);
   return true;
 }
 
 bool CachingAllocator::Ladder::fits(State& state, const PlaceMemory& place, std::uint64_t bytes,
                                     double fraction) {
-  const DeviceAccount& ours = state.accounts.device(place.place.device);
+  const CapacityUse& ours = state.accounts.capacities().use(place.place.device);
   return ours.reserved + ours.awaited + bytes <= Reclaim::part_of(place.total_bytes, fraction);
 }
 
@@ -152,7 +153,7 @@ AnyBlock CachingAllocator::Ladder::attempt(State& state, const Need& need, Outco
     out.status = before;
     return attempt_segment(state, need, out);
   }
-  if (block && !state.accounts.ledger().prepare(out.tag)) out.status = {Result::failed, 0};
+  if (block && !state.accounts.tags().prepare(out.tag)) out.status = {Result::failed, 0};
   return out.status.ok() ? block : AnyBlock{};
 }
 
@@ -162,7 +163,7 @@ AnyBlock CachingAllocator::Ladder::attempt_segment(State& state, const Need& nee
   if (!out.status.ok()) return {};
   const AnyBlock block = need.store == Store::pools ? add_segment(state, need, address)
                                                     : add_dedicated(state, need, address, out.tag);
-  if (!block || !state.accounts.ledger().prepare(out.tag)) out.status = {Result::failed, 0};
+  if (!block || !state.accounts.tags().prepare(out.tag)) out.status = {Result::failed, 0};
   Idle::set_caps(state, need.where.device);
   return out.status.ok() ? block : AnyBlock{};
 }
@@ -180,18 +181,14 @@ bool CachingAllocator::Ladder::exceeds_share(State& state, const Need& need, Out
 
 // As above.
 Address CachingAllocator::Ladder::reserve(State& state, const Need& need, Outcome& out) {
-  const std::uint16_t device = need.where.device;
   if (exceeds_limit(state.accounts, need.where, need.bytes, out)) {
     out.status = {Result::out_of_memory, out.status.code};
     return 0;
   }
-  PageRounding& rounding = state.accounts.use(device).rounding;
-  state.accounts.device(device).awaited += need.bytes;
-  rounding.add(need.where.kind, need.bytes);
+  state.accounts.capacities().ask(need.where, need.bytes);
   const Address address = ask_backend(state, need, out);
-  state.accounts.device(device).awaited -= need.bytes;
-  rounding.remove(need.where.kind, need.bytes);
-  if (out.has_sample) Idle::note_unrecorded(state, device, out.unrecorded_bytes);
+  state.accounts.capacities().end_asking(need.where, need.bytes);
+  if (out.has_sample) Idle::note_unrecorded(state, need.where.device, out.unrecorded_bytes);
   return address;
 }
 
@@ -246,7 +243,7 @@ AnyBlock CachingAllocator::Ladder::add_dedicated(State& state, const Need& need,
   }
   DedicatedBlock* block = nullptr;
   if (fresh && (kind == Kind::pinned || state.open_place(need.where)) &&
-      state.accounts.ledger().prepare(tag) && state.listed.prepare()) {
+      state.accounts.tags().prepare(tag) && state.listed.prepare()) {
     block = state.dedicated_of(kind).add(need.where, address, need.bytes);
   }
   if (block) {

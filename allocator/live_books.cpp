@@ -10,7 +10,7 @@ namespace vramscope {
 
 const std::uint64_t LiveBooks::kLayout =
     live_layout({sizeof(Block), sizeof(BlockLife), sizeof(ListedSegment), sizeof(Accounts),
-                 sizeof(DeviceAccount), sizeof(Ledger), sizeof(Ledger::Account),
+                 sizeof(DeviceCounters), sizeof(Ledger), sizeof(Ledger::Account),
                  sizeof(Ledger::Holding), sizeof(DevicePeaks::AtPeak), sizeof(Timeline),
                  sizeof(History), sizeof(BirthTimes), sizeof(LiveHeader)});
 

@@ -68,7 +68,7 @@ bool CachingAllocator::MemoryCopy::begin(const State& state) {
 }
 
 void CachingAllocator::MemoryCopy::start_keeping(State& state) {
-  ledger_.start_keeping(state.accounts.ledger());
+  state.accounts.tags().start_keeping(ledger_);
   state.blocks.add_copy(blocks_);
   state.pinned_memory.blocks.add_copy(pinned_blocks_);
   state.listed.add_copy(segments_);
@@ -76,7 +76,7 @@ void CachingAllocator::MemoryCopy::start_keeping(State& state) {
 }
 
 void CachingAllocator::MemoryCopy::stop_keeping(State& state) {
-  ledger_.stop_keeping(state.accounts.ledger());
+  state.accounts.tags().stop_keeping(ledger_);
   state.blocks.remove_copy(blocks_);
   state.pinned_memory.blocks.remove_copy(pinned_blocks_);
   state.listed.remove_copy(segments_);

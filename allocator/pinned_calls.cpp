@@ -16,7 +16,7 @@ Outcome CachingAllocator::Pinned::allocate_usually(State& state, const Request& 
     PinnedPlace* const place = memory.find(request.where);
     if (place && place->pending.empty() && state.reuse_time == ReuseTime::at_free &&
         request.bytes - 1 < kMaxBlockBytes && memory.blocks.is_prepared() &&
-        state.accounts.ledger().is_prepared(request.tag)) [[likely]] {
+        state.accounts.tags().are_prepared(request.tag)) [[likely]] {
       const std::uint64_t rounded = whole_pages(request.bytes);
       const Pools::Found found = find(state, *place, rounded);
       if (found.block != kNoBlock) [[likely]] {
@@ -82,7 +82,7 @@ void CachingAllocator::Pinned::allocate(State& state, const Request& request, Ou
     state.drain(Store::pinned, request.where, out);
     place = open(state, request.where);
   }
-  if (!place || !state.pinned_memory.prepare() || !state.accounts.ledger().prepare(request.tag)) {
+  if (!place || !state.pinned_memory.prepare() || !state.accounts.tags().prepare(request.tag)) {
     out.status = {Result::failed, 0};
     return;
   }

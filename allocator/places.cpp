@@ -43,7 +43,7 @@ PlaceMemory* CachingAllocator::State::add_place(Place where, std::uint64_t total
   if (slot == places.size()) places.emplace_back();
   auto place = std::make_unique<PlaceMemory>(where, static_cast<std::uint16_t>(slot),
                                              accounts.of_place(where));
-  place->total_bytes = std::min(total_bytes, accounts.use(where.device).limit);
+  place->total_bytes = std::min(total_bytes, accounts.capacities().use(where.device).limit);
   if (!place->prepare(blocks.size())) return nullptr;
   places[slot] = std::move(place);
   Idle::set_caps(*this, where.device);

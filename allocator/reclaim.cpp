@@ -33,7 +33,7 @@ bool CachingAllocator::Reclaim::idle(State& state, std::uint16_t device, Outcome
     if (!state.places[slot] || state.places[slot]->place.device != device) continue;
     const Place where = state.places[slot]->place;
     if (!may_release(state, where)) continue;
-    if (!counted) ++state.accounts.device(device).counters.rare().num_sync_all_streams;
+    if (!counted) state.accounts.note(Accounts::Event::sync_of_all, device);
     counted = true;
     state.drain(Store::pools, where, out);
     where_wanted(
@@ -231,7 +231,7 @@ void CachingAllocator::Reclaim::collect_garbage(State& state, Place where, Outco
   if (!place) return;
   const std::uint64_t limit = part_of(place->total_bytes, state.limits.memory_fraction);
   const std::uint64_t threshold = part_of(limit, state.limits.garbage_collection_threshold);
-  const std::uint64_t reserved = state.accounts.device(where.device).reserved;
+  const std::uint64_t reserved = state.accounts.capacities().use(where.device).reserved;
   if (reserved <= threshold || !may_release(state, where)) return;
   for (std::uint64_t left = reserved - threshold; left > 0;) {
     std::uint64_t count = 0, sum = 0;

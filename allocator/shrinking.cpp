@@ -91,7 +91,7 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
   state.blocks[block].requested = requested;
   block = put(state, *place, block);
   if (!reply.status.ok()) return false;
-  state.accounts.device(where.device).pages_went(reservation.pool, pages.bytes());
+  state.accounts.change_pages(where, reservation.pool, pages.bytes(), &Stat::decrease);
   state.accounts.segment_given_back(where);
   const Block& b = state.blocks[block];
   if (b.prev == state.fence && b.next == kNoBlock) end_reservation(state, where, block);
@@ -119,7 +119,7 @@ Segments::iterator CachingAllocator::Expansion::forget(State& state, Segments::i
     const Block& b = state.blocks[i];
     if (b.is_mapped()) state.blocks.erase(i);
     if (b.is_unbacked()) continue;
-    state.accounts.device(where.device).pages_went(reservation.pool, to_bytes(b.size));
+    state.accounts.change_pages(where, reservation.pool, to_bytes(b.size), &Stat::decrease);
   }
   for (Flight* flight = state.flights; flight; flight = flight->next) {
     flight->lost |= flight->reservation == it->first;

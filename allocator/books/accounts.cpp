@@ -14,30 +14,19 @@ void change(Stat& count, Stat& bytes, std::uint64_t amount, Stat::Change how) {
 
 }  // namespace
 
-void DeviceAccount::pages_came(PoolClass pool, std::uint64_t bytes) {
-  reserved += bytes;
-  counters.change_reserved(pool, bytes, &Stat::increase);
-  ++counters.rare().num_device_alloc;
-}
-
-void DeviceAccount::pages_went(PoolClass pool, std::uint64_t bytes) {
-  reserved -= bytes;
-  counters.change_reserved(pool, bytes, &Stat::decrease);
-}
-
 bool Accounts::open_device(std::uint16_t device) noexcept {
   if (devices_[device]) return true;
-  devices_[device] = make_live<DeviceAccount>(live_);
+  devices_[device] = make_live<DeviceCounters>(live_);
   if (!devices_[device]) return false;
-  devices_[device]->counters.rare().max_split_size = max_split_size_at_start_;
+  devices_[device]->rare().max_split_size = max_split_size_at_start_;
   return true;
 }
 
 void Accounts::came(const PlaceAccounts& at, const CountedBlock& block, SplitChange split,
                     std::uint64_t serial) {
-  at.device.counters.count_allocation(block.pool, block.bytes, block.requested, split);
+  at.device.count_allocation(block.pool, block.bytes, block.requested, split);
   if (block.bytes >= oversize_from_) [[unlikely]]
-    at.device.counters.rare().oversize_allocations.increase(1);
+    at.device.rare().oversize_allocations.increase(1);
   ledger_.count_allocation(at.ledger, block.tag, block.requested);
   if (fault(Fault::double_count)) ledger_.count_allocation(at.ledger, block.tag, block.requested);
   if (ledger_.keeps_details()) [[unlikely]]
@@ -60,7 +49,7 @@ void Accounts::given_up(Place where, const CountedBlock& block, std::uint64_t se
   ledger_.count_call_of_free(where);
   if (where.kind != Kind::device)
     return change(host_.allocated, host_.allocated_bytes, block.bytes, &Stat::decrease);
-  DeviceCounters& counters = devices_[where.device]->counters;
+  DeviceCounters& counters = *devices_[where.device];
   counters.count_release(block.pool, block.bytes);
   if (block.bytes >= oversize_from_) counters.rare().oversize_allocations.decrease(1);
 }
@@ -70,13 +59,13 @@ void Accounts::reusable(Place where, const CountedBlock& block) {
   ledger_.count_completion(where, block.tag, block.requested);
   if (where.kind != Kind::device)
     return change(host_.active_requests, host_.active_bytes, block.bytes, &Stat::decrease);
-  devices_[where.device]->counters.count_completion(block.pool, block.bytes, block.requested);
+  devices_[where.device]->count_completion(block.pool, block.bytes, block.requested);
 }
 
 void Accounts::freed(const PlaceAccounts& at, const CountedBlock& block) {
-  at.device.counters.count_free(block.pool, block.bytes, block.requested);
+  at.device.count_free(block.pool, block.bytes, block.requested);
   if (block.bytes >= oversize_from_) [[unlikely]]
-    at.device.counters.rare().oversize_allocations.decrease(1);
+    at.device.rare().oversize_allocations.decrease(1);
   ledger_.count_free(at.ledger, block.tag, block.requested);
 }
 
@@ -114,39 +103,61 @@ void Accounts::segment_came(Place where, PoolClass pool, std::uint64_t bytes) {
     ++host_.num_host_alloc;
     return change(host_.segment, host_.reserved_bytes, bytes, &Stat::increase);
   }
-  devices_[where.device]->reserved += bytes;
-  uses_[where.device].rounding.add(where.kind, bytes);
+  capacities_.came(where, bytes);
   change_segments(*devices_[where.device], pool, bytes, &Stat::increase);
 }
 
 void Accounts::segment_went(Place where, PoolClass pool, std::uint64_t bytes) {
   if (where.kind != Kind::device)
     return change(host_.segment, host_.reserved_bytes, bytes, &Stat::decrease);
-  devices_[where.device]->reserved -= bytes;
-  uses_[where.device].rounding.remove(where.kind, bytes);
+  capacities_.went(where, bytes);
   change_segments(*devices_[where.device], pool, bytes, &Stat::decrease);
 }
 
 void Accounts::segment_kept(Place where, PoolClass pool, std::uint64_t bytes) {
   if (where.kind != Kind::device)
     return change(host_.segment, host_.reserved_bytes, bytes, &Stat::take_back);
-  devices_[where.device]->reserved += bytes;
-  uses_[where.device].rounding.add(where.kind, bytes);
+  capacities_.came(where, bytes);
   change_segments(*devices_[where.device], pool, bytes, &Stat::take_back);
 }
 
 void Accounts::segment_given_back(Place where) {
   if (where.kind == Kind::device) {
-    ++device(where.device).counters.rare().num_device_free;
+    ++devices_[where.device]->rare().num_device_free;
     return;
   }
   ++host_.num_host_free;
 }
 
-void Accounts::change_segments(DeviceAccount& device, PoolClass pool, std::uint64_t bytes,
-                               Stat::Change how) {
-  DeviceStatistics& rare = device.counters.rare();
-  device.counters.change_segments(pool, bytes, how);
+void Accounts::change_pages(Place where, PoolClass pool, std::uint64_t bytes, Stat::Change how) {
+  DeviceCounters& counters = *devices_[where.device];
+  const bool came = how == &Stat::increase;
+  came ? capacities_.came(where, bytes) : capacities_.went(where, bytes);
+  counters.change_reserved(pool, bytes, how);
+  if (came) ++counters.rare().num_device_alloc;
+}
+
+void Accounts::note(Event what, std::uint16_t device) {
+  DeviceStatistics& rare = devices_[device]->rare();
+  switch (what) {
+    case Event::out_of_memory:
+      ++rare.num_ooms;
+      break;
+    case Event::retry:
+      ++rare.num_alloc_retries;
+      break;
+    case Event::rejection:
+      ++rare.num_oom_rejections;
+      break;
+    case Event::sync_of_all:
+      ++rare.num_sync_all_streams;
+  }
+}
+
+void Accounts::change_segments(DeviceCounters& device, PoolClass pool, std::uint64_t bytes,
+                               Stat::Change how) const {
+  DeviceStatistics& rare = device.rare();
+  device.change_segments(pool, bytes, how);
   if (bytes >= oversize_from_) (rare.oversize_segments.*how)(1);
   if (how == &Stat::increase) ++rare.num_device_alloc;
 }
@@ -154,11 +165,7 @@ void Accounts::change_segments(DeviceAccount& device, PoolClass pool, std::uint6
 // A direct segment counts as one, but not against the limit on segments of ours.
 void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial) {
   const CountedBlock block{tag, pool_class(bytes), bytes, bytes};
-  if (takes_device_memory(where.kind)) {
-    uses_[where.device].direct += bytes;
-    uses_[where.device].rounding.add(where.kind, bytes);
-  }
-  if (where.kind == Kind::managed) uses_[where.device].managed += bytes;
+  capacities_.direct_came(where, bytes);
   if (where.kind == Kind::device) {
     change_segments(*devices_[where.device], block.pool, bytes, &Stat::increase);
   } else if (is_host(where.kind)) {
@@ -176,11 +183,7 @@ void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint6
 
 void Accounts::direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial) {
   const CountedBlock block{tag, pool_class(bytes), bytes, bytes};
-  if (takes_device_memory(where.kind)) {
-    uses_[where.device].direct -= bytes;
-    uses_[where.device].rounding.remove(where.kind, bytes);
-  }
-  if (where.kind == Kind::managed) uses_[where.device].managed -= bytes;
+  capacities_.direct_went(where, bytes);
   if (where.kind == Kind::device) {
     change_segments(*devices_[where.device], block.pool, bytes, &Stat::decrease);
   } else if (is_host(where.kind)) {
@@ -194,35 +197,13 @@ void Accounts::direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint6
   if (serial != kNoLife) segment_given_back(where);
 }
 
-DeviceCapacity Accounts::capacity(std::uint16_t device) const {
-  const CapacityUse& use = uses_[device];
-  const DeviceAccount* ours = devices_[device].get();
-  return {.limit = use.limit,
-          .held = use.direct + use.promised + (ours ? ours->reserved + ours->awaited : 0),
-          .managed = use.managed,
-          .kept = use.kept,
-          .refusals = use.refusals,
-          .rounding = use.rounding.bytes(),
-          .in_pools = use.rounding.in_shared_pages(Kind::stream_ordered)};
-}
-
-bool Accounts::has_capacity(Place where, std::uint64_t bytes) const {
-  const CapacityUse& use = uses_[where.device];
-  if (use.limit == Limits::kUnlimited) return true;
-  PageRounding rounding = use.rounding;
-  rounding.add(where.kind, bytes);
-  const DeviceCapacity now = capacity(where.device);
-  const std::uint64_t counted = now.held - now.managed + rounding.bytes() + now.kept;
-  return bytes <= now.limit && counted <= now.limit - bytes;
-}
-
 void Accounts::reset_peaks(std::optional<std::uint16_t> device) {
   if (device) {
-    if (devices_[*device]) devices_[*device]->counters.reset_peaks();
+    if (devices_[*device]) devices_[*device]->reset_peaks();
     return ledger_.reset_peak(Kind::device, *device);
   }
   for (auto& each : devices_) {
-    if (each) each->counters.reset_peaks();
+    if (each) each->reset_peaks();
   }
   host_.reset_peaks();
   ledger_.reset_peaks();
@@ -231,14 +212,14 @@ void Accounts::reset_peaks(std::optional<std::uint16_t> device) {
 void Accounts::reset_accumulated(std::optional<std::uint16_t> device) {
   was_reset_ = true;
   for (std::size_t i = 0; i < kMaxDevices; ++i) {
-    if (devices_[i] && i == device.value_or(i)) devices_[i]->counters.reset_accumulated();
+    if (devices_[i] && i == device.value_or(i)) devices_[i]->reset_accumulated();
   }
   if (!device) host_.reset_accumulated();
 }
 
 bool Accounts::read(std::uint16_t device, DeviceStatistics& out) const {
   if (!devices_[device]) return false;
-  out = devices_[device]->counters.read();
+  out = devices_[device]->read();
   return true;
 }
 
@@ -250,7 +231,7 @@ bool Accounts::read(HostStatistics& out) const {
 void Accounts::describe(Snapshot& out) const {
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     if (!devices_[i]) continue;
-    out.devices.push_back({static_cast<std::uint16_t>(i), devices_[i]->counters.read()});
+    out.devices.push_back({static_cast<std::uint16_t>(i), devices_[i]->read()});
   }
   out.host = host_;
   out.host_used = host_used_;

@@ -9,53 +9,27 @@
 #include <optional>
 
 #include "allocator/books/birth_times.h"
+#include "allocator/books/capacities.h"
 #include "allocator/books/device_counters.h"
 #include "allocator/books/ledger.h"
+#include "allocator/books/ledger_copy.h"
 #include "allocator/books/recount.h"
 #include "allocator/books/statistics.h"
-#include "allocator/ground/driver_pages.h"
 #include "allocator/ground/place.h"
 #include "allocator/size_policy.h"
 #include "allocator/snapshot.h"
 
 namespace vramscope {
 
-// One device: the statistics of all its places, and what a limit on our segments is compared with.
-struct DeviceAccount {
-  DeviceCounters counters;
-  std::uint64_t reserved = 0;  // bytes of our own segments
-  std::uint64_t awaited = 0;   // asked of the backend and not answered yet
+// Where the blocks of one place are counted: for Accounts itself; others only pass it on. It stays
+// while places come and go.
+class PlaceAccounts {
+ private:
+  friend class Accounts;
+  PlaceAccounts(DeviceCounters& of_device, Ledger::Account& of_kind)
+      : device(of_device), ledger(of_kind) {}
 
-  // Pages of a reservation are backed now, or no longer; who took them back is counted apart
-  // (Accounts::segment_given_back).
-  void pages_came(PoolClass pool, std::uint64_t bytes);
-  void pages_went(PoolClass pool, std::uint64_t bytes);
-};
-
-// What counts against a device's capacity besides segments of ours.
-struct CapacityUse {
-  std::uint64_t limit = Limits::kUnlimited;  // the capacity
-  std::uint64_t direct = 0;                  // bytes that the program got itself, of every kind
-  std::uint64_t managed = 0;                 // of those, memory that gives way to other memory
-  std::uint64_t promised = 0;                // that it is about to get
-  std::uint64_t kept = 0;                    // by the driver, for this process's contexts and code
-  std::uint64_t refusals = 0;                // requests that found no room
-  PageRounding rounding;  // of segments and of direct memory, had or about to come
-
-  // The program is about to get so many bytes, or is no longer.
-  void promise(Kind kind, std::uint64_t bytes) {
-    promised += bytes;
-    rounding.add(kind, bytes);
-  }
-  void end_promise(Kind kind, std::uint64_t bytes) {
-    promised -= bytes;
-    rounding.remove(kind, bytes);
-  }
-};
-
-// Where the blocks of one place are counted. Both stay while places come and go.
-struct PlaceAccounts {
-  DeviceAccount& device;
+  DeviceCounters& device;
   Ledger::Account& ledger;
 };
 
@@ -67,8 +41,8 @@ struct CountedBlock {
   std::uint64_t requested = 0;
 };
 
-// Whoever moves memory says here what happened to it; nobody else decides what that changes, nor
-// what is oversize. Threads: one at a time.
+// Whoever moves memory says here what happened to it; nobody else changes a counter, decides what
+// that changes, or what is oversize. Threads: one at a time.
 class Accounts {
  public:
   // Bytes from which on a segment or a block counts as oversize.
@@ -83,17 +57,18 @@ class Accounts {
 
   // The statistics of a device begin. False: out of memory.
   [[nodiscard]] bool open_device(std::uint16_t device) noexcept;
-  [[nodiscard]] bool has_device(std::uint16_t device) const { return devices_[device] != nullptr; }
   // Of device memory, after open_device().
   [[nodiscard]] PlaceAccounts of_place(Place where) {
     return {*devices_[where.device], ledger_.account_of(where)};
   }
 
-  [[nodiscard]] Ledger& ledger() { return ledger_; }
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
+  [[nodiscard]] TagRecords tags() { return TagRecords(ledger_); }
+  [[nodiscard]] const Capacities& capacities() const { return capacities_; }
+  [[nodiscard]] Capacities& capacities() { return capacities_; }
 
   // A block came to the program, by the allocation numbered `serial`. What takes PlaceAccounts
-  // leaves Ledger::keep() to its callers.
+  // leaves TagRecords::keep() to its callers.
   void came(const PlaceAccounts& at, const CountedBlock& block, SplitChange split,
             std::uint64_t serial);
   void came(Place where, const CountedBlock& block, std::uint64_t serial);
@@ -103,13 +78,17 @@ class Accounts {
   void given_up(Place where, const CountedBlock& block, std::uint64_t serial);
   // And nothing uses it any more.
   void reusable(Place where, const CountedBlock& block);
+  // A pool's block that is reusable has merged.
+  void merged_later(const PlaceAccounts& at, PoolClass pool, SplitChange split) {
+    at.device.count_split(pool, split);
+  }
   // Both at once.
   void freed(Place where, const CountedBlock& block, std::uint64_t serial);
   // The same of a pool's block in three steps, of which the last is measured to cost nothing here:
   // its split blocks are known only when it has merged, and its life is measured after that.
   void freed(const PlaceAccounts& at, const CountedBlock& block);
   void merged(const PlaceAccounts& at, PoolClass pool, SplitChange split) {
-    at.device.counters.count_merge(pool, split);
+    at.device.count_merge(pool, split);
   }
   void ended(const PlaceAccounts& at, Tag tag, std::uint64_t requested, std::uint64_t serial) {
     if (ledger_.keeps_details()) [[unlikely]]
@@ -128,22 +107,17 @@ class Accounts {
   void segment_went(Place where, PoolClass pool, std::uint64_t bytes);
   void segment_kept(Place where, PoolClass pool, std::uint64_t bytes);
   void segment_given_back(Place where);
+  // Pages of a reservation are backed now (Stat::increase), or no longer (decrease); who took them
+  // back is counted apart (segment_given_back).
+  void change_pages(Place where, PoolClass pool, std::uint64_t bytes, Stat::Change how);
+  // What became of a request, or of a call for idle memory, in the statistics.
+  enum class Event : std::uint8_t { out_of_memory, retry, rejection, sync_of_all };
+  void note(Event what, std::uint16_t device);
 
   // Memory that the program got from the driver itself came, or went: kNoLife with its context.
   void direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial);
   void direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial);
-
   void note_host_use() { host_used_ = true; }
-
-  // Figures of one device for those who compare and promise: after open_device(), and always.
-  [[nodiscard]] DeviceAccount& device(std::uint16_t device) { return *devices_[device]; }
-  [[nodiscard]] CapacityUse& use(std::uint16_t device) { return uses_[device]; }
-  [[nodiscard]] const CapacityUse& use(std::uint16_t device) const { return uses_[device]; }
-  // What all memory on a device may add up to, and does: ours, the program's own, and what either
-  // is about to get.
-  [[nodiscard]] DeviceCapacity capacity(std::uint16_t device) const;
-  // Whether so many more bytes of that kind fit, in the driver's pages.
-  [[nodiscard]] bool has_capacity(Place where, std::uint64_t bytes) const;
 
   // Everything, or what is known of one device's memory of Kind::device, or of the host's.
   void reset_peaks(std::optional<std::uint16_t> device = {});
@@ -165,8 +139,8 @@ class Accounts {
   [[nodiscard]] const BirthTimes& birth_times() const { return birth_times_; }
 
  private:
-  void change_segments(DeviceAccount& device, PoolClass pool, std::uint64_t bytes,
-                       Stat::Change how);
+  void change_segments(DeviceCounters& device, PoolClass pool, std::uint64_t bytes,
+                       Stat::Change how) const;
   // Only when details are kept. Numbers are passed, so that no block is laid out in memory for it.
   [[gnu::noinline]] void detail_came(Ledger::Account& account, Tag tag, std::uint64_t requested,
                                      std::uint64_t serial);
@@ -179,8 +153,8 @@ class Accounts {
   LiveMemory* const live_;
   Ledger ledger_;
   BirthTimes birth_times_;
-  std::array<LivePointer<DeviceAccount>, kMaxDevices> devices_;
-  std::array<CapacityUse, kMaxDevices> uses_;
+  std::array<LivePointer<DeviceCounters>, kMaxDevices> devices_;
+  Capacities capacities_;
   HostStatistics host_;
   bool host_used_ = false;
   bool was_reset_ = false;  // some sums do not begin with the process

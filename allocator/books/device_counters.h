@@ -51,7 +51,7 @@ class DeviceCounters {
   void change_reserved(PoolClass pool, std::uint64_t bytes, Stat::Change how);
 
   // The counters that change seldom, kept as they are read.
-  DeviceStatistics& rare() { return rare_; }
+  [[nodiscard]] DeviceStatistics& rare() { return rare_; }
 
   void reset_peaks();
   void reset_accumulated();

@@ -74,4 +74,19 @@ struct Ledger::Copy {
 void add_joint(TagTotals& totals, const Ledger::Holding& holding, std::uint64_t peak, Kind kind,
                const DevicePeaks::OfDevice& joint, const DevicePeaks::AtPeak& held);
 
+// What others than the accounts may ask of the ledger: nothing is counted. Threads: one at a time.
+class TagRecords {
+ public:
+  explicit TagRecords(Ledger& ledger) : ledger_(ledger) {}
+  [[nodiscard]] bool prepare(Tag tag) const noexcept { return ledger_.prepare(tag); }
+  [[nodiscard]] bool are_prepared(Tag tag) const { return ledger_.is_prepared(tag); }
+  void join(Tag tag, const Groups& groups) const noexcept { ledger_.join(tag, groups); }
+  void keep(Tag tag) const noexcept { ledger_.keep(tag); }
+  void start_keeping(Ledger::Copy& copy) const noexcept { copy.start_keeping(ledger_); }
+  void stop_keeping(const Ledger::Copy& copy) const noexcept { copy.stop_keeping(ledger_); }
+
+ private:
+  Ledger& ledger_;
+};
+
 }  // namespace vramscope
