@@ -234,6 +234,7 @@ class CachingAllocator {
 
  private:
   struct State;
+  class Dedicated;
   class Expansion;
   class Growth;
   class Idle;

@@ -47,10 +47,10 @@ Outcome CachingAllocator::State::allocate_otherwise(const Request& request) noex
               .where = request.where,
               .tag = request.tag};
   if (!out.status.ok()) return out;
-  MutexLock lock(mutex);
+  const ScopedLock section(*this);
   Idle::yield(*this, request.where, out);
   if (request.where.kind == Kind::pinned || request.dedicated) {
-    allocate_dedicated(request, out);
+    dedicated.allocate(*this, request, out);
   } else {
     allocate(request, out);
   }
@@ -126,24 +126,24 @@ void CachingAllocator::State::hand_out_within_limits(PlaceMemory& place, const P
 }
 
 void CachingAllocator::join(Tag tag, const Groups& groups) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   state_->accounts.tags().join(tag, groups);
 }
 
 void CachingAllocator::open(Place where) noexcept {
   if (where.kind != Kind::device || where.device >= kMaxDevices) return;
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   static_cast<void>(state_->open_place(where));
 }
 
 void CachingAllocator::trim() noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   Outcome out;
   for (std::uint16_t i = 0; i < kMaxDevices; ++i) Reclaim::idle(*state_, i, out);
 }
 
 bool CachingAllocator::trim_pinned(std::optional<Place> where) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   Outcome out;
   const std::uint64_t before = state_->pinned_memory.reserved;
   if (!where) {
@@ -156,70 +156,69 @@ bool CachingAllocator::trim_pinned(std::optional<Place> where) noexcept {
 }
 
 std::uint64_t CachingAllocator::forget_place(Place where) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   Reclaim::forget_place(*state_, where);
   Expansion::drop_orphans(*state_, where);
   return state_->last_serial.load(std::memory_order_relaxed);
 }
 
 void CachingAllocator::reset_peaks(std::optional<std::uint16_t> device) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   state_->accounts.reset_peaks(device);
 }
 
 void CachingAllocator::reset_accumulated(std::optional<std::uint16_t> device) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   state_->accounts.reset_accumulated(device);
 }
 
 void CachingAllocator::reset_host_accumulated() noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   state_->accounts.reset_host_accumulated();
 }
 
 void CachingAllocator::set_limits(Limits limits) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   limits.policy = state_->policy;
   limits = limits.under_policy();
   state_->limits = limits;
   state_->plain_hits = limits.has_plain_hits();
   state_->accounts.set_oversize_from(limits.max_split_size);
   for (std::uint16_t device = 0; device < kMaxDevices; ++device) Idle::set_caps(*state_, device);
-  state_->note_usual_places();
 }
 
 void CachingAllocator::hold_blocks() noexcept {
   if (fault(Fault::graph_blocks_reused)) return;
-  MutexLock lock(state_->mutex);
-  state_->hold_up_to(state_->last_serial.load(std::memory_order_relaxed));
+  const ScopedLock section(*state_);
+  state_->reuse.hold_up_to(state_->last_serial.load(std::memory_order_relaxed));
 }
 
 void CachingAllocator::let_go() noexcept {
-  MutexLock lock(state_->mutex);
-  state_->hold_up_to(0);
+  const ScopedLock section(*state_);
+  state_->reuse.hold_up_to(0);
 }
 
 std::uint32_t CachingAllocator::begin_wait(Place where) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   if (where.kind == Kind::pinned) {
     Waits* const waits = state_->reuse.find_pinned_waits(where);
     return waits ? waits->begin() : 0;
   }
-  PlaceMemory* place = state_->find_place(where);
+  PlaceMemory* place = state_->places.find(where);
   return place ? place->waits.begin() : 0;
 }
 
 void CachingAllocator::end_wait(Place where, std::uint32_t number) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   if (where.kind == Kind::pinned) {
     if (Waits* const waits = state_->reuse.find_pinned_waits(where)) waits->end(number);
-  } else if (PlaceMemory* place = state_->find_place(where)) {
+  } else if (PlaceMemory* place = state_->places.find(where)) {
     place->waits.end(number);
   }
 }
 
 std::string CachingAllocator::check_invariants() const {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   return Reading::check_invariants(*state_);
 }
 

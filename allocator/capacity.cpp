@@ -27,13 +27,13 @@ bool exceeds_limit(const Accounts& accounts, Place where, std::uint64_t bytes, O
 
 void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes,
                                     std::uint64_t kept_by_driver) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   state_->accounts.capacities().set(device, bytes, kept_by_driver);
 }
 
 bool CachingAllocator::promise(Promise promise, std::uint64_t* counted_bytes) noexcept {
   const Place where{.kind = promise.kind, .device = promise.device};
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   if (!state_->accounts.capacities().has_room(where, promise.bytes)) {
     Ladder::make_room(*state_, promise.device);
   }
@@ -49,7 +49,7 @@ bool CachingAllocator::promise(Promise promise, std::uint64_t* counted_bytes) no
 }
 
 void CachingAllocator::end_promise(Promise promise, Why why) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   Accounts& accounts = state_->accounts;
   accounts.capacities().end_promise({.kind = promise.kind, .device = promise.device},
                                     promise.bytes);
@@ -60,12 +60,12 @@ void CachingAllocator::end_promise(Promise promise, Why why) noexcept {
 }
 
 bool CachingAllocator::trim_device(std::uint16_t device) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   return Ladder::make_room(*state_, device);
 }
 
 DeviceCapacity CachingAllocator::capacity(std::uint16_t device) const {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   return state_->accounts.capacities().of(device);
 }
 

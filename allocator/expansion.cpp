@@ -32,7 +32,7 @@ Pools::Found CachingAllocator::Expansion::find(const State& state, const PlaceMe
       return std::pair(found.size, address) < std::pair(other.found.size, other.address);
     }
   };
-  const auto first_from = [&](Units least, Address from) VRAMSCOPE_REQUIRES(state.mutex) {
+  const auto first_from = [&](Units least, Address from) VRAMSCOPE_REQUIRES(state) {
     Candidate plain{.found = place.pools.find_from(pool, least, from)};
     plain.address = state.blocks[plain.found.block].address();
     Candidate own{.found = {}, .address = 0, .is_expandable = true};
@@ -41,7 +41,7 @@ Pools::Found CachingAllocator::Expansion::find(const State& state, const PlaceMe
     own.address = state.blocks[own.found.block].address();
     return own.comes_before(plain) ? own : plain;
   };
-  const auto possible_size = [&](const Candidate& c) VRAMSCOPE_REQUIRES(state.mutex) {
+  const auto possible_size = [&](const Candidate& c) VRAMSCOPE_REQUIRES(state) {
     const Block& next = state.blocks[state.blocks[c.found.block].next];
     return std::uint64_t{c.found.size} + (next.is_unbacked() ? next.size : 0);
   };
@@ -57,7 +57,7 @@ Pools::Found CachingAllocator::Expansion::find(const State& state, const PlaceMe
 CachingAllocator::Expansion::Position CachingAllocator::Expansion::first_free(State& state,
                                                                               Place where,
                                                                               std::uint64_t bytes) {
-  const PlaceMemory* place = state.find_place(where);
+  const PlaceMemory* place = state.places.find(where);
   const bool has_some = place && place->expandable && bytes <= kMaxBlockBytes;
   const BlockIndex block =
       has_some ? place->expandable->find(PoolClass::large, to_units(bytes)) : kNoBlock;
@@ -107,24 +107,24 @@ CachingAllocator::Expansion::Room CachingAllocator::Expansion::add_reservation(
   const std::uint64_t page =
       is_coarse ? round_up(state.limits.large_segment_size, kGranularity) : kSmallSegment;
   const std::uint64_t mapped = (to_bytes(size) + page - 1) / page * page;
-  std::uint64_t bytes = reservation_bytes(state.find_place(where)->total_bytes, page);
+  std::uint64_t bytes = reservation_bytes(state.places.find(where)->total_bytes, page);
   Grant grant{.status = {Result::failed, 0}};
-  state.mutex.unlock();
+  state.unlock();
   for (; bytes >= mapped && !grant.status.ok(); bytes = bytes / 2 / page * page) {
     grant = state.backend.reserve_addresses(where, bytes, page);
     out.backend_ns += grant.ns;
     if (grant.status.ok() || bytes / 2 < kLeastReservation) break;
   }
-  state.mutex.lock();
+  state.lock();
   const BlockIndex entered = grant.status.ok() ? enter(state, where, pool, grant.address,
                                                        {.bytes = bytes, .pool = pool, .page = page})
                                                : kNoBlock;
   if (entered != kNoBlock) return {.first = entered, .mapped = mapped};
   out.status = {Result::failed, grant.status.code};
   if (!grant.status.ok()) return {};
-  state.mutex.unlock();
+  state.unlock();
   state.backend.release_addresses(where, grant.address, bytes);
-  state.mutex.lock();
+  state.lock();
   return {};
 }
 
@@ -164,8 +164,7 @@ BlockIndex CachingAllocator::Expansion::enter(State& state, Place where, PoolCla
   *entry = segment;
   insert(state, *place, block);
   ++state.reservations;
-  state.note_usual_places();
-  state.device_range.widen(address, segment.bytes);
+  state.ranges.device.widen(address, segment.bytes);
   return block;
 }
 
@@ -194,7 +193,7 @@ CachingAllocator::Expansion::Chain CachingAllocator::Expansion::hold(State& stat
 
 // What was not needed, or could not be had: each block is again what it was.
 void CachingAllocator::Expansion::put_back(State& state, Place where, Chain chain) {
-  PlaceMemory& place = *state.find_place(where);
+  PlaceMemory& place = *state.places.find(where);
   for (BlockIndex i = chain.first; i != chain.end;) {
     const BlockIndex next = state.blocks[i].next;
     static_cast<void>(put(state, place, i));
@@ -213,7 +212,7 @@ AnyBlock CachingAllocator::Expansion::grow(State& state, Place where, std::uint6
   const Units size = to_units(bytes);
   Room room = find_room(state, *place, pool, size);
   if (!room) room = add_reservation(state, where, pool, size, out);
-  place = room ? state.find_place(where) : nullptr;
+  place = room ? state.places.find(where) : nullptr;
   if (!place) return {};
   Chain chain = hold(state, *place, room, size);
   const bool moves = state.limits.growing_segments;
@@ -229,7 +228,7 @@ AnyBlock CachingAllocator::Expansion::grow(State& state, Place where, std::uint6
     if (chain) put_back(state, where, chain);
     return {};
   }
-  place = state.find_place(where);
+  place = state.places.find(where);
   return {state.blocks, put_free(state, *place, chain.first)};
 }
 
@@ -262,7 +261,7 @@ BlockIndex CachingAllocator::Expansion::spare(State& state, Place where, BlockIn
                                               std::uint64_t bytes) {
   const BlockIndex rest = cut(state, block, bytes);
   state.blocks[rest].requested = 0;
-  return put_unbacked(state, *state.find_place(where), rest);
+  return put_unbacked(state, *state.places.find(where), rest);
 }
 
 // Whole pages for the beginning of an unbacked block of the chain; what stays unbacked ends it.
@@ -296,7 +295,7 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
     out.status.result = Result::failed;  // a capture forbids it, too
   }
   if (!grant.status.ok()) return false;
-  const PlaceMemory& place = *state.find_place(where);
+  const PlaceMemory& place = *state.places.find(where);
   state.accounts.change_pages(where, reservation.pool, bytes, &Stat::increase);
   state.blocks.life(block).freed = place.waits.settled();
   return true;

@@ -18,49 +18,45 @@ class CachingAllocator::Expansion {
   // The free block for a request: the best fit among plain and expandable blocks, where an
   // expandable one counts as large as it could become.
   [[nodiscard]] static Pools::Found find(const State& state, const PlaceMemory& place,
-                                         PoolClass pool, Units size)
-      VRAMSCOPE_REQUIRES(state.mutex);
+                                         PoolClass pool, Units size) VRAMSCOPE_REQUIRES(state);
   // Where a free block stands among those of its pool: size in bytes, then address.
   using Position = std::pair<std::uint64_t, Address>;
   // Of the smallest expandable one of the large pool from so many bytes on; beyond all: none.
   [[nodiscard]] static Position first_free(State& state, Place where, std::uint64_t bytes)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   // A free block of at least `bytes`, by mapping pages. None: out.status tells; failed: the
   // backend cannot, and a plain segment may serve.
   [[nodiscard]] static AnyBlock grow(State& state, Place where, std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   // Whole free pages of a place go back. What refuses one refuses all.
-  static void give_back_idle(State& state, Place where, Outcome& out)
-      VRAMSCOPE_REQUIRES(state.mutex);
+  static void give_back_idle(State& state, Place where, Outcome& out) VRAMSCOPE_REQUIRES(state);
 
   // What Pools and State do with blocks of segments: these are no split blocks to the counters.
   static void hand_out(State& state, PlaceMemory& place, BlockIndex block, Units size, Outcome& out)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   // A block that is neither free nor aside any longer; gives the record that it is part of then.
   static BlockIndex put_free(State& state, PlaceMemory& place, BlockIndex block)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
 
   // A reservation whose place ends and has no live block: its books close, and when nothing is in
   // flight there, drop_orphans() gives it back. Gives what follows it.
-  static Segments::iterator forget(State& state, Segments::iterator it)
-      VRAMSCOPE_REQUIRES(state.mutex);
+  static Segments::iterator forget(State& state, Segments::iterator it) VRAMSCOPE_REQUIRES(state);
   // Unlocks.
-  static void drop_orphans(State& state, Place where) VRAMSCOPE_REQUIRES(state.mutex);
+  static void drop_orphans(State& state, Place where) VRAMSCOPE_REQUIRES(state);
 
   // Whether a snapshot shows a block as a part of the one before it: both are free to it, but one
   // is held by a thread whose mapping is under way.
   [[nodiscard]] static bool is_shown_with_previous(const State& state, const Block& block)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   // Records that no snapshot shows.
-  [[nodiscard]] static std::size_t hidden_records(const State& state)
-      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static std::size_t hidden_records(const State& state) VRAMSCOPE_REQUIRES(state);
   // Whole pages inside a block.
   struct Pages {
     Address begin = 0, end = 0;
     [[nodiscard]] std::uint64_t bytes() const { return end > begin ? end - begin : 0; }
   };
   [[nodiscard]] static Pages pages_in(const State& state, const Block& block)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
 
  private:
   // Blocks that follow each other and are held, up to `end`.
@@ -70,72 +66,68 @@ class CachingAllocator::Expansion {
   };
   using Room = Growth::Room;
   static Segments::const_iterator reservation_of(const State& state, Address address)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   // reserved_blocks.cpp: steps that change the blocks of a reservation.
-  static void insert(State& state, PlaceMemory& place, BlockIndex block)
-      VRAMSCOPE_REQUIRES(state.mutex);
-  static void erase(State& state, PlaceMemory& place, BlockIndex block)
-      VRAMSCOPE_REQUIRES(state.mutex);
+  static void insert(State& state, PlaceMemory& place, BlockIndex block) VRAMSCOPE_REQUIRES(state);
+  static void erase(State& state, PlaceMemory& place, BlockIndex block) VRAMSCOPE_REQUIRES(state);
   static BlockIndex cut(State& state, BlockIndex block, std::uint64_t bytes)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   static BlockIndex join(State& state, BlockIndex lower, BlockIndex upper)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   static BlockIndex put_unbacked(State& state, PlaceMemory& place, BlockIndex block)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   static BlockIndex put(State& state, PlaceMemory& place, BlockIndex block)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   template <class Same>
   static BlockIndex merge(State& state, PlaceMemory& place, BlockIndex block, Same same)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
 
   // expansion.cpp
-  [[nodiscard]] static PlaceMemory* open_place(State& state, Place where)
-      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static PlaceMemory* open_place(State& state, Place where) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static Room find_room(const State& state, const PlaceMemory& place, PoolClass pool,
-                                      Units size) VRAMSCOPE_REQUIRES(state.mutex);
+                                      Units size) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static Room add_reservation(State& state, Place where, PoolClass pool, Units size,
-                                            Outcome& out) VRAMSCOPE_REQUIRES(state.mutex);
+                                            Outcome& out) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static BlockIndex enter(State& state, Place where, PoolClass pool, Address address,
-                                        Segment segment) VRAMSCOPE_REQUIRES(state.mutex);
+                                        Segment segment) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static Chain hold(State& state, PlaceMemory& place, Room room, Units size)
-      VRAMSCOPE_REQUIRES(state.mutex);
-  static void put_back(State& state, Place where, Chain chain) VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
+  static void put_back(State& state, Place where, Chain chain) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool back(State& state, Place where, Chain& chain, Units size, Outcome& out)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool map(State& state, Place where, Chain& chain, BlockIndex block,
-                                std::uint64_t bytes, Outcome& out) VRAMSCOPE_REQUIRES(state.mutex);
+                                std::uint64_t bytes, Outcome& out) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static BlockIndex spare(State& state, Place where, BlockIndex block,
-                                        std::uint64_t bytes) VRAMSCOPE_REQUIRES(state.mutex);
+                                        std::uint64_t bytes) VRAMSCOPE_REQUIRES(state);
 
   // moving_pages.cpp
   static void shorten(State& state, PlaceMemory& place, Chain& chain, Units size)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool take_idle_pages(State& state, Place where, Chain chain,
                                             std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static std::uint64_t take_idle_pages(State& state, Place where, PoolClass pool,
                                                      std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
 
   // shrinking.cpp
   // Nothing runs in a free block any more that began before the last proof.
   [[nodiscard]] static bool is_unused(const State& state, const PlaceMemory& place,
-                                      BlockIndex block) VRAMSCOPE_REQUIRES(state.mutex);
+                                      BlockIndex block) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool prove_unused(State& state, Place where, Outcome& out)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool unmap(State& state, Place where, BlockIndex block, Pages pages,
-                                  Outcome& out) VRAMSCOPE_REQUIRES(state.mutex);
+                                  Outcome& out) VRAMSCOPE_REQUIRES(state);
   static void end_reservation(State& state, Place where, BlockIndex block)
-      VRAMSCOPE_REQUIRES(state.mutex);
-  static void drop(State& state, Place where, Segments::node_type node)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
+  static void drop(State& state, Place where, Segments::node_type node) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool unmap_all(State& state, Place where, const Segment& reservation)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   // A call of the backend for pages of a reservation, without the lock. False: the place has ended
   // meanwhile, and no record may be touched but those of an orphan.
   template <class Call>
   [[nodiscard]] static bool fly(State& state, Address reservation, Call call)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
 };
 
 // The call may be long, and the place may end: then the reservation waits as an orphan until the
@@ -144,9 +136,9 @@ template <class Call>
 bool CachingAllocator::Expansion::fly(State& state, Address reservation, Call call) {
   Flight flight{.reservation = reservation};
   flight.board(state.flights);
-  state.mutex.unlock();
+  state.unlock();
   call();
-  state.mutex.lock();
+  state.lock();
   return flight.leave(state.flights);
 }
 

@@ -20,9 +20,10 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
     state.forget_direct(where.kind, from, State::Ended::lost);
   }
   if (where.kind == Kind::pinned) Pinned::forget(state, where);
-  if (where.kind == Kind::pinned || where.kind == Kind::device) forget_dedicated(state, where);
+  if (where.kind == Kind::pinned || where.kind == Kind::device)
+    state.dedicated.forget(state, where);
   if (where.kind == Kind::pinned) state.reuse.forget_pinned_waits(where);
-  PlaceMemory* place = state.find_place(where);
+  PlaceMemory* place = state.places.find(where);
   if (!place) return;
   const std::uint32_t newest = place->pending.newest();
   Outcome unused;
@@ -43,9 +44,8 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
     }
     it = next;
   }
-  state.places[place->slot].reset();
+  state.places.remove(place->slot);
   Idle::set_caps(state, where.device);
-  state.note_usual_places();
 }
 
 void CachingAllocator::Reclaim::forget_blocks(State& state, PlaceMemory& place,
@@ -59,30 +59,6 @@ void CachingAllocator::Reclaim::forget_blocks(State& state, PlaceMemory& place,
                     place.waits.now());
     }
     i = next;
-  }
-}
-
-void CachingAllocator::Reclaim::forget_dedicated(State& state, Place where) {
-  DedicatedBlocks& owner = state.dedicated_of(where.kind);
-  for (auto it = owner.all().begin(); it != owner.all().end(); ++it) {
-    if (it->second.where != where || !it->second.is_live()) continue;
-    DedicatedBlock& block = *owner.find(it->first);
-    block.state = BlockState::inactive;
-    state.accounts.freed(where, block.counted(), block.serial);
-    state.listed.note(block);
-    owner.put(block);
-  }
-  PendingFrees& pending = state.reuse.pending(where.kind);
-  while (const AnyBlock block = pending.take(where, pending.newest(), pending.newest())) {
-    block.dedicated()->state = BlockState::inactive;
-    state.accounts.reusable(where, block.counted());
-    state.listed.note(*block.dedicated());
-    owner.put(*block.dedicated());
-  }
-  while (DedicatedBlock* block = owner.take_any(where)) {
-    state.accounts.segment_went(where, block->pool, block->bytes);
-    state.listed.remove(block->listed);
-    owner.remove(*block);
   }
 }
 

@@ -27,7 +27,7 @@ AnyBlock CachingAllocator::State::find_block(Store store, Address address) {
   if (store == Store::pinned && Pinned::is_cut(*this)) {
     return {pinned_memory.blocks, pinned_memory.blocks.find(address)};
   }
-  return AnyBlock(dedicated_of(kind_of(store)).find(address));
+  return AnyBlock(dedicated.of(kind_of(store)).find(address));
 }
 
 Place CachingAllocator::State::place_of(const AnyBlock& block) const {
@@ -40,29 +40,29 @@ Place CachingAllocator::State::place_of(const AnyBlock& block) const {
 
 PendingFrees* CachingAllocator::State::pending_of(Store store, Place where) {
   if (store == Store::pinned && Pinned::is_cut(*this)) {
-    PinnedPlace* place = pinned_memory.find(where);
+    PinnedPlace* place = pinned_memory.places.find(where);
     return place ? &place->pending : nullptr;
   }
   if (store != Store::pools) return &reuse.pending(kind_of(store));
-  PlaceMemory* place = find_place(where);
+  PlaceMemory* place = places.find(where);
   return place ? &place->pending : nullptr;
 }
 
 Waits& CachingAllocator::State::waits_of(Place where) {
-  return where.kind == Kind::pinned ? reuse.pinned_waits(where) : find_place(where)->waits;
+  return where.kind == Kind::pinned ? reuse.pinned_waits(where) : places.find(where)->waits;
 }
 
 Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only only) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
-  if (only != Only::device && pinned_range.contains(address) &&
+  if (only != Only::device && ranges.pinned.contains(address) &&
       free(Store::pinned, address, when, out)) {
     return out;
   }
   if (only == Only::pinned) return out;
-  if (dedicated_range.contains(address) && free(Store::dedicated, address, when, out)) return out;
+  if (ranges.dedicated.contains(address) && free(Store::dedicated, address, when, out)) return out;
   static_cast<void>(free(Store::pools, address, when, out));
   // It may have been set apart between the two steps of the free (note_export).
-  if (out.status.result == Result::invalid && dedicated_range.contains(address)) [[unlikely]] {
+  if (out.status.result == Result::invalid && ranges.dedicated.contains(address)) [[unlikely]] {
     static_cast<void>(free(Store::dedicated, address, when, out));
   }
   if (fault(Fault::double_free) && out.status.result == Result::invalid) out.status = {};
@@ -74,7 +74,7 @@ Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only
 bool CachingAllocator::State::free(Store store, Address address, Wait when, Outcome& out) noexcept {
   Reuse::Free known;
   {
-    MutexLock lock(mutex);
+    const ScopedLock section(*this);
     const AnyBlock block = find_block(store, address);
     if (!block) return false;
     if (!block.is_live()) return true;
@@ -91,7 +91,7 @@ bool CachingAllocator::State::free(Store store, Address address, Wait when, Outc
   }
   if (waited && !out.status.ok()) return true;
   out.status = {Result::invalid, 0};
-  MutexLock lock(mutex);
+  const ScopedLock section(*this);
   const AnyBlock block = find_block(store, address);
   if (!block || !block.is_live() || block.serial() != known.serial) return true;
   finish_free(store, block, known, waited, out);
@@ -115,7 +115,6 @@ void CachingAllocator::State::finish_free(Store store, const AnyBlock& block,
   }
   pending.add(block);
   if (const DedicatedBlock* own = block.dedicated()) listed.note(*own);
-  note_usual_places();
   accounts.given_up(out.where, counted, known.serial);
   if (completes) {
     const bool is_late = fault(Fault::later_frees_completed);
@@ -138,7 +137,7 @@ Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64
     own->freed = freed;
     life == kGivenUp ? accounts.reusable(where, counted) : accounts.freed(where, counted, life);
     listed.note(*own);
-    return store_dedicated(*own, out);
+    return dedicated.store(*this, *own, out);
   }
   if (block.is_in(pinned_memory.blocks)) {
     Pinned::put_back(*this, block, life, freed, out);
@@ -163,19 +162,6 @@ Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64
   return {};
 }
 
-// Free again, or back to the backend: what others may reach, and what is too large to keep.
-Status CachingAllocator::State::store_dedicated(DedicatedBlock& block, Outcome& out) {
-  const bool is_too_large =
-      block.where.kind == Kind::pinned && block.bytes > limits.pinned_max_cached_size;
-  if (is_too_large || (block.exported && !fault(Fault::exported_recycled))) {
-    const bool answers = block.exported;
-    const Status released = Reclaim::dedicated_segment(*this, block, out).status;
-    return answers ? released : Status{};
-  }
-  dedicated_of(block.where.kind).put(block);
-  return {};
-}
-
 // Tells what became of the free numbered `own`.
 Status CachingAllocator::State::complete(Store store, Place where, std::uint32_t newest,
                                          std::uint32_t own, Outcome& out) {
@@ -187,7 +173,6 @@ Status CachingAllocator::State::complete(Store store, Place where, std::uint32_t
     const Status status = make_reusable(block, kGivenUp, out);
     if (is_own) of_own = status;
   }
-  note_usual_places();
   return of_own;
 }
 
@@ -196,9 +181,9 @@ void CachingAllocator::State::drain(Store store, Place where, Outcome& out) {
   if (!pending || !pending->has(where) || reuse.holds()) return;
   const std::uint32_t newest = pending->newest();
   Outcome waited;
-  mutex.unlock();
+  unlock();
   const bool completes = Reuse::wait_for(backend, reuse_time, where, waited) && waited.status.ok();
-  mutex.lock();
+  lock();
   out.wait_ns += waited.wait_ns;
   if (completes && !reuse.holds()) static_cast<void>(complete(store, where, newest, newest, out));
 }
@@ -210,7 +195,10 @@ bool CachingAllocator::State::prove(Store store, const AnyBlock& block, Outcome&
   Waits& waits = waits_of(out.where);
   const bool must_wait = !waits.cover(block.freed());
   const Waits::Number number = must_wait ? waits.begin() : 0;
-  const Reuse::Answer answer = reuse.ask(mutex, out.where, must_wait, out);
+  unlock();
+  const Reply reply = Reuse::ask(backend, out.where, must_wait);
+  lock();
+  const Reuse::Answer answer = reuse.take_answer(reply, must_wait, out);
   const AnyBlock now = find_block(store, out.address);
   const bool is_ours = now && now.is_live() && now.serial() == serial;
   if (is_ours && answer == Reuse::Answer::fine) {
@@ -226,11 +214,6 @@ bool CachingAllocator::State::prove(Store store, const AnyBlock& block, Outcome&
   if (!is_ours) out.status = {Result::failed, 0};
   take_back(out);
   return !is_ours || answer == Reuse::Answer::error;
-}
-
-void CachingAllocator::State::hold_up_to(std::uint64_t serial) {
-  reuse.hold_up_to(serial);
-  note_usual_places();
 }
 
 }  // namespace vramscope

@@ -33,7 +33,7 @@ namespace vramscope {
 // meanwhile.
 class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::UsualSection {
  public:
-  explicit UsualSection(State& state) VRAMSCOPE_REQUIRES(state.mutex) : state_(&state) {}
+  explicit UsualSection(State& state) VRAMSCOPE_REQUIRES(state) : state_(&state) {}
   ~UsualSection() VRAMSCOPE_RELEASE() {
     if (state_ != nullptr) end();
   }
@@ -44,18 +44,18 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::Usual
   void end() VRAMSCOPE_RELEASE() {
     if (state_->posted.any()) [[unlikely]]
       answer_posted(*state_);
-    state_->mutex.unlock();
+    state_->unlock_unsettled();
     state_ = nullptr;
   }
 
   // Give what `serve` gives of a free block, or of the live one, else what `otherwise` does.
   template <class Serve, class Otherwise>
   [[nodiscard]] static auto with_usual_block(State& state, const Request& request, Serve serve,
-                                             Otherwise otherwise) VRAMSCOPE_REQUIRES(state.mutex);
+                                             Otherwise otherwise) VRAMSCOPE_REQUIRES(state);
   template <class Serve, class Otherwise>
   [[nodiscard]] static auto with_sole_block(State& state, std::uint64_t packed, Address address,
                                             Serve serve, Otherwise otherwise)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
 
   // For who finds the lock taken: leaves the call to whoever has it.
   [[gnu::noinline]] static Outcome allocate_there(State& state, const Request& request) noexcept;
@@ -66,10 +66,9 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::Usual
   // Whether somebody made the call; else the thread has to make it itself.
   [[nodiscard]] static bool is_made(State& state,
                                     PostedCalls::Call& call) noexcept VRAMSCOPE_NO_ANALYSIS;
-  [[gnu::noinline]] static void answer_posted(State& state) noexcept
-      VRAMSCOPE_REQUIRES(state.mutex);
+  [[gnu::noinline]] static void answer_posted(State& state) noexcept VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static PostedCalls::Stage answer(State& state, PostedCalls::Call& call)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
 
   State* state_;  // null: it has ended
 };
@@ -80,7 +79,7 @@ inline auto CachingAllocator::State::UsualSection::with_usual_block(State& state
                                                                     const Request& request,
                                                                     Serve serve,
                                                                     Otherwise otherwise) {
-  PlaceMemory* const place = state.usual_place;
+  PlaceMemory* const place = state.reuse.usual().hits;
   if (place && place->place == request.where && !request.dedicated &&
       request.bytes - 1 < kMaxBlockBytes && state.blocks.is_prepared() &&
       state.accounts.tags().are_prepared(request.tag)) [[likely]] {
@@ -107,7 +106,7 @@ inline auto CachingAllocator::State::UsualSection::with_sole_block(State& state,
                                                                    std::uint64_t packed,
                                                                    Address address, Serve serve,
                                                                    Otherwise otherwise) {
-  const bool is_sole = state.sole_place.load(std::memory_order_relaxed) == packed;
+  const bool is_sole = state.reuse.sole_place() == packed;
   if (is_sole || fault(Fault::place_unchecked)) [[likely]] {
     const BlockTable::Entry entry = state.blocks.find_entry(address);
     if (entry.block != kNoBlock && state.blocks[entry.block].is_live()) [[likely]]
@@ -117,7 +116,7 @@ inline auto CachingAllocator::State::UsualSection::with_sole_block(State& state,
 }
 
 inline Outcome CachingAllocator::State::allocate_usually(const Request& request) noexcept {
-  if (!mutex.try_lock()) [[unlikely]]
+  if (!try_lock()) [[unlikely]]
     return UsualSection::allocate_there(*this, request);
   UsualSection section(*this);
   return UsualSection::with_usual_block(
@@ -148,15 +147,15 @@ inline Outcome CachingAllocator::State::hit(PlaceMemory& place, PoolClass pool,
 // The place is known before the block is, so one critical section is enough. A block that began its
 // life after the wait did is not the one that the program meant.
 inline Outcome CachingAllocator::State::free_usually(Address address, Only only) noexcept {
-  const std::uint64_t packed = sole_place.load(std::memory_order_acquire);
-  if (packed == kSeveralPlaces || !device_range.contains(address) ||
-      dedicated_range.contains(address)) [[unlikely]]
+  const std::uint64_t packed = unguarded_reuse().sole_place();
+  if (packed == kSeveralPlaces || !ranges.device.contains(address) ||
+      ranges.dedicated.contains(address)) [[unlikely]]
     return free_otherwise(address, Wait::now, only);
   const std::uint64_t newest = last_serial.load(std::memory_order_relaxed);
   const Reply waited = backend.wait_first(Place::unpack(packed));
   if (!waited.status.ok()) [[unlikely]]
     return free_otherwise(address, Wait::now, only);
-  if (!mutex.try_lock()) [[unlikely]]
+  if (!try_lock()) [[unlikely]]
     return UsualSection::free_there(*this, address, only, {packed, newest, waited.ns});
   UsualSection section(*this);
   return UsualSection::with_sole_block(
@@ -164,7 +163,7 @@ inline Outcome CachingAllocator::State::free_usually(Address address, Only only)
       [&](BlockTable::Entry entry) VRAMSCOPE_NO_ANALYSIS -> Outcome {
         if (blocks.life(entry.block).serial() > newest) [[unlikely]]
           return {.status = {Result::invalid, 0}, .address = address};
-        return hand_back(*sole_memory, entry, waited.ns, nullptr);
+        return hand_back(*reuse.usual().frees, entry, waited.ns, nullptr);
       },
       [&]() VRAMSCOPE_NO_ANALYSIS {
         section.end();
@@ -194,9 +193,15 @@ inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable
   if (over_cap != nullptr) {
     *over_cap = place.pools.is_over_cap();
   } else if (place.pools.is_over_cap()) [[unlikely]] {
-    Idle::shed(*this, out.where, out);
+    shed_idle(out);
   }
   return out;
+}
+
+// A step that is not usual, in a section that is.
+void CachingAllocator::State::shed_idle(Outcome& out) {
+  Idle::shed(*this, out.where, out);
+  settle();
 }
 
 // `size` units of `found` become a live block with the tag and the bytes of the outcome, which gets
@@ -212,9 +217,9 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
   out.serial = serial;
   blocks.life(found.block).set_serial(serial);
   const bool is_outside = fault(Fault::counter_outside_lock);
-  if (is_outside) b.set_state(BlockState::active_allocated), mutex.unlock(), sched_yield();
+  if (is_outside) b.set_state(BlockState::active_allocated), unlock_unsettled(), sched_yield();
   accounts.came(place.accounts, {tag, pool, to_bytes(size), requested}, split, serial);
-  if (is_outside) mutex.lock();
+  if (is_outside) lock();
   if (!is_outside) b.set_state(BlockState::active_allocated);
 }
 
@@ -276,7 +281,7 @@ Outcome CachingAllocator::State::UsualSection::free_there(
   state.posted.give_back(*call);
   if (!made) return state.free_otherwise(address, Wait::now, only);
   if (is_over_cap) {
-    const MutexLock lock(state.mutex);
+    const ScopedLock section(state);
     Idle::shed(state, out.where, out);
   }
   return out;
@@ -293,7 +298,7 @@ bool CachingAllocator::State::UsualSection::is_made(State& state,
   state.posted.post(call);
   for (int look = 0; look < kLooks && !call.is_answered(); ++look) {
     for (int i = 0; i < kPauses && !call.is_answered(); ++i) pause_processor();
-    if (!call.is_answered() && state.mutex.try_lock()) UsualSection(state).end();
+    if (!call.is_answered() && state.try_lock()) UsualSection(state).end();
   }
   if (!call.is_answered() && state.posted.withdraw(call)) return false;
   const KeptErrno kept;
@@ -330,7 +335,8 @@ void CachingAllocator::State::UsualSection::answer_posted(State& state) noexcept
     if (state.blocks.life(entry.block).serial() > call.waited.newest) {
       call.out = {.status = {Result::invalid, 0}, .address = call.address};
     } else {
-      call.out = state.hand_back(*state.sole_memory, entry, call.waited.ns, &call.is_over_cap);
+      call.out =
+          state.hand_back(*state.reuse.usual().frees, entry, call.waited.ns, &call.is_over_cap);
     }
     return Stage::made;
   };

@@ -41,7 +41,7 @@ void CachingAllocator::Idle::set_caps(State& state, std::uint16_t device) {
 }
 
 void CachingAllocator::Idle::count_miss(State& state, Place where) {
-  PlaceMemory* place = state.find_place(where);
+  PlaceMemory* place = state.places.find(where);
   if (!place) return;
   place->pools.count_search(PoolClass::small);
   place->pools.count_search(PoolClass::large);
@@ -51,13 +51,12 @@ bool CachingAllocator::Idle::yield(State& state, Place where, Outcome& out) {
   if (where.kind != Kind::device || !state.unrecorded[where.device].has_grown) return false;
   if (!Reclaim::idle(state, where.device, out)) return true;
   state.unrecorded[where.device].has_grown = false;
-  state.note_usual_places();
   return true;
 }
 
 void CachingAllocator::Idle::shed(State& state, Place where, Outcome& out) {
   if (state.policy != Policy::native_safe || yield(state, where, out)) return;
-  const PlaceMemory* place = state.find_place(where);
+  const PlaceMemory* place = state.places.find(where);
   if (!place || !place->pools.is_over_cap()) return;
   set_caps(state, where.device);  // the device may have more by now
   if (!place->pools.is_over_cap()) return;
@@ -68,7 +67,7 @@ void CachingAllocator::Idle::shed(State& state, Place where, Outcome& out) {
 }
 
 void CachingAllocator::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   Idle::note_unrecorded(*state_, device, bytes);
 }
 
@@ -89,7 +88,6 @@ void CachingAllocator::Idle::note_unrecorded(State& state, std::uint16_t device,
   set_caps(state, device);
   if (!has_grown || known.has_grown) return;
   known.has_grown = true;
-  state.note_usual_places();
 }
 
 }  // namespace vramscope

@@ -174,11 +174,11 @@ std::string CachingAllocator::Reading::check_invariants(const State& state) {
     return "records are lost";
   }
   std::map<std::uint16_t, std::uint64_t> idle_dedicated;
-  for (const auto& [address, block] : state.dedicated.all()) {
+  for (const auto& [address, block] : state.dedicated.of(Kind::device).all()) {
     if (block.state == BlockState::inactive) idle_dedicated[block.where.device] += block.bytes;
   }
   for (std::uint16_t i = 0; i < kMaxDevices; ++i) {
-    if (state.dedicated.idle_bytes(i) != idle_dedicated[i]) {
+    if (state.dedicated.of(Kind::device).idle_bytes(i) != idle_dedicated[i]) {
       return "bytes of idle dedicated segments differ from a recount";
     }
   }

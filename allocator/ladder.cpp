@@ -89,7 +89,7 @@ bool CachingAllocator::Ladder::end_quarantine(State& state, const Need& need) {
     if (!matters) continue;
     held |= !place->pending.empty() || state.reuse.pending(Kind::device).has(place->place);
   }
-  if (held) state.hold_up_to(0);
+  if (held) state.reuse.hold_up_to(0);
   return held;
 }
 
@@ -123,7 +123,7 @@ bool CachingAllocator::Ladder::make_room(State& state, std::uint16_t device) {
 bool CachingAllocator::Ladder::reject(State& state, const Need& need, Outcome& out) {
   if (!state.limits.throw_on_cudamalloc_oom) return false;
   const double fraction = state.limits.memory_fraction;
-  const PlaceMemory* place = state.find_place(need.where);
+  const PlaceMemory* place = state.places.find(need.where);
   if (!place || fits(state, *place, need.bytes, fraction < 0 ? 1.0 : fraction)) return false;
   out.status = {Result::out_of_memory, 0};
   out.source = Source::none;
@@ -171,7 +171,7 @@ AnyBlock CachingAllocator::Ladder::attempt_segment(State& state, const Need& nee
 // A refusal of the backend's, if there was one before, stays the code that is answered.
 bool CachingAllocator::Ladder::exceeds_share(State& state, const Need& need, Outcome& out) {
   const double fraction = state.limits.memory_fraction;
-  const PlaceMemory* place = state.find_place(need.where);
+  const PlaceMemory* place = state.places.find(need.where);
   const bool moves = state.limits.growing_segments && expands(state, need);
   const std::uint64_t bytes = moves ? need.least : need.bytes;
   if (!place || fraction < 0 || fits(state, *place, bytes, fraction)) return false;
@@ -193,9 +193,9 @@ Address CachingAllocator::Ladder::reserve(State& state, const Need& need, Outcom
 }
 
 Address CachingAllocator::Ladder::ask_backend(State& state, const Need& need, Outcome& out) {
-  state.mutex.unlock();
+  state.unlock();
   const Grant grant = state.backend.reserve(need.where, need.bytes);
-  state.mutex.lock();
+  state.lock();
   note_grant(state.accounts, need.where, grant, out);
   return grant.address;
 }
@@ -220,7 +220,7 @@ AnyBlock CachingAllocator::Ladder::add_segment(State& state, const Need& need, A
       state.accounts.segment_came(need.where, pool, bytes);
       segment.listed =
           state.listed.add(ListedSegment::Sort::pool, need.where, address, bytes, pool, first);
-      state.device_range.widen(address, bytes);
+      state.ranges.device.widen(address, bytes);
       return {state.blocks, first};
     }
   } catch (const std::bad_alloc&) {  // the map's; nothing else was changed
@@ -244,13 +244,14 @@ AnyBlock CachingAllocator::Ladder::add_dedicated(State& state, const Need& need,
   DedicatedBlock* block = nullptr;
   if (fresh && (kind == Kind::pinned || state.open_place(need.where)) &&
       state.accounts.tags().prepare(tag) && state.listed.prepare()) {
-    block = state.dedicated_of(kind).add(need.where, address, need.bytes);
+    block = state.dedicated.of(kind).add(need.where, address, need.bytes);
   }
   if (block) {
     block->pool = pool_class(need.bytes);
     state.accounts.segment_came(need.where, block->pool, need.bytes);
     block->listed = state.listed.add(*block);
-    (kind == Kind::pinned ? state.pinned_range : state.dedicated_range).widen(address, need.bytes);
+    (kind == Kind::pinned ? state.ranges.pinned : state.ranges.dedicated)
+        .widen(address, need.bytes);
     return AnyBlock(block);
   }
   if (fresh) give_up(state, need.where, address);
@@ -259,9 +260,9 @@ AnyBlock CachingAllocator::Ladder::add_dedicated(State& state, const Need& need,
 
 // A segment that there is no record for.
 void CachingAllocator::Ladder::give_up(State& state, Place where, Address address) {
-  state.mutex.unlock();
+  state.unlock();
   static_cast<void>(state.backend.release(where, address));
-  state.mutex.lock();
+  state.lock();
 }
 
 }  // namespace vramscope

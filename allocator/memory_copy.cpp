@@ -72,7 +72,6 @@ void CachingAllocator::MemoryCopy::start_keeping(State& state) {
   state.blocks.add_copy(blocks_);
   state.pinned_memory.blocks.add_copy(pinned_blocks_);
   state.listed.add_copy(segments_);
-  state.note_usual_places();
 }
 
 void CachingAllocator::MemoryCopy::stop_keeping(State& state) {
@@ -80,7 +79,6 @@ void CachingAllocator::MemoryCopy::stop_keeping(State& state) {
   state.blocks.remove_copy(blocks_);
   state.pinned_memory.blocks.remove_copy(pinned_blocks_);
   state.listed.remove_copy(segments_);
-  state.note_usual_places();
 }
 
 bool CachingAllocator::MemoryCopy::go_on(std::size_t bytes) {

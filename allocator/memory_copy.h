@@ -27,10 +27,10 @@ class CachingAllocator::MemoryCopy {
   // there: not under the lock. May throw bad_alloc.
   void make_room();
   // False: there is too little room, and nothing has begun.
-  [[nodiscard]] bool begin(const State& state) VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] bool begin(const State& state) VRAMSCOPE_REQUIRES(state);
   // What changes is kept for this copy until stop_keeping().
-  void start_keeping(State& state) VRAMSCOPE_REQUIRES(state.mutex);
-  void stop_keeping(State& state) VRAMSCOPE_REQUIRES(state.mutex);
+  void start_keeping(State& state) VRAMSCOPE_REQUIRES(state);
+  void stop_keeping(State& state) VRAMSCOPE_REQUIRES(state);
   // Copies so many bytes, or hardly more. True: it is whole.
   [[nodiscard]] bool go_on(std::size_t bytes);
 
@@ -42,8 +42,8 @@ class CachingAllocator::MemoryCopy {
     std::size_t blocks = 0, pinned_blocks = 0, segments = 0, block_count = 0;
     Ledger::Copy::Extent ledger;
   };
-  [[nodiscard]] static Extent extent_of(const State& state) VRAMSCOPE_REQUIRES(state.mutex);
-  [[nodiscard]] bool has_room(const State& state) const VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static Extent extent_of(const State& state) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] bool has_room(const State& state) const VRAMSCOPE_REQUIRES(state);
 
   Extent extent_;
   Snapshot told_;  // what is known at once

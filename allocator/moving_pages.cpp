@@ -37,7 +37,7 @@ void CachingAllocator::Expansion::shorten(State& state, PlaceMemory& place, Chai
 // fewest. False: `chain`, which is held, went with its place.
 bool CachingAllocator::Expansion::take_idle_pages(State& state, Place where, Chain chain,
                                                   std::uint64_t bytes, Outcome& out) {
-  if (bytes == 0 || state.find_place(where)->expandable->idle_bytes == 0) return true;
+  if (bytes == 0 || state.places.find(where)->expandable->idle_bytes == 0) return true;
   Flight flight{.reservation = reservation_of(state, state.blocks[chain.first].address())->first};
   flight.board(state.flights);
   if (prove_unused(state, where, out)) {
@@ -59,7 +59,7 @@ std::uint64_t CachingAllocator::Expansion::take_idle_pages(State& state, Place w
   Address from = 0;
   for (int looked = 0; taken < bytes; ++looked) {
     if (looked == kMostSmallBlocks && size < kWithPage) size = kWithPage, from = 0;
-    const PlaceMemory* place = state.find_place(where);
+    const PlaceMemory* place = state.places.find(where);
     if (!place || place->expandable->idle_bytes == 0) break;
     const BlockIndex block = place->expandable->find(pool, size, from);
     if (block == kNoBlock) break;

@@ -12,35 +12,16 @@
 
 namespace vramscope {
 
-// One place, whose frees wait and complete at once, and whose segments all stay.
-void CachingAllocator::Pinned::note_usual_place(State& state) {
-  PinnedMemory& memory = state.pinned_memory;
-  PinnedPlace* sole = nullptr;
-  bool several = false;
-  for (const auto& place : memory.places) {
-    several |= place && sole;
-    if (place) sole = place.get();
-  }
-  const bool usable = sole && !several && sole->pending.empty() && !state.reuse.holds() &&
-                      state.reuse_time == ReuseTime::at_free &&
-                      state.limits.pinned_max_cached_size == Limits::kUnlimited;
-  state.sole_pinned_place.store(usable ? sole->place.packed() : kSeveralPlaces,
-                                std::memory_order_release);
-  memory.usual = usable ? sole : nullptr;
-}
-
 // How much memory the host has is asked once.
 PinnedPlace* CachingAllocator::Pinned::open(State& state, Place where) {
   PinnedMemory& memory = state.pinned_memory;
-  if (PinnedPlace* place = memory.find(where)) return place;
-  state.mutex.unlock();
+  if (PinnedPlace* place = memory.places.find(where)) return place;
+  state.unlock();
   const std::uint64_t host_bytes = state.backend.total_bytes(where);
-  state.mutex.lock();
+  state.lock();
   memory.host_bytes = host_bytes;
-  PinnedPlace* place = memory.find(where);  // another thread may have been faster
-  if (!place) place = memory.add(where);
-  note_usual_place(state);
-  return place;
+  PinnedPlace* const place = memory.places.find(where);  // another thread may have been faster
+  return place ? place : memory.add(where);
 }
 
 bool CachingAllocator::Pinned::may_cut(const State& state) {
@@ -101,7 +82,7 @@ AnyBlock CachingAllocator::Pinned::add_segment(State& state, Place where, std::u
     state.accounts.segment_came(where, pool, bytes);
     segment.listed =
         state.listed.add(ListedSegment::Sort::pinned, where, address, bytes, pool, first);
-    state.pinned_range.widen(address, bytes);
+    state.ranges.pinned.widen(address, bytes);
     return {memory.blocks, first};
   } catch (const std::bad_alloc&) {  // the map's; nothing else was changed
     return {};
@@ -200,7 +181,7 @@ void CachingAllocator::Pinned::release_all_idle(State& state, Outcome& out) {
 
 void CachingAllocator::Pinned::forget(State& state, Place where) {
   PinnedMemory& memory = state.pinned_memory;
-  PinnedPlace* place = memory.find(where);
+  PinnedPlace* place = memory.places.find(where);
   if (!place) return;
   const std::uint32_t newest = place->pending.newest();
   while (const AnyBlock block = place->pending.take(where, newest, newest)) {
@@ -218,8 +199,7 @@ void CachingAllocator::Pinned::forget(State& state, Place where) {
     }
     it = next;
   }
-  memory.places[place->slot].reset();
-  note_usual_place(state);
+  memory.places.remove(place->slot);
 }
 
 // Merging takes a free neighbour's record away: the walk continues behind it.

@@ -11,9 +11,9 @@ namespace vramscope {
 
 Outcome CachingAllocator::Pinned::allocate_usually(State& state, const Request& request) noexcept {
   {
-    MutexLock lock(state.mutex);
+    const ScopedLock section(state);
     PinnedMemory& memory = state.pinned_memory;
-    PinnedPlace* const place = memory.find(request.where);
+    PinnedPlace* const place = memory.places.find(request.where);
     if (place && place->pending.empty() && state.reuse_time == ReuseTime::at_free &&
         request.bytes - 1 < kMaxBlockBytes && memory.blocks.is_prepared() &&
         state.accounts.tags().are_prepared(request.tag)) [[likely]] {
@@ -35,15 +35,15 @@ Outcome CachingAllocator::Pinned::allocate_usually(State& state, const Request& 
 
 // As State::free_usually(): the place is known before the block is.
 Outcome CachingAllocator::Pinned::free_usually(State& state, Address address) noexcept {
-  const std::uint64_t packed = state.sole_pinned_place.load(std::memory_order_acquire);
-  if (packed != kSeveralPlaces && state.pinned_range.contains(address)) [[likely]] {
+  const std::uint64_t packed = state.unguarded_reuse().sole_pinned_place();
+  if (packed != kSeveralPlaces && state.ranges.pinned.contains(address)) [[likely]] {
     const std::uint64_t newest = state.last_serial.load(std::memory_order_relaxed);
     const Place where = Place::unpack(packed);
     Reply waited;
     if (!fault(Fault::pinned_reuse_without_waiting)) waited = state.backend.wait(where);
     if (waited.status.ok()) [[likely]] {
-      MutexLock lock(state.mutex);
-      const BlockIndex block = state.sole_pinned_place.load(std::memory_order_relaxed) == packed
+      const ScopedLock section(state);
+      const BlockIndex block = state.reuse.sole_pinned_place() == packed
                                    ? state.pinned_memory.blocks.find(address)
                                    : kNoBlock;
       if (block != kNoBlock && state.pinned_memory.blocks[block].is_live()) [[likely]] {
@@ -63,7 +63,7 @@ Outcome CachingAllocator::Pinned::hand_back(State& state, BlockIndex block, std:
               .address = blocks[block].address(),
               .rounded = counted.bytes,
               .requested = counted.requested,
-              .where = state.pinned_memory.usual->place,
+              .where = state.reuse.usual().pinned_frees->place,
               .tag = counted.tag,
               .wait_ns = wait_ns,
               .serial = state.last_serial.load(std::memory_order_relaxed)};
@@ -107,7 +107,7 @@ void CachingAllocator::Pinned::serve_new(State& state, std::uint64_t rounded, Ou
     place->pools.count_search(PoolClass::small);
     place->pools.count_search(PoolClass::large);
   }
-  const PinnedPlace* asking = state.pinned_memory.find(out.where);
+  const PinnedPlace* asking = state.pinned_memory.places.find(out.where);
   const std::uint64_t bytes = pinned_segment_bytes(rounded, asking ? asking->small_bytes : 0);
   make_room(state, rounded, bytes, out);
   const Ladder::Need need{.store = Store::pinned,

@@ -2,27 +2,18 @@
 #include "allocator/pinned_memory.h"
 
 #include <iterator>
-#include <limits>
+#include <memory>
 #include <new>
+#include <optional>
+#include <utility>
 
 namespace vramscope {
 
-PinnedPlace* PinnedMemory::find(Place where) const noexcept {
-  for (const auto& place : places) {
-    if (place && place->place == where) return place.get();
-  }
-  return nullptr;
-}
-
 PinnedPlace* PinnedMemory::add(Place where) noexcept try {
-  std::size_t slot = 0;
-  while (slot < places.size() && places[slot]) ++slot;
-  if (slot > std::numeric_limits<std::uint16_t>::max()) return nullptr;
-  if (slot == places.size()) places.emplace_back();
-  auto place = std::make_unique<PinnedPlace>(where, static_cast<std::uint16_t>(slot));
-  if (!place->pools.prepare(blocks.size())) return nullptr;
-  places[slot] = std::move(place);
-  return places[slot].get();
+  const std::optional<std::uint16_t> slot = places.free_slot();
+  auto place = slot ? std::make_unique<PinnedPlace>(where, *slot) : nullptr;
+  if (!place || !place->pools.prepare(blocks.size())) return nullptr;
+  return places.add(std::move(place));
 } catch (const std::bad_alloc&) {
   return nullptr;
 }

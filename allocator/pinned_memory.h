@@ -5,26 +5,12 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <vector>
 
+#include "allocator/place_memory.h"
 #include "allocator/pool/block_table.h"
 #include "allocator/pool/pool.h"
-#include "allocator/reuse.h"
 
 namespace vramscope {
-
-// A context with host flags: its pools, and the blocks that were freed while the device could not
-// be waited for.
-struct PinnedPlace {
-  PinnedPlace(Place where, std::uint16_t at) : place(where), slot(at), pools(at) {}
-
-  Place place;
-  std::uint16_t slot;  // index into PinnedMemory::places
-  Pools pools;
-  PendingFrees pending;
-  std::uint64_t small_bytes = 0;  // of segments of the small pool
-};
 
 struct PinnedSegment {
   std::uint64_t bytes = 0;
@@ -34,8 +20,6 @@ struct PinnedSegment {
   std::uint32_t listed = 0;  // slot of ListedSegments
 };
 
-inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none; no place's number
-
 // Its blocks are in a table of their own: addresses of the host lie between those of devices, and
 // who frees device memory must not find them. Threads: one at a time.
 struct PinnedMemory {
@@ -44,7 +28,6 @@ struct PinnedMemory {
   explicit PinnedMemory(LiveMemory* live)
       : blocks({live, LivePart::pinned_blocks}, {live, LivePart::pinned_block_lives}) {}
 
-  [[nodiscard]] PinnedPlace* find(Place where) const noexcept;
   // A place that is not there yet; nullptr: out of memory.
   [[nodiscard]] PinnedPlace* add(Place where) noexcept;
   // Two more records, one more address, and room for all as free blocks. False: out of memory.
@@ -66,11 +49,8 @@ struct PinnedMemory {
   [[nodiscard]] Segments::iterator oldest_idle() noexcept;
 
   BlockTable blocks;
-  std::vector<std::unique_ptr<PinnedPlace>> places;  // by slot
+  Places<PinnedPlace> places;
   Segments segments;
-  // The place that every address of ours means: there is just one. Null where frees there may take
-  // more than a wait.
-  PinnedPlace* usual = nullptr;
   std::uint64_t reserved = 0;    // bytes of the segments
   std::uint64_t held = 0;        // of blocks that are not free
   std::uint64_t most_held = 0;   // at once, ever

@@ -53,22 +53,22 @@ BlockSnapshot describe(Address address, const DirectBlock& direct) {
 }  // namespace
 
 bool CachingAllocator::may_own(Address address) const noexcept {
-  return state_->device_range.contains(address) || state_->dedicated_range.contains(address) ||
-         state_->pinned_range.contains(address);
+  return state_->ranges.device.contains(address) || state_->ranges.dedicated.contains(address) ||
+         state_->ranges.pinned.contains(address);
 }
 
 Found CachingAllocator::find(Address address) const noexcept {
   Found found;
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   static_cast<void>(Reading::find_ours(*state_, address, found) ||
                     Reading::find_direct(*state_, Space::memory, address, found));
   return found;
 }
 
 bool CachingAllocator::try_find(Address address, Found& found) const noexcept {
-  if (!state_->mutex.try_lock()) return false;
+  if (!state_->try_lock()) return false;
   static_cast<void>(Reading::find_ours(*state_, address, found));
-  state_->mutex.unlock();
+  state_->unlock_unsettled();
   return true;
 }
 
@@ -122,7 +122,7 @@ bool describe(const DedicatedBlock* block, Found& found) {
 
 bool CachingAllocator::Reading::find_dedicated(const State& state, Kind kind, Address address,
                                                Found& found) {
-  const DedicatedBlocks& blocks = kind == Kind::pinned ? state.pinned : state.dedicated;
+  const DedicatedBlocks& blocks = state.dedicated.of(kind);
   return describe(blocks.find_around(address), found);
 }
 
@@ -160,13 +160,14 @@ std::uint64_t CachingAllocator::Reading::idle_bytes_of_pools(const State& state,
 }
 
 std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept {
-  MutexLock lock(state_->mutex);
-  return Reading::idle_bytes_of_pools(*state_, device) + state_->dedicated.idle_bytes(device);
+  const ScopedLock section(*state_);
+  return Reading::idle_bytes_of_pools(*state_, device) +
+         state_->dedicated.of(Kind::device).idle_bytes(device);
 }
 
 // A plain segment goes back whole, a reservation page by page.
 std::uint64_t CachingAllocator::Reading::bytes_around(const State& state, BlockIndex pending) {
-  const auto is_unused = [&](BlockIndex i) VRAMSCOPE_REQUIRES(state.mutex) {
+  const auto is_unused = [&](BlockIndex i) VRAMSCOPE_REQUIRES(state) {
     return i != kNoBlock && !state.blocks[i].is_live() && !state.blocks[i].is_aside();
   };
   BlockIndex first = pending;
@@ -204,22 +205,22 @@ std::uint64_t CachingAllocator::Reading::pending_bytes_of_pools(const State& sta
 std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const noexcept {
   using Pending = DedicatedBlocks::Pending;
   const bool may_wait = state_->backend.may_wait({.device = device});
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   const bool completes = may_wait && !state_->reuse.holds();
   const std::uint64_t pending =
       completes ? Reading::pending_bytes_of_pools(*state_, device) : std::uint64_t{0};
   const Pending counted = completes ? Pending::free : Pending::in_use;
   return Reading::idle_bytes_of_pools(*state_, device) + pending +
-         state_->dedicated.idle_granules(device, counted) * kGranularity;
+         state_->dedicated.of(Kind::device).idle_granules(device, counted) * kGranularity;
 }
 
 bool CachingAllocator::read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   return state_->accounts.read(device, out);
 }
 
 bool CachingAllocator::read_host_statistics(HostStatistics& out) const noexcept {
-  MutexLock lock(state_->mutex);
+  const ScopedLock section(*state_);
   return state_->accounts.read(out);
 }
 
@@ -242,7 +243,7 @@ void pause_for_others() noexcept {
 bool CachingAllocator::Reading::take(State& state, const Pace& pace, MemoryCopy& copy) {
   bool is_whole = false;
   {
-    MutexLock lock(state.mutex);
+    const ScopedLock section(state);
     if (!copy.begin(state)) return false;
     if (pace.at_once != nullptr) *pace.at_once = snapshot(state);
     is_whole = copy.go_on(pace.bytes);
@@ -251,7 +252,7 @@ bool CachingAllocator::Reading::take(State& state, const Pace& pace, MemoryCopy&
   }
   while (!is_whole) {
     pace.between ? pace.between() : pause_for_others();
-    MutexLock lock(state.mutex);
+    const ScopedLock section(state);
     is_whole = copy.go_on(pace.bytes);
     if (is_whole) copy.stop_keeping(state);
   }
@@ -283,7 +284,8 @@ Snapshot CachingAllocator::counters_of_lost() const VRAMSCOPE_NO_ANALYSIS {
 }
 
 std::size_t CachingAllocator::Reading::count_of_one_block(const State& state) {
-  return state.pinned.all().size() + state.dedicated.all().size() + state.directs.size();
+  return state.dedicated.of(Kind::pinned).all().size() +
+         state.dedicated.of(Kind::device).all().size() + state.directs.size();
 }
 
 // Under the lock all of it.

@@ -15,40 +15,37 @@ class CachingAllocator::Reading {
   // Of a segment of pools, of a pinned one that is cut, of a dedicated one, and of direct memory.
   // False: it lies in none.
   [[nodiscard]] static bool find_in_pools(const State& state, Address address, Found& found)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool find_in_pinned(const State& state, Address address, Found& found)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool find_dedicated(const State& state, Kind kind, Address address,
-                                           Found& found) VRAMSCOPE_REQUIRES(state.mutex);
+                                           Found& found) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool find_direct(const State& state, Space space, Address address,
-                                        Found& found) VRAMSCOPE_REQUIRES(state.mutex);
+                                        Found& found) VRAMSCOPE_REQUIRES(state);
   // Of the first two: memory of ours.
   [[nodiscard]] static bool find_ours(const State& state, Address address, Found& found)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
 
   [[nodiscard]] static std::uint64_t idle_bytes_of_pools(const State& state, std::uint16_t device)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   // What more would be idle if nothing were pending there.
   [[nodiscard]] static std::uint64_t pending_bytes_of_pools(const State& state,
                                                             std::uint16_t device)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   // At once, and into a copy, slice by slice. False: that has too little room, and nothing has
   // begun.
-  [[nodiscard]] static Snapshot snapshot(const State& state) VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static Snapshot snapshot(const State& state) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool take(State& state, const Pace& pace, MemoryCopy& copy);
-  [[nodiscard]] static std::string check_invariants(const State& state)
-      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static std::string check_invariants(const State& state) VRAMSCOPE_REQUIRES(state);
 
  private:
   // Of the free and pending blocks around a pending one; 0 where another of them is pending and
   // lies lower.
   [[nodiscard]] static std::uint64_t bytes_around(const State& state, BlockIndex pending)
-      VRAMSCOPE_REQUIRES(state.mutex);
+      VRAMSCOPE_REQUIRES(state);
   // Segments that are one block each.
-  [[nodiscard]] static std::size_t count_of_one_block(const State& state)
-      VRAMSCOPE_REQUIRES(state.mutex);
-  [[nodiscard]] static std::string check_reservations(const State& state)
-      VRAMSCOPE_REQUIRES(state.mutex);
+  [[nodiscard]] static std::size_t count_of_one_block(const State& state) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] static std::string check_reservations(const State& state) VRAMSCOPE_REQUIRES(state);
 };
 
 }  // namespace vramscope

@@ -18,9 +18,9 @@ std::uint64_t CachingAllocator::Reclaim::part_of(std::uint64_t bytes, double sha
 }
 
 bool CachingAllocator::Reclaim::may_release(State& state, Place where) {
-  state.mutex.unlock();
+  state.unlock();
   const bool may = state.backend.may_release(where);
-  state.mutex.lock();
+  state.lock();
   return may;
 }
 
@@ -48,7 +48,7 @@ bool CachingAllocator::Reclaim::idle(State& state, std::uint16_t device, Outcome
 bool CachingAllocator::Reclaim::await_departures(State& state, std::uint16_t device) {
   constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 200'000};
   constexpr int kMostNaps = 5000;  // a second
-  const auto others_give_back = [&]() VRAMSCOPE_REQUIRES(state.mutex) {
+  const auto others_give_back = [&]() VRAMSCOPE_REQUIRES(state) {
     for (const Departure* one = state.departures; one; one = one->next) {
       if (one->where.device == device && one->thread != this_holder()) return true;
     }
@@ -57,9 +57,9 @@ bool CachingAllocator::Reclaim::await_departures(State& state, std::uint16_t dev
   bool waited = false;
   for (int i = 0; i < kMostNaps && others_give_back(); ++i) {
     waited = true;
-    state.mutex.unlock();
+    state.unlock();
     nap(kNap);
-    state.mutex.lock();
+    state.lock();
   }
   return waited;
 }
@@ -71,13 +71,13 @@ CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::give_back(State& 
                                                                          Outcome& out) {
   Departure departure{.where = where, .thread = this_holder(), .next = state.departures};
   state.departures = &departure;
-  state.mutex.unlock();
+  state.unlock();
   const bool may = state.backend.may_release(where);
   Reply reply;
   if (may) reply = state.backend.release(where, address);
   const bool asked = may && reply.status.result != Result::forbidden;
   const bool refused = asked && !reply.status.ok() && state.backend.may_release(where);
-  state.mutex.lock();
+  state.lock();
   Departure** link = &state.departures;
   while (*link != &departure) link = &(*link)->next;
   *link = departure.next;
@@ -118,16 +118,16 @@ CachingAllocator::Reclaim::Fate CachingAllocator::Reclaim::pool_segment(State& s
 // of a large device takes milliseconds. It ends when a capture has begun meanwhile.
 class CachingAllocator::Reclaim::Walk {
  public:
-  Walk(State& state, Place where) VRAMSCOPE_REQUIRES(state.mutex)
+  Walk(State& state, Place where) VRAMSCOPE_REQUIRES(state)
       : where_(where), at_(state.segments.begin()) {}
 
   // Of the place, and idle; nullptr: there is none any more, nor when the place has ended. Unlocks.
-  [[nodiscard]] const Segments::value_type* idle(State& state) VRAMSCOPE_REQUIRES(state.mutex) {
-    const PlaceMemory* place = state.find_place(where_);
+  [[nodiscard]] const Segments::value_type* idle(State& state) VRAMSCOPE_REQUIRES(state) {
+    const PlaceMemory* place = state.places.find(where_);
     for (; place && at_ != state.segments.end(); ++at_) {
       if (++steps_ % kMostSteps == 0) {
         if (!pause(state)) return nullptr;
-        place = state.find_place(where_);
+        place = state.places.find(where_);
         if (!place || at_ == state.segments.end()) return nullptr;
       }
       if (at_->second.slot == place->slot && is_idle(state, at_->second)) return &*at_;
@@ -136,7 +136,7 @@ class CachingAllocator::Reclaim::Walk {
   }
   void skip() { ++at_; }
   // The segment there is given back. Unlocks.
-  Fate give_back(State& state, Outcome& out) VRAMSCOPE_REQUIRES(state.mutex) {
+  Fate give_back(State& state, Outcome& out) VRAMSCOPE_REQUIRES(state) {
     const Address address = at_->first;
     steps_ = 0;
     const Fate fate = pool_segment(state, at_, out);
@@ -147,7 +147,7 @@ class CachingAllocator::Reclaim::Walk {
  private:
   static constexpr std::size_t kMostSteps = 2048;
 
-  [[nodiscard]] bool pause(State& state) VRAMSCOPE_REQUIRES(state.mutex) {
+  [[nodiscard]] bool pause(State& state) VRAMSCOPE_REQUIRES(state) {
     const Address next = at_->first;
     const bool may = may_release(state, where_);
     at_ = state.segments.lower_bound(next);
@@ -181,7 +181,7 @@ std::uint64_t CachingAllocator::Reclaim::where_wanted(State& state, Place where,
 // What the idle segments of a place's large pool are, seen together.
 template <class Look>
 void CachingAllocator::Reclaim::each_idle_large(State& state, Place where, Look look) {
-  const PlaceMemory* place = state.find_place(where);
+  const PlaceMemory* place = state.places.find(where);
   for (auto it = state.segments.begin(); place && it != state.segments.end(); ++it) {
     const Segment& segment = it->second;
     if (segment.slot == place->slot && segment.pool == PoolClass::large &&
@@ -227,7 +227,7 @@ bool CachingAllocator::Reclaim::oversize(State& state, Place where, std::uint64_
 // back, all of a round at once, so that this does not happen at every request. No wait: the
 // backend's own release waits.
 void CachingAllocator::Reclaim::collect_garbage(State& state, Place where, Outcome& out) {
-  const PlaceMemory* place = state.find_place(where);
+  const PlaceMemory* place = state.places.find(where);
   if (!place) return;
   const std::uint64_t limit = part_of(place->total_bytes, state.limits.memory_fraction);
   const std::uint64_t threshold = part_of(limit, state.limits.garbage_collection_threshold);
@@ -283,7 +283,7 @@ std::uint32_t CachingAllocator::Reclaim::age(State& state, const Segment& segmen
 // A block that is in no bucket goes back; if the backend refuses, it is free.
 CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::dedicated_segment(
     State& state, DedicatedBlock& block, Outcome& out) {
-  DedicatedBlocks& owner = state.dedicated_of(block.where.kind);
+  DedicatedBlocks& owner = state.dedicated.of(block.where.kind);
   state.accounts.segment_went(block.where, block.pool, block.bytes);
   state.listed.hide(block.listed);
   DedicatedBlocks::Node node = owner.set_aside(block);
@@ -301,7 +301,7 @@ CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::dedicated_segment
 
 // As above: it ends with the first refusal.
 void CachingAllocator::Reclaim::idle_dedicated(State& state, Place where, Outcome& out) {
-  DedicatedBlocks& owner = state.dedicated_of(where.kind);
+  DedicatedBlocks& owner = state.dedicated.of(where.kind);
   state.drain(where.kind == Kind::pinned ? Store::pinned : Store::dedicated, where, out);
   while (DedicatedBlock* block = owner.take_any(where)) {
     if (dedicated_segment(state, *block, out).fate == Fate::kept) return;

@@ -1,83 +1,55 @@
 // Reuse decides when a block that was freed may be handed out again, and is the only place that
-// knows a reason against it: something may use the block still, or a graph of the program may.
+// knows a reason against it: something may use the block still, or a graph of the program may. So
+// it keeps the places where nothing speaks against it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
 #include "allocator/backend.h"
-#include "allocator/books/accounts.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/dedicated/dedicated_blocks.h"
 #include "allocator/ground/fault.h"
-#include "allocator/ground/mutex.h"
 #include "allocator/limits.h"
-#include "allocator/pool/block_table.h"
+#include "allocator/pending_frees.h"
+#include "allocator/place_memory.h"
 #include "allocator/pool/waits.h"
 
 namespace vramscope {
 
-// Where a block of ours is kept.
-enum class Store : std::uint8_t { pools, dedicated, pinned };
+inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none; no place's number
 
-// A block of a pool or a dedicated one, as far as its reuse is concerned. Good until the lock is
-// released.
-class AnyBlock {
- public:
-  AnyBlock() = default;  // none
-  AnyBlock(BlockTable& table, BlockIndex index)
-      : table_(index == kNoBlock ? nullptr : &table), index_(index) {}
-  explicit AnyBlock(DedicatedBlock* block) : dedicated_(block) {}
-  explicit operator bool() const { return table_ != nullptr || dedicated_ != nullptr; }
+// Where the usual calls may go the short way (hot_path.cpp): there each needs one critical section.
+struct UsualPlaces {
+  PlaceMemory* hits = nullptr;          // an allocation that a free block serves
+  PlaceMemory* frees = nullptr;         // of the only place that there is, which every free means
+  PinnedPlace* pinned_frees = nullptr;  // of pinned memory likewise
 
-  [[nodiscard]] BlockIndex index() const { return index_; }               // of a pool's
-  [[nodiscard]] DedicatedBlock* dedicated() const { return dedicated_; }  // nullptr: a pool's
-  [[nodiscard]] bool is_in(const BlockTable& table) const { return table_ == &table; }
-  [[nodiscard]] bool is_live() const;
-  [[nodiscard]] bool is_exported() const;
-  [[nodiscard]] CountedBlock counted() const;
-  [[nodiscard]] std::uint64_t serial() const;   // of a live one
-  [[nodiscard]] Waits::Number freed() const;    // the wait after which it was freed last
-  [[nodiscard]] std::uint32_t pending() const;  // number of its free, while that is pending
-
- private:
-  friend class PendingFrees;
-  [[nodiscard]] bool is_of(Place where) const;
-  [[nodiscard]] AnyBlock next() const;
-  void set_next(const AnyBlock& next) const;
-
-  BlockTable* table_ = nullptr;
-  BlockIndex index_ = kNoBlock;
-  DedicatedBlock* dedicated_ = nullptr;
+  friend bool operator==(const UsualPlaces&, const UsualPlaces&) = default;
 };
 
-// Frees that nothing has proved complete yet, in their order: of one place's pools, or of all
-// dedicated blocks of a kind. Threads: one at a time.
-class PendingFrees {
+// Threads: one at a time, but for what says "without the lock".
+class alignas(64) Reuse {
  public:
-  // A live block becomes a pending one.
-  void add(const AnyBlock& block);
-  [[nodiscard]] bool empty() const { return !first_; }
-  [[nodiscard]] bool has(Place where) const;
-  // The first of a place that is no newer than the free numbered `newest`, or is the one numbered
-  // `own`, taken out; none: there is no such.
-  [[nodiscard]] AnyBlock take(Place where, std::uint32_t newest, std::uint32_t own);
-  [[nodiscard]] std::uint32_t newest() const { return newest_; }
-  // The first, and the one after another.
-  [[nodiscard]] AnyBlock first() const { return first_; }
-  [[nodiscard]] static AnyBlock after(const AnyBlock& block) { return block.next(); }
+  explicit Reuse(ReuseTime time) : time_(time) {}
 
- private:
-  AnyBlock first_;
-  AnyBlock last_;
-  std::uint32_t newest_ = 0;
-};
-
-// Threads: one at a time, but for wait_for().
-class Reuse {
- public:
-  Reuse(Backend& backend, ReuseTime time) : backend_(backend), time_(time) {}
+  // Has it any? Not where each hit must be proved.
+  [[nodiscard]] bool has_usual_places() const { return time_ == ReuseTime::at_free; }
+  // What State::settle() has found. Quarantine forbids the short way to all frees.
+  void use(UsualPlaces now) noexcept {
+    if (holds()) now.frees = nullptr, now.pinned_frees = nullptr;
+    if (now != usual_) [[unlikely]]
+      change(now);
+  }
+  [[nodiscard]] const UsualPlaces& usual() const { return usual_; }
+  // Their places as numbers, or kSeveralPlaces; without the lock.
+  [[nodiscard]] std::uint64_t sole_place() const noexcept {
+    return sole_place_.load(std::memory_order_acquire);
+  }
+  [[nodiscard]] std::uint64_t sole_pinned_place() const noexcept {
+    return sole_pinned_place_.load(std::memory_order_acquire);
+  }
 
   // A free waits between two critical sections: what it knows of the block from the first.
   struct Free {
@@ -88,7 +60,7 @@ class Reuse {
   [[nodiscard]] static Free begin_free(const AnyBlock& block, const PendingFrees& pending) {
     return {block.serial(), pending.newest(), block.is_exported()};
   }
-  // Between them, without the lock: what was submitted has finished (ReuseTime::at_reuse: that is
+  // Without the lock, between them: what was submitted has finished (ReuseTime::at_reuse: that is
   // proved later), or the wait's error is in `out`. False: a capture forbids waits now.
   [[nodiscard]] static bool wait_for(Backend& backend, ReuseTime time, Place where,
                                      Outcome& out) noexcept;
@@ -107,10 +79,10 @@ class Reuse {
     return time_ == ReuseTime::at_free || (waits.cover(freed) && ++hits_unasked_ < kHitsPerProbe);
   }
   // Else the device is asked: a wait for what ran in the block, or only for an error that a hit
-  // would hide. Unlocks.
+  // would hide. Without the lock; and what the answer means.
   enum class Answer : std::uint8_t { fine, error, not_now };
-  [[nodiscard]] Answer ask(Mutex& mutex, Place where, bool must_wait, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] static Reply ask(Backend& backend, Place where, bool must_wait) noexcept;
+  [[nodiscard]] Answer take_answer(const Reply& reply, bool must_wait, Outcome& out) noexcept;
 
   // Quarantine: allocations up to this number may be named in a graph of the program; 0 ends it.
   void hold_up_to(std::uint64_t serial) { held_up_to_ = serial; }
@@ -131,9 +103,13 @@ class Reuse {
   // nothing.
   static constexpr std::uint32_t kHitsPerProbe = 64;
 
-  Backend& backend_;
+  [[gnu::noinline]] void change(const UsualPlaces& now) noexcept;
+
+  // Read by each free before it has the lock.
+  std::atomic<std::uint64_t> sole_place_{kSeveralPlaces};
+  std::atomic<std::uint64_t> sole_pinned_place_{kSeveralPlaces};
+  UsualPlaces usual_;
   const ReuseTime time_;
-  std::uint32_t hits_unasked_ = 0;
   std::uint64_t held_up_to_ = 0;  // 0: nothing is held
   PendingFrees pending_dedicated_;
   PendingFrees pending_pinned_;
@@ -142,6 +118,7 @@ class Reuse {
     Waits waits;
   };
   std::vector<PinnedWaits> pinned_waits_;
+  std::uint32_t hits_unasked_ = 0;
   Waits unproved_;  // of a place that there was no memory for: no wait of it counts
 };
 

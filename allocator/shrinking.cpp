@@ -11,8 +11,8 @@ namespace vramscope {
 // In the order of PyTorch: the smallest first. Slivers that are left are smaller than a page.
 void CachingAllocator::Expansion::give_back_idle(State& state, Place where, Outcome& out) {
   drop_orphans(state, where);
-  const auto is_idle = [&]() VRAMSCOPE_REQUIRES(state.mutex) {
-    const PlaceMemory* place = state.find_place(where);
+  const auto is_idle = [&]() VRAMSCOPE_REQUIRES(state) {
+    const PlaceMemory* place = state.places.find(where);
     return place && place->expandable && place->expandable->idle_bytes > 0;
   };
   if (!is_idle() || !prove_unused(state, where, out)) return;
@@ -20,7 +20,7 @@ void CachingAllocator::Expansion::give_back_idle(State& state, Place where, Outc
     Units size = kGranularity / kUnit;
     Address from = 0;
     while (is_idle()) {
-      const PlaceMemory& place = *state.find_place(where);
+      const PlaceMemory& place = *state.places.find(where);
       const BlockIndex block = place.expandable->find(pool, size, from);
       if (block == kNoBlock) break;
       const Block& b = state.blocks[block];
@@ -36,12 +36,12 @@ void CachingAllocator::Expansion::give_back_idle(State& state, Place where, Outc
 // Unmapping waits for nothing. Where a free has waited, nothing runs in a free block.
 bool CachingAllocator::Expansion::prove_unused(State& state, Place where, Outcome& out) {
   if (state.reuse_time == ReuseTime::at_free) return true;
-  const Waits::Number number = state.find_place(where)->waits.begin();
-  state.mutex.unlock();
+  const Waits::Number number = state.places.find(where)->waits.begin();
+  state.unlock();
   const Reply waited = state.backend.wait(where);
-  state.mutex.lock();
+  state.lock();
   out.wait_ns += waited.ns;
-  PlaceMemory* place = state.find_place(where);
+  PlaceMemory* place = state.places.find(where);
   if (!waited.status.ok() || !place) return false;
   place->waits.end(number);
   return true;
@@ -56,7 +56,7 @@ bool CachingAllocator::Expansion::is_unused(const State& state, const PlaceMemor
 // Whole pages of a free block. False: the backend keeps them, or the place has ended.
 bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex block, Pages pages,
                                         Outcome& out) {
-  PlaceMemory* place = state.find_place(where);
+  PlaceMemory* place = state.places.find(where);
   const auto [base, reservation] = *reservation_of(state, pages.begin);
   const std::uint64_t page = reservation.page;
   const std::uint64_t requested = state.blocks[block].requested;
@@ -87,7 +87,7 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
     drop_orphans(state, where);
     return false;
   }
-  place = state.find_place(where);
+  place = state.places.find(where);
   state.blocks[block].requested = requested;
   block = put(state, *place, block);
   if (!reply.status.ok()) return false;
@@ -100,16 +100,15 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
 
 // A reservation that is one unbacked block.
 void CachingAllocator::Expansion::end_reservation(State& state, Place where, BlockIndex block) {
-  erase(state, *state.find_place(where), block);
+  erase(state, *state.places.find(where), block);
   const Segments::node_type node = state.segments.extract(state.blocks[block].address());
   state.listed.remove(node.mapped().listed);
   state.blocks.keep(block);
   state.blocks.destroy(block);
   --state.reservations;
-  state.note_usual_places();
-  state.mutex.unlock();
+  state.unlock();
   state.backend.release_addresses(where, node.key(), node.mapped().bytes);
-  state.mutex.lock();
+  state.lock();
 }
 
 Segments::iterator CachingAllocator::Expansion::forget(State& state, Segments::iterator it) {
@@ -162,9 +161,9 @@ void CachingAllocator::Expansion::drop(State& state, Place where, Segments::node
     state.blocks.destroy(i);
     i = next;
   }
-  state.mutex.unlock();
+  state.unlock();
   state.backend.release_addresses(where, node.key(), reservation.bytes);
-  state.mutex.lock();
+  state.lock();
 }
 
 // False: some pages are there still.
@@ -179,9 +178,9 @@ bool CachingAllocator::Expansion::unmap_all(State& state, Place where, const Seg
     const BlockIndex end = i;
     if (i != kNoBlock) i = state.blocks[i].next;
     if (bytes == 0) continue;
-    state.mutex.unlock();
+    state.unlock();
     const Status status = state.backend.unmap(where, address, bytes, reservation.page).status;
-    state.mutex.lock();
+    state.lock();
     if (!status.ok()) return false;
     for (i = first; i != end; i = state.blocks[i].next) {
       state.blocks.keep(i);

@@ -15,42 +15,22 @@
 #include "allocator/backend.h"
 #include "allocator/books/accounts.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/dedicated/dedicated_blocks.h"
+#include "allocator/dedicated.h"
 #include "allocator/direct_blocks.h"
+#include "allocator/ground/address_range.h"
 #include "allocator/ground/fault.h"
 #include "allocator/ground/fork_locks.h"
 #include "allocator/ground/mutex.h"
 #include "allocator/limits.h"
 #include "allocator/live_books.h"
 #include "allocator/pinned_memory.h"
+#include "allocator/place_memory.h"
 #include "allocator/pool/block_table.h"
-#include "allocator/pool/expandable_blocks.h"
 #include "allocator/pool/pool.h"
-#include "allocator/pool/waits.h"
 #include "allocator/posted_calls.h"
 #include "allocator/reuse.h"
 
 namespace vramscope {
-
-// One place: its two pools, and the blocks that were freed while the device could not be waited
-// for.
-struct PlaceMemory {
-  PlaceMemory(Place where, std::uint16_t at, PlaceAccounts counted)
-      : place(where), slot(at), accounts(counted), pools(at) {}
-  // Capacity for so many free blocks. False: out of memory.
-  [[nodiscard]] bool prepare(std::size_t blocks) noexcept {
-    return pools.prepare(blocks) && (!expandable || expandable->prepare(blocks));
-  }
-
-  Place place;
-  std::uint16_t slot;  // index into State::places
-  PlaceAccounts accounts;
-  Pools pools;
-  std::unique_ptr<ExpandableBlocks> expandable;  // since there was a reservation
-  std::uint64_t total_bytes = 0;                 // of the device
-  PendingFrees pending;
-  Waits waits;
-};
 
 struct Segment {
   std::uint64_t bytes = 0;
@@ -99,19 +79,6 @@ struct Flight {
   }
 };
 
-// A range that only grows, written under the lock and read without it: the answer "not ours" for
-// most foreign addresses.
-struct AddressRange {
-  std::atomic<Address> lowest{~Address{0}};
-  std::atomic<Address> end{0};
-
-  [[nodiscard]] bool contains(Address address) const noexcept {
-    return address >= lowest.load(std::memory_order_acquire) &&
-           address < end.load(std::memory_order_acquire);
-  }
-  void widen(Address address, std::uint64_t bytes) noexcept;
-};
-
 [[nodiscard]] inline bool is_out_of_memory(const Outcome& out) {
   return out.status.result == Result::out_of_memory;
 }
@@ -123,9 +90,9 @@ void note_grant(const Accounts& accounts, Place where, const Grant& grant, Outco
 [[nodiscard]] bool exceeds_limit(const Accounts& accounts, Place where, std::uint64_t bytes,
                                  Outcome& out);
 
-// The lock is released around every call of the backend; a step that does so says "unlocks", and
-// references into places, blocks and segments do not survive it.
-struct CachingAllocator::State {
+// It is its own lock. That is released around every call of the backend; a step that does so says
+// "unlocks", and references into places, blocks and segments do not survive it.
+struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
   State(Backend& door, Limits settings, LiveMemory* live, std::uint64_t start_ns)
       : backend(door),
         reuse_time(settings.reuse),
@@ -136,37 +103,57 @@ struct CachingAllocator::State {
         accounts(limits.max_split_size, live, start_ns),
         pinned_memory(live),
         listed(live),
-        reuse(door, settings.reuse) {}
+        reuse(settings.reuse) {}
+
+  void lock() VRAMSCOPE_ACQUIRE() VRAMSCOPE_NO_ANALYSIS { mutex.lock(); }
+  void unlock() VRAMSCOPE_RELEASE() VRAMSCOPE_NO_ANALYSIS {
+    settle();
+    mutex.unlock();
+  }
+  // For who changes nothing that settle() looks at.
+  [[nodiscard]] bool try_lock()
+      VRAMSCOPE_THREAD_ATTRIBUTE(try_acquire_capability(true)) VRAMSCOPE_NO_ANALYSIS {
+    return mutex.try_lock();
+  }
+  void unlock_unsettled() VRAMSCOPE_RELEASE() VRAMSCOPE_NO_ANALYSIS { mutex.unlock(); }
+  // Before the lock is free: where the next usual calls may go the short way. Nobody else says so,
+  // whatever has come or gone.
+  void settle() VRAMSCOPE_REQUIRES(this);
+  // For what may be asked without the lock.
+  [[nodiscard]] const Reuse& unguarded_reuse() const noexcept VRAMSCOPE_NO_ANALYSIS {
+    return reuse;
+  }
 
   // hot_path.cpp
   class UsualSection;
   [[nodiscard]] Outcome allocate_usually(const Request& request) noexcept;
   [[nodiscard]] Outcome hit(PlaceMemory& place, PoolClass pool, const Pools::Found& found,
-                            Units size, const Request& request) VRAMSCOPE_REQUIRES(mutex);
+                            Units size, const Request& request) VRAMSCOPE_REQUIRES(this);
   [[nodiscard]] Outcome free_usually(Address address, Only only) noexcept;
   // over_cap: null, and what lies idle beyond the cap goes back; or where to say that some does.
   [[nodiscard]] Outcome hand_back(PlaceMemory& place, BlockTable::Entry entry,
-                                  std::uint64_t wait_ns, bool* over_cap) VRAMSCOPE_REQUIRES(mutex);
+                                  std::uint64_t wait_ns, bool* over_cap) VRAMSCOPE_REQUIRES(this);
+  [[gnu::noinline]] void shed_idle(Outcome& out) VRAMSCOPE_REQUIRES(this);
   void hand_out(PlaceMemory& place, PoolClass pool, const Pools::Found& found, Units size,
-                Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+                Outcome& out) VRAMSCOPE_REQUIRES(this);
   // A block that nothing uses any more, and one that may be in use until its number is covered.
-  void release(PlaceMemory& place, BlockTable::Entry entry) VRAMSCOPE_REQUIRES(mutex);
+  void release(PlaceMemory& place, BlockTable::Entry entry) VRAMSCOPE_REQUIRES(this);
   void release(PlaceMemory& place, PoolClass pool, BlockTable::Entry entry)
-      VRAMSCOPE_REQUIRES(mutex);
+      VRAMSCOPE_REQUIRES(this);
   // `serial`: of the life that the program ends, or Accounts::kNoLife.
   void release(PlaceMemory& place, BlockTable::Entry entry, std::uint64_t serial,
-               Waits::Number freed) VRAMSCOPE_REQUIRES(mutex);
+               Waits::Number freed) VRAMSCOPE_REQUIRES(this);
 
   // calls.cpp
   [[gnu::noinline]] Outcome allocate_otherwise(const Request& request) noexcept;
   [[gnu::noinline]] Outcome free_otherwise(Address address, Wait when, Only only) noexcept;
-  void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void allocate(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(this);
   [[nodiscard]] Pools::Found find_within_limits(PlaceMemory& place, std::uint64_t rounded)
-      VRAMSCOPE_REQUIRES(mutex);
+      VRAMSCOPE_REQUIRES(this);
   void hand_out_within_limits(PlaceMemory& place, const Pools::Found& found, std::uint64_t rounded,
-                              Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void serve_new(std::uint64_t rounded, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] std::uint64_t next_serial() VRAMSCOPE_REQUIRES(mutex) {
+                              Outcome& out) VRAMSCOPE_REQUIRES(this);
+  void serve_new(std::uint64_t rounded, Outcome& out) VRAMSCOPE_REQUIRES(this);
+  [[nodiscard]] std::uint64_t next_serial() VRAMSCOPE_REQUIRES(this) {
     const std::uint64_t serial = last_serial.load(std::memory_order_relaxed) + 1;
     last_serial.store(serial, std::memory_order_relaxed);
     return serial;
@@ -175,98 +162,95 @@ struct CachingAllocator::State {
   // False: no block of that store begins there.
   [[nodiscard]] bool free(Store store, Address address, Wait when, Outcome& out) noexcept;
   void finish_free(Store store, const AnyBlock& block, const Reuse::Free& known, bool waited,
-                   Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+                   Outcome& out) VRAMSCOPE_REQUIRES(this);
   // A live or pending block is free from now on. `life`: the number of the one that ends here;
   // kGivenUp: it has ended before; Accounts::kNoLife: the program never saw it.
   static constexpr std::uint64_t kGivenUp = ~std::uint64_t{0};
   Status make_reusable(const AnyBlock& block, std::uint64_t life, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  Status store_dedicated(DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+      VRAMSCOPE_REQUIRES(this);
   // What was pending up to the numbered free is reusable, and that of the free numbered `own`.
   [[nodiscard]] Status complete(Store store, Place where, std::uint32_t newest, std::uint32_t own,
-                                Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+                                Outcome& out) VRAMSCOPE_REQUIRES(this);
   // Waits and completes, if the device may be waited for.
-  void drain(Store store, Place where, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
+  void drain(Store store, Place where, Outcome& out) VRAMSCOPE_REQUIRES(this);
   // Asks the device before a free block goes out. False: nothing may be asked now, and the block
   // was put back.
   [[nodiscard]] bool prove(Store store, const AnyBlock& block, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] AnyBlock find_block(Store store, Address address) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Place place_of(const AnyBlock& block) const VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] PendingFrees* pending_of(Store store, Place where) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] Waits& waits_of(Place where) VRAMSCOPE_REQUIRES(mutex);
-  void hold_up_to(std::uint64_t serial) VRAMSCOPE_REQUIRES(mutex);
+      VRAMSCOPE_REQUIRES(this);
+  [[nodiscard]] AnyBlock find_block(Store store, Address address) VRAMSCOPE_REQUIRES(this);
+  [[nodiscard]] Place place_of(const AnyBlock& block) const VRAMSCOPE_REQUIRES(this);
+  [[nodiscard]] PendingFrees* pending_of(Store store, Place where) VRAMSCOPE_REQUIRES(this);
+  [[nodiscard]] Waits& waits_of(Place where) VRAMSCOPE_REQUIRES(this);
 
   // places.cpp
-  [[nodiscard]] PlaceMemory* find_place(Place where) VRAMSCOPE_REQUIRES(mutex);
   // Unlocks when the place is new. nullptr: out of memory.
-  [[nodiscard]] PlaceMemory* open_place(Place where) VRAMSCOPE_REQUIRES(mutex);
-  // To be called when places, pending or held frees have come or gone, or settings have changed.
-  [[gnu::noinline]] void note_usual_places() VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] PlaceMemory* open_place(Place where) VRAMSCOPE_REQUIRES(this);
   [[nodiscard]] PlaceMemory* add_place(Place where, std::uint64_t total_bytes)
-      VRAMSCOPE_REQUIRES(mutex);
+      VRAMSCOPE_REQUIRES(this);
   // Two more records, one more address, and room for all as free blocks. False: out of memory.
-  [[nodiscard]] bool prepare_blocks() VRAMSCOPE_REQUIRES(mutex);
+  [[nodiscard]] bool prepare_blocks() VRAMSCOPE_REQUIRES(this);
 
   // Not null and clear of every segment that we have.
   [[nodiscard]] bool is_fresh(Kind kind, Address address, std::uint64_t bytes) const
-      VRAMSCOPE_REQUIRES(mutex);
-
-  // dedicated_memory.cpp. Those that take an Outcome unlock.
-  void allocate_dedicated(const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  void hand_out_dedicated(DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(mutex);
-  [[nodiscard]] DedicatedBlock* set_apart(Address segment) VRAMSCOPE_REQUIRES(mutex);
+      VRAMSCOPE_REQUIRES(this);
 
   // direct_memory.cpp
   void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(mutex);
+      VRAMSCOPE_REQUIRES(this);
   // Did somebody give it back, or has it just gone with its context?
   enum class Ended : bool { freed, lost };
-  void forget_direct(Kind kind, Address address, Ended how) VRAMSCOPE_REQUIRES(mutex);
-
-  [[nodiscard]] DedicatedBlocks& dedicated_of(Kind kind) VRAMSCOPE_REQUIRES(mutex) {
-    return kind == Kind::pinned ? pinned : dedicated;
-  }
+  void forget_direct(Kind kind, Address address, Ended how) VRAMSCOPE_REQUIRES(this);
 
   Backend& backend;
   const ReuseTime reuse_time;
   const Policy policy;
-  mutable Mutex mutex;
+  Mutex mutex;
   const ForkLock over_fork{MutexOverFork::kWays, &mutex};
   PostedCalls posted;  // by who found the lock taken
-  Limits limits VRAMSCOPE_GUARDED_BY(mutex);
-  bool plain_hits VRAMSCOPE_GUARDED_BY(mutex);  // limits.has_plain_hits()
-  std::array<Unrecorded, kMaxDevices> unrecorded VRAMSCOPE_GUARDED_BY(mutex);
-  BlockTable blocks VRAMSCOPE_GUARDED_BY(mutex);
-  std::vector<std::unique_ptr<PlaceMemory>> places VRAMSCOPE_GUARDED_BY(mutex);  // by slot
-  std::size_t last_place VRAMSCOPE_GUARDED_BY(mutex) = 0;          // slot that was asked for last
-  PlaceMemory* sole_memory VRAMSCOPE_GUARDED_BY(mutex) = nullptr;  // of sole_place
-  // The last place, when allocate_usually() may serve from it.
-  PlaceMemory* usual_place VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
-  Segments segments VRAMSCOPE_GUARDED_BY(mutex);
-  Departure* departures VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
-  Flight* flights VRAMSCOPE_GUARDED_BY(mutex) = nullptr;
-  Segments orphans VRAMSCOPE_GUARDED_BY(mutex);  // reservations whose place has ended amid flights
-  std::size_t reservations VRAMSCOPE_GUARDED_BY(mutex) = 0;
-  BlockIndex fence VRAMSCOPE_GUARDED_BY(mutex) = kNoBlock;    // before the first block of each
-  std::size_t records_aside VRAMSCOPE_GUARDED_BY(mutex) = 0;  // of departing segments of pools
-  DirectBlocks directs VRAMSCOPE_GUARDED_BY(mutex);
-  Accounts accounts VRAMSCOPE_GUARDED_BY(mutex);
-  PinnedMemory pinned_memory VRAMSCOPE_GUARDED_BY(mutex);  // Policy::native_safe
-  DedicatedBlocks pinned VRAMSCOPE_GUARDED_BY(mutex);      // Policy::pytorch
-  DedicatedBlocks dedicated VRAMSCOPE_GUARDED_BY(mutex);   // dedicated device memory
-  ListedSegments listed VRAMSCOPE_GUARDED_BY(mutex);       // all of the above
-  Reuse reuse VRAMSCOPE_GUARDED_BY(mutex);
+  Limits limits VRAMSCOPE_GUARDED_BY(this);
+  bool plain_hits VRAMSCOPE_GUARDED_BY(this);  // limits.has_plain_hits()
+  std::array<Unrecorded, kMaxDevices> unrecorded VRAMSCOPE_GUARDED_BY(this);
+  BlockTable blocks VRAMSCOPE_GUARDED_BY(this);
+  Places<PlaceMemory> places VRAMSCOPE_GUARDED_BY(this);
+  Segments segments VRAMSCOPE_GUARDED_BY(this);
+  Departure* departures VRAMSCOPE_GUARDED_BY(this) = nullptr;
+  Flight* flights VRAMSCOPE_GUARDED_BY(this) = nullptr;
+  Segments orphans VRAMSCOPE_GUARDED_BY(this);  // reservations whose place has ended amid flights
+  std::size_t reservations VRAMSCOPE_GUARDED_BY(this) = 0;
+  BlockIndex fence VRAMSCOPE_GUARDED_BY(this) = kNoBlock;    // before the first block of each
+  std::size_t records_aside VRAMSCOPE_GUARDED_BY(this) = 0;  // of departing segments of pools
+  DirectBlocks directs VRAMSCOPE_GUARDED_BY(this);
+  Accounts accounts VRAMSCOPE_GUARDED_BY(this);
+  PinnedMemory pinned_memory VRAMSCOPE_GUARDED_BY(this);  // Policy::native_safe
+  Dedicated dedicated VRAMSCOPE_GUARDED_BY(this);
+  ListedSegments listed VRAMSCOPE_GUARDED_BY(this);  // all of the above
+  Reuse reuse VRAMSCOPE_GUARDED_BY(this);
 
   // Written under the lock, read without it: by each allocation, in a line of its own; and seldom.
   alignas(64) std::atomic<std::uint64_t> last_serial{0};
-  // The place that every free can only mean: there is just one, nothing is pending there and
-  // nothing will be, and a free waits.
-  alignas(64) std::atomic<std::uint64_t> sole_place{kSeveralPlaces};
-  std::atomic<std::uint64_t> sole_pinned_place{kSeveralPlaces};  // PinnedMemory::usual
-  AddressRange device_range;  // all our segments of pools ever lie in it
-  AddressRange dedicated_range;
-  AddressRange pinned_range;
+  struct Ranges {
+    AddressRange device;  // all our segments of pools ever lie in it
+    AddressRange dedicated;
+    AddressRange pinned;
+  };
+  alignas(64) Ranges ranges;
 };
+
+inline void CachingAllocator::State::settle() {
+  if (!reuse.has_usual_places()) return;
+  const bool is_copied = blocks.has_copies();
+  const auto is_calm = [&](const PlaceMemory* place) VRAMSCOPE_REQUIRES(this) {
+    return place != nullptr && place->pending.empty() && !is_copied &&
+           !unrecorded[place->place.device].has_grown;
+  };
+  PlaceMemory* const last = places.last();
+  PlaceMemory* const sole = places.sole();
+  PinnedPlace* const pinned_sole = pinned_memory.places.sole();
+  const bool is_pinned_calm = pinned_sole != nullptr && pinned_sole->pending.empty() &&
+                              limits.pinned_max_cached_size == Limits::kUnlimited;
+  reuse.use({.hits = plain_hits && is_calm(last) ? last : nullptr,
+             .frees = reservations == 0 && is_calm(sole) ? sole : nullptr,
+             .pinned_frees = is_pinned_calm ? pinned_sole : nullptr});
+}
 
 }  // namespace vramscope

@@ -1,0 +1,34 @@
+// Memory in blocks that have a segment to themselves: device memory that others may be given, and
+// pinned memory by PyTorch's policy.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "allocator/caching_allocator.h"
+#include "allocator/dedicated/dedicated_blocks.h"
+#include "allocator/ground/mutex.h"
+
+namespace vramscope {
+
+// All that takes an Outcome unlocks, but for hand_out(). Threads: one at a time.
+class CachingAllocator::Dedicated {
+ public:
+  [[nodiscard]] DedicatedBlocks& of(Kind kind) { return kind == Kind::pinned ? pinned_ : device_; }
+  [[nodiscard]] const DedicatedBlocks& of(Kind kind) const {
+    return kind == Kind::pinned ? pinned_ : device_;
+  }
+
+  void allocate(State& state, const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(state);
+  // A block that is free from now on, unless the backend takes it back: tells what it said.
+  Status store(State& state, DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] DedicatedBlock* set_apart(State& state, Address segment) VRAMSCOPE_REQUIRES(state);
+  // A place that is there no longer: see CachingAllocator::forget_place().
+  void forget(State& state, Place where) VRAMSCOPE_REQUIRES(state);
+
+ private:
+  static void hand_out(State& state, DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(state);
+
+  DedicatedBlocks device_;
+  DedicatedBlocks pinned_;  // Policy::pytorch
+};
+
+}  // namespace vramscope
