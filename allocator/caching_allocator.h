@@ -238,6 +238,7 @@ class CachingAllocator {
   class Expansion;
   class Growth;
   class Idle;
+  class Invariants;
   class Ladder;
   class MemoryCopy;
   class Pinned;

@@ -4,14 +4,11 @@
 
 #include <new>
 
-#include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
 #include "allocator/idle.h"
+#include "allocator/invariants.h"
 #include "allocator/ladder.h"
 #include "allocator/live_books.h"
-#include "allocator/pinned.h"
-#include "allocator/reading.h"
-#include "allocator/reclaim.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -92,14 +89,14 @@ Pools::Found CachingAllocator::State::find_within_limits(PlaceMemory& place,
 
 // A block that grew may have been in use before: it needs the proof that every free block does.
 void CachingAllocator::State::serve_new(std::uint64_t rounded, Outcome& out) {
-  if (policy == Policy::native_safe) Idle::count_miss(*this, out.where);
+  if (limits.policy == Policy::native_safe) Idle::count_miss(*this, out.where);
   Ladder::Need need{.store = Store::pools,
                     .where = out.where,
                     .block = rounded,
                     .bytes = segment_bytes(rounded, limits),
                     .least = least_segment_bytes(rounded)};
   do {
-    const AnyBlock block = Ladder::obtain(*this, need, out);
+    const AnyBlock block = Ladder(need, out).obtain(*this);
     if (!block) return;
     PlaceMemory& place = *places[blocks.life(block.index()).place];
     const PoolClass pool = pool_class(rounded);
@@ -139,26 +136,26 @@ void CachingAllocator::open(Place where) noexcept {
 void CachingAllocator::trim() noexcept {
   const ScopedLock section(*state_);
   Outcome out;
-  for (std::uint16_t i = 0; i < kMaxDevices; ++i) Reclaim::idle(*state_, i, out);
+  for (std::uint16_t i = 0; i < kMaxDevices; ++i) state_->reclaim.idle(*state_, i, out);
 }
 
 bool CachingAllocator::trim_pinned(std::optional<Place> where) noexcept {
   const ScopedLock section(*state_);
   Outcome out;
-  const std::uint64_t before = state_->pinned_memory.reserved;
+  const std::uint64_t before = state_->pinned.reserved();
   if (!where) {
-    Pinned::release_all_idle(*state_, out);
+    state_->pinned.release_all_idle(*state_, out);
   } else if (Reclaim::may_release(*state_, *where)) {
-    Pinned::is_cut(*state_) ? Pinned::release_idle(*state_, *where, out)
-                            : Reclaim::idle_dedicated(*state_, *where, out);
+    state_->pinned.is_cut() ? state_->pinned.release_idle(*state_, *where, out)
+                            : state_->reclaim.idle_dedicated(*state_, *where, out);
   }
-  return state_->pinned_memory.reserved < before;
+  return state_->pinned.reserved() < before;
 }
 
 std::uint64_t CachingAllocator::forget_place(Place where) noexcept {
   const ScopedLock section(*state_);
-  Reclaim::forget_place(*state_, where);
-  Expansion::drop_orphans(*state_, where);
+  state_->reclaim.forget_place(*state_, where);
+  state_->expansion.drop_orphans(*state_, where);
   return state_->last_serial.load(std::memory_order_relaxed);
 }
 
@@ -179,7 +176,7 @@ void CachingAllocator::reset_host_accumulated() noexcept {
 
 void CachingAllocator::set_limits(Limits limits) noexcept {
   const ScopedLock section(*state_);
-  limits.policy = state_->policy;
+  limits.policy = state_->limits.policy;
   limits = limits.under_policy();
   state_->limits = limits;
   state_->plain_hits = limits.has_plain_hits();
@@ -219,7 +216,7 @@ void CachingAllocator::end_wait(Place where, std::uint32_t number) noexcept {
 
 std::string CachingAllocator::check_invariants() const {
   const ScopedLock section(*state_);
-  return Reading::check_invariants(*state_);
+  return Invariants::check(*state_);
 }
 
 }  // namespace vramscope

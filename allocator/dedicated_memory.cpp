@@ -5,9 +5,7 @@
 
 #include "allocator/ground/fault.h"
 #include "allocator/ladder.h"
-#include "allocator/pinned.h"
 #include "allocator/reading.h"
-#include "allocator/reclaim.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -17,7 +15,7 @@ namespace vramscope {
 void CachingAllocator::Dedicated::allocate(State& state, const Request& request, Outcome& out) {
   const Place where = request.where;
   const bool is_pinned = where.kind == Kind::pinned;
-  if (is_pinned && Pinned::is_cut(state)) return Pinned::allocate(state, request, out);
+  if (is_pinned && state.pinned.is_cut()) return state.pinned.allocate(state, request, out);
   if (is_pinned) state.accounts.note_host_use();
   if ((!is_pinned && !state.open_place(where)) || !state.accounts.tags().prepare(request.tag)) {
     out.status = {Result::failed, 0};
@@ -40,7 +38,7 @@ void CachingAllocator::Dedicated::allocate(State& state, const Request& request,
                           .block = bytes,
                           .bytes = bytes,
                           .least = is_pinned ? request.bytes : bytes};
-  if (const AnyBlock made = Ladder::obtain(state, need, out)) {
+  if (const AnyBlock made = Ladder(need, out).obtain(state)) {
     hand_out(state, *made.dedicated(), out);
   }
 }
@@ -86,7 +84,7 @@ Status CachingAllocator::Dedicated::store(State& state, DedicatedBlock& block, O
       block.where.kind == Kind::pinned && block.bytes > state.limits.pinned_max_cached_size;
   if (is_too_large || (block.exported && !fault(Fault::exported_recycled))) {
     const bool answers = block.exported;
-    const Status released = Reclaim::dedicated_segment(state, block, out).status;
+    const Status released = state.reclaim.dedicated_segment(state, block, out).status;
     return answers ? released : Status{};
   }
   of(block.where.kind).put(block);

@@ -4,11 +4,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
-#include "allocator/growth.h"
-#include "allocator/state.h"
+#include "allocator/caching_allocator.h"
+#include "allocator/ground/mutex.h"
+#include "allocator/pending_frees.h"
+#include "allocator/place_memory.h"
+#include "allocator/segments.h"
 
 namespace vramscope {
 
@@ -26,10 +30,10 @@ class CachingAllocator::Expansion {
       VRAMSCOPE_REQUIRES(state);
   // A free block of at least `bytes`, by mapping pages. None: out.status tells; failed: the
   // backend cannot, and a plain segment may serve.
-  [[nodiscard]] static AnyBlock grow(State& state, Place where, std::uint64_t bytes, Outcome& out)
+  [[nodiscard]] AnyBlock grow(State& state, Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
   // Whole free pages of a place go back. What refuses one refuses all.
-  static void give_back_idle(State& state, Place where, Outcome& out) VRAMSCOPE_REQUIRES(state);
+  void give_back_idle(State& state, Place where, Outcome& out) VRAMSCOPE_REQUIRES(state);
 
   // What Pools and State do with blocks of segments: these are no split blocks to the counters.
   static void hand_out(State& state, PlaceMemory& place, BlockIndex block, Units size, Outcome& out)
@@ -40,16 +44,12 @@ class CachingAllocator::Expansion {
 
   // A reservation whose place ends and has no live block: its books close, and when nothing is in
   // flight there, drop_orphans() gives it back. Gives what follows it.
-  static Segments::iterator forget(State& state, Segments::iterator it) VRAMSCOPE_REQUIRES(state);
+  Segments::iterator forget(State& state, Segments::iterator it) VRAMSCOPE_REQUIRES(state);
   // Unlocks.
-  static void drop_orphans(State& state, Place where) VRAMSCOPE_REQUIRES(state);
+  void drop_orphans(State& state, Place where) VRAMSCOPE_REQUIRES(state);
 
-  // Whether a snapshot shows a block as a part of the one before it: both are free to it, but one
-  // is held by a thread whose mapping is under way.
-  [[nodiscard]] static bool is_shown_with_previous(const State& state, const Block& block)
-      VRAMSCOPE_REQUIRES(state);
   // Records that no snapshot shows.
-  [[nodiscard]] static std::size_t hidden_records(const State& state) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] std::size_t hidden_records(const State& state) const VRAMSCOPE_REQUIRES(state);
   // Whole pages inside a block.
   struct Pages {
     Address begin = 0, end = 0;
@@ -58,13 +58,46 @@ class CachingAllocator::Expansion {
   [[nodiscard]] static Pages pages_in(const State& state, const Block& block)
       VRAMSCOPE_REQUIRES(state);
 
+  // Where a block can become large enough.
+  struct Room {
+    BlockIndex first = kNoBlock;
+    std::uint64_t skipped = 0;  // bytes at the beginning of an unbacked first block that stay so
+    std::uint64_t mapped = 0;   // bytes of the pages that are needed, of segments that grow
+    [[nodiscard]] explicit operator bool() const { return first != kNoBlock; }
+  };
+  // Are there addresses that pages can be mapped into?
+  [[nodiscard]] bool has_reservations() const { return reservations_ != 0; }
+  // Whether a reservation is this one block.
+  [[nodiscard]] bool is_whole(const Block& block) const {
+    return block.prev == fence_ && block.next == kNoBlock;
+  }
+
  private:
+  // Pages of a reservation are being mapped or unmapped, or held for that. Lives on the stack of
+  // the thread that asks.
+  struct Flight {
+    Address reservation = 0;
+    bool lost = false;  // its place has ended meanwhile: the reservation is an orphan
+    Flight* next = nullptr;
+
+    // In the list of all until leave(), which tells whether the place has not ended.
+    void board(Flight*& all) {
+      next = all;
+      all = this;
+    }
+    [[nodiscard]] bool leave(Flight*& all) const {
+      Flight** link = &all;
+      while (*link != this) link = &(*link)->next;
+      *link = next;
+      return !lost;
+    }
+  };
+
   // Blocks that follow each other and are held, up to `end`.
   struct Chain {
     BlockIndex first = kNoBlock, end = kNoBlock;
     [[nodiscard]] explicit operator bool() const { return first != kNoBlock; }
   };
-  using Room = Growth::Room;
   static Segments::const_iterator reservation_of(const State& state, Address address)
       VRAMSCOPE_REQUIRES(state);
   // reserved_blocks.cpp: steps that change the blocks of a reservation.
@@ -82,32 +115,31 @@ class CachingAllocator::Expansion {
   static BlockIndex merge(State& state, PlaceMemory& place, BlockIndex block, Same same)
       VRAMSCOPE_REQUIRES(state);
 
-  // expansion.cpp
+  // mapping_pages.cpp
   [[nodiscard]] static PlaceMemory* open_place(State& state, Place where) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static Room find_room(const State& state, const PlaceMemory& place, PoolClass pool,
                                       Units size) VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static Room add_reservation(State& state, Place where, PoolClass pool, Units size,
-                                            Outcome& out) VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static BlockIndex enter(State& state, Place where, PoolClass pool, Address address,
-                                        Segment segment) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] Room add_reservation(State& state, Place where, PoolClass pool, Units size,
+                                     Outcome& out) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] BlockIndex enter(State& state, Place where, PoolClass pool, Address address,
+                                 Segment segment) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static Chain hold(State& state, PlaceMemory& place, Room room, Units size)
       VRAMSCOPE_REQUIRES(state);
   static void put_back(State& state, Place where, Chain chain) VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static bool back(State& state, Place where, Chain& chain, Units size, Outcome& out)
+  [[nodiscard]] bool back(State& state, Place where, Chain& chain, Units size, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static bool map(State& state, Place where, Chain& chain, BlockIndex block,
-                                std::uint64_t bytes, Outcome& out) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] bool map(State& state, Place where, Chain& chain, BlockIndex block,
+                         std::uint64_t bytes, Outcome& out) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static BlockIndex spare(State& state, Place where, BlockIndex block,
                                         std::uint64_t bytes) VRAMSCOPE_REQUIRES(state);
 
   // moving_pages.cpp
   static void shorten(State& state, PlaceMemory& place, Chain& chain, Units size)
       VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static bool take_idle_pages(State& state, Place where, Chain chain,
-                                            std::uint64_t bytes, Outcome& out)
-      VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static std::uint64_t take_idle_pages(State& state, Place where, PoolClass pool,
-                                                     std::uint64_t bytes, Outcome& out)
+  [[nodiscard]] bool take_idle_pages(State& state, Place where, Chain chain, std::uint64_t bytes,
+                                     Outcome& out) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] std::uint64_t take_idle_pages(State& state, Place where, PoolClass pool,
+                                              std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
 
   // shrinking.cpp
@@ -116,30 +148,21 @@ class CachingAllocator::Expansion {
                                       BlockIndex block) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool prove_unused(State& state, Place where, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static bool unmap(State& state, Place where, BlockIndex block, Pages pages,
-                                  Outcome& out) VRAMSCOPE_REQUIRES(state);
-  static void end_reservation(State& state, Place where, BlockIndex block)
+  [[nodiscard]] bool unmap(State& state, Place where, BlockIndex block, Pages pages, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
-  static void drop(State& state, Place where, Segments::node_type node) VRAMSCOPE_REQUIRES(state);
+  void end_reservation(State& state, Place where, BlockIndex block) VRAMSCOPE_REQUIRES(state);
+  void drop(State& state, Place where, Segments::node_type node) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool unmap_all(State& state, Place where, const Segment& reservation)
       VRAMSCOPE_REQUIRES(state);
   // A call of the backend for pages of a reservation, without the lock. False: the place has ended
   // meanwhile, and no record may be touched but those of an orphan.
   template <class Call>
-  [[nodiscard]] static bool fly(State& state, Address reservation, Call call)
-      VRAMSCOPE_REQUIRES(state);
-};
+  [[nodiscard]] bool fly(State& state, Address reservation, Call call) VRAMSCOPE_REQUIRES(state);
 
-// The call may be long, and the place may end: then the reservation waits as an orphan until the
-// last flight is over.
-template <class Call>
-bool CachingAllocator::Expansion::fly(State& state, Address reservation, Call call) {
-  Flight flight{.reservation = reservation};
-  flight.board(state.flights);
-  state.unlock();
-  call();
-  state.lock();
-  return flight.leave(state.flights);
-}
+  Flight* flights_ = nullptr;
+  Segments orphans_;  // reservations whose place has ended amid flights
+  std::size_t reservations_ = 0;
+  BlockIndex fence_ = kNoBlock;  // before the first block of each
+};
 
 }  // namespace vramscope

@@ -1,16 +1,14 @@
 // A place has ended: everything there is counted out as if the program had freed it, but no segment
 // is given back, for they are there no longer.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
 #include "allocator/idle.h"
-#include "allocator/pinned.h"
-#include "allocator/reclaim.h"
+#include "allocator/state.h"
 
 namespace vramscope {
 
 void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
-  for (Departure* departure = state.departures; departure; departure = departure->next) {
+  for (Departure* departure = departures_; departure; departure = departure->next) {
     const bool is_of_it = departure->where == where;
     departure->lost |= is_of_it && !fault(Fault::departure_of_ended_place);
   }
@@ -19,7 +17,7 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
     from = entry->first;
     state.forget_direct(where.kind, from, State::Ended::lost);
   }
-  if (where.kind == Kind::pinned) Pinned::forget(state, where);
+  if (where.kind == Kind::pinned) state.pinned.forget(state, where);
   if (where.kind == Kind::pinned || where.kind == Kind::device)
     state.dedicated.forget(state, where);
   if (where.kind == Kind::pinned) state.reuse.forget_pinned_waits(where);
@@ -32,7 +30,7 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
     const auto next = std::next(it);
     if (it->second.slot == place->slot && it->second.page != 0) {
       forget_blocks(state, *place, it->second);
-      it = Expansion::forget(state, it);
+      it = state.expansion.forget(state, it);
       continue;
     }
     if (it->second.slot == place->slot) {

@@ -1,12 +1,8 @@
 // The end of a block's life, and the proof before its next one: the same steps for blocks of pools
 // and dedicated ones. Reuse decides; here the blocks move.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
 #include "allocator/idle.h"
-#include "allocator/pinned.h"
-#include "allocator/reclaim.h"
-#include "allocator/reuse.h"
 #include "allocator/state.h"
 
 namespace vramscope {
@@ -24,24 +20,23 @@ void take_back(Outcome& out) {
 
 AnyBlock CachingAllocator::State::find_block(Store store, Address address) {
   if (store == Store::pools) return {blocks, blocks.find(address)};
-  if (store == Store::pinned && Pinned::is_cut(*this)) {
-    return {pinned_memory.blocks, pinned_memory.blocks.find(address)};
+  if (store == Store::pinned && pinned.is_cut()) {
+    return {pinned.blocks(), pinned.blocks().find(address)};
   }
   return AnyBlock(dedicated.of(kind_of(store)).find(address));
 }
 
 Place CachingAllocator::State::place_of(const AnyBlock& block) const {
   if (const DedicatedBlock* own = block.dedicated()) return own->where;
-  if (block.is_in(pinned_memory.blocks)) {
-    return pinned_memory.places[pinned_memory.blocks.life(block.index()).place]->place;
+  if (block.is_in(pinned.blocks())) {
+    return pinned.place_of(block.index());
   }
   return places[blocks.life(block.index()).place]->place;
 }
 
 PendingFrees* CachingAllocator::State::pending_of(Store store, Place where) {
-  if (store == Store::pinned && Pinned::is_cut(*this)) {
-    PinnedPlace* place = pinned_memory.places.find(where);
-    return place ? &place->pending : nullptr;
+  if (store == Store::pinned && pinned.is_cut()) {
+    return pinned.pending_of(where);
   }
   if (store != Store::pools) return &reuse.pending(kind_of(store));
   PlaceMemory* place = places.find(where);
@@ -74,7 +69,7 @@ Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only
 bool CachingAllocator::State::free(Store store, Address address, Wait when, Outcome& out) noexcept {
   Reuse::Free known;
   {
-    const ScopedLock section(*this);
+    const QuietLock section(*this);
     const AnyBlock block = find_block(store, address);
     if (!block) return false;
     if (!block.is_live()) return true;
@@ -139,8 +134,8 @@ Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64
     listed.note(*own);
     return dedicated.store(*this, *own, out);
   }
-  if (block.is_in(pinned_memory.blocks)) {
-    Pinned::put_back(*this, block, life, freed, out);
+  if (block.is_in(pinned.blocks())) {
+    pinned.put_back(*this, block, life, freed, out);
     return {};
   }
   PlaceMemory& place = *places[blocks.life(block.index()).place];

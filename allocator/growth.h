@@ -11,13 +11,7 @@ namespace vramscope {
 // Of Limits::growing_segments; changes nothing. Threads: one at a time.
 class CachingAllocator::Growth {
  public:
-  // Where a block can become large enough.
-  struct Room {
-    BlockIndex first = kNoBlock;
-    std::uint64_t skipped = 0;  // bytes at the beginning of an unbacked first block that stay so
-    std::uint64_t mapped = 0;   // bytes of the pages that are needed, of segments that grow
-    [[nodiscard]] explicit operator bool() const { return first != kNoBlock; }
-  };
+  using Room = Expansion::Room;
   // Where the fewest pages are needed; among equals the lowest address.
   [[nodiscard]] static Room best_room(const State& state, const PlaceMemory& place, PoolClass pool,
                                       Units size) VRAMSCOPE_REQUIRES(state);

@@ -4,14 +4,12 @@
 
 #include <ctime>
 
-#include "allocator/expansion.h"
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/fault.h"
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/machine.h"
 #include "allocator/ground/nap.h"
 #include "allocator/idle.h"
-#include "allocator/pinned.h"
 #include "allocator/size_policy.h"
 #include "allocator/state.h"
 
@@ -90,7 +88,7 @@ inline auto CachingAllocator::State::UsualSection::with_usual_block(State& state
       if (found.block != kNoBlock) [[likely]]
         return serve(*place, PoolClass::small, found, size);
     } else {
-      const bool by_class = state.policy == Policy::native_safe;
+      const bool by_class = state.limits.policy == Policy::native_safe;
       const Units wanted = by_class ? to_units(class_bytes(rounded)) : size;
       const Pools::Found found = place->pools.find(PoolClass::large, wanted);
       if (found.block != kNoBlock &&

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "allocator/reclaim.h"
-
 namespace vramscope {
 namespace {
 
@@ -32,7 +30,7 @@ CachingAllocator::Idle::Room CachingAllocator::Idle::room_of(State& state,
 }
 
 void CachingAllocator::Idle::set_caps(State& state, std::uint16_t device) {
-  if (state.policy != Policy::native_safe) return;
+  if (state.limits.policy != Policy::native_safe) return;
   for (const auto& place : state.places) {
     if (!place || place->place.device != device) continue;
     const Room room = room_of(state, *place);
@@ -49,13 +47,13 @@ void CachingAllocator::Idle::count_miss(State& state, Place where) {
 
 bool CachingAllocator::Idle::yield(State& state, Place where, Outcome& out) {
   if (where.kind != Kind::device || !state.unrecorded[where.device].has_grown) return false;
-  if (!Reclaim::idle(state, where.device, out)) return true;
+  if (!state.reclaim.idle(state, where.device, out)) return true;
   state.unrecorded[where.device].has_grown = false;
   return true;
 }
 
 void CachingAllocator::Idle::shed(State& state, Place where, Outcome& out) {
-  if (state.policy != Policy::native_safe || yield(state, where, out)) return;
+  if (state.limits.policy != Policy::native_safe || yield(state, where, out)) return;
   const PlaceMemory* place = state.places.find(where);
   if (!place || !place->pools.is_over_cap()) return;
   set_caps(state, where.device);  // the device may have more by now
@@ -63,7 +61,7 @@ void CachingAllocator::Idle::shed(State& state, Place where, Outcome& out) {
   const Room room = room_of(state, *place);
   const std::uint64_t idle = place->pools.idle_bytes();
   const std::uint64_t most = std::max(room.share, (idle + room.unused) / 2);
-  Reclaim::oldest(state, where, idle - (most - most / kRoomParts), out);
+  state.reclaim.oldest(state, where, idle - (most - most / kRoomParts), out);
 }
 
 void CachingAllocator::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {
@@ -74,7 +72,7 @@ void CachingAllocator::note_unrecorded(std::uint16_t device, std::uint64_t bytes
 // A segment that is on its way to us or back, on another thread, is on one side of the books only.
 void CachingAllocator::Idle::note_unrecorded(State& state, std::uint16_t device,
                                              std::uint64_t bytes) {
-  if (state.policy != Policy::native_safe || state.departures != nullptr) return;
+  if (state.limits.policy != Policy::native_safe || state.reclaim.is_giving_back()) return;
   const PlaceMemory* place = nullptr;
   for (const auto& one : state.places) {
     if (one && one->place.device == device) place = one.get();

@@ -1,11 +1,11 @@
-// What must hold between any two calls, recounted from the blocks.
 // SPDX-License-Identifier: Apache-2.0
+#include "allocator/invariants.h"
+
 #include <map>
 #include <string>
 
 #include "allocator/books/recount.h"
-#include "allocator/expansion.h"
-#include "allocator/reading.h"
+#include "allocator/memory_copy.h"
 #include "allocator/size_policy.h"
 
 namespace vramscope {
@@ -109,25 +109,26 @@ std::string check_addresses(const Segments& segments, const BlockTable& blocks) 
   return reachable == blocks.address_count() ? "" : "addresses are mapped that no block has";
 }
 
-std::string check_pinned(const PinnedMemory& memory) {
+template <class Pinned>
+std::string check_pinned(const Pinned& memory) {
   std::uint64_t reserved = 0, held = 0;
-  for (const auto& [address, segment] : memory.segments) {
+  for (const auto& [address, segment] : memory.segments()) {
     reserved += segment.bytes;
-    for (BlockIndex i = segment.first; i != kNoBlock; i = memory.blocks[i].next) {
-      const Block& block = memory.blocks[i];
+    for (BlockIndex i = segment.first; i != kNoBlock; i = memory.blocks()[i].next) {
+      const Block& block = memory.blocks()[i];
       if (block.size % to_units(kHostPage) != 0) return "a pinned block is not whole pages";
       if (!block.is_free()) held += to_bytes(block.size);
     }
   }
-  const bool is_equal = memory.reserved == reserved && memory.held == held;
+  const bool is_equal = memory.reserved() == reserved && memory.held() == held;
   if (!is_equal) return "pinned bytes differ from a recount";
-  return check_addresses(memory.segments, memory.blocks);
+  return check_addresses(memory.segments(), memory.blocks());
 }
 
 }  // namespace
 
 // What the free blocks of reservations hold of whole pages, and that each is where it can be found.
-std::string CachingAllocator::Reading::check_reservations(const State& state) {
+std::string CachingAllocator::Invariants::check_reservations(const State& state) {
   std::map<std::uint16_t, std::uint64_t> idle;
   for (const auto& [address, segment] : state.segments) {
     if (segment.page == 0) continue;
@@ -157,8 +158,13 @@ std::string CachingAllocator::Reading::check_reservations(const State& state) {
   return {};
 }
 
-std::string CachingAllocator::Reading::check_invariants(const State& state) {
-  const Snapshot now = snapshot(state);
+std::size_t CachingAllocator::Invariants::count_of_one_block(const State& state) {
+  return state.dedicated.of(Kind::pinned).all().size() +
+         state.dedicated.of(Kind::device).all().size() + state.directs.size();
+}
+
+std::string CachingAllocator::Invariants::check(const State& state) {
+  const Snapshot now = MemoryCopy::at_once(state);
   if (std::string wrong = check_reservations(state); !wrong.empty()) return wrong;
   for (const SegmentSnapshot& segment : now.segments) {
     if (std::string wrong = check_tiling(now, segment); !wrong.empty()) return wrong;
@@ -166,10 +172,10 @@ std::string CachingAllocator::Reading::check_invariants(const State& state) {
   if (std::string wrong = check_addresses(state.segments, state.blocks); !wrong.empty()) {
     return wrong;
   }
-  if (std::string wrong = check_pinned(state.pinned_memory); !wrong.empty()) return wrong;
+  if (std::string wrong = check_pinned(state.pinned); !wrong.empty()) return wrong;
   const std::size_t of_one_block = count_of_one_block(state);
-  const std::size_t unseen = state.records_aside + Expansion::hidden_records(state);
-  const std::size_t records = state.blocks.block_count() + state.pinned_memory.blocks.block_count();
+  const std::size_t unseen = state.reclaim.records_aside() + state.expansion.hidden_records(state);
+  const std::size_t records = state.blocks.block_count() + state.pinned.blocks().block_count();
   if (now.blocks.size() - of_one_block + unseen != records) {
     return "records are lost";
   }

@@ -9,7 +9,8 @@
 
 namespace vramscope {
 
-// All that takes an Outcome unlocks. Threads: one at a time.
+// One request's way up. All that is not const unlocks, but exceeds_share(), reject() and fits().
+// Threads: one at a time.
 class CachingAllocator::Ladder {
  public:
   // A segment that a request needs.
@@ -22,11 +23,13 @@ class CachingAllocator::Ladder {
     bool is_plain = false;    // a segment of its own, whatever the limits say of pages
     bool ended_quarantine = false;
   };
+  // What comes of it is in `out`, which outlives the ladder.
+  Ladder(const Need& need, Outcome& out) : need_(need), out_(out) {}
+
   // A block that is free (of a pool) or has not been handed out yet (a dedicated one); none: the
-  // last refusal is in `out`, or what came of the request when everything was tried once more. Free
-  // blocks are not searched on any step but that: what goes back is in no free list.
-  [[nodiscard]] static AnyBlock obtain(State& state, Need need, Outcome& out)
-      VRAMSCOPE_REQUIRES(state);
+  // last refusal is in the outcome, or what came of the request when everything was tried once
+  // more. Free blocks are not searched on any step but that: what goes back is in no free list.
+  [[nodiscard]] AnyBlock obtain(State& state) VRAMSCOPE_REQUIRES(state);
   // The steps that make room for memory that the program gets elsewhere. False: there was none to
   // make.
   static bool make_room(State& state, std::uint16_t device) VRAMSCOPE_REQUIRES(state);
@@ -34,37 +37,29 @@ class CachingAllocator::Ladder {
  private:
   enum class Step : std::uint8_t;
   enum class Next : bool { other_step, attempt };
-  [[nodiscard]] static Next take(State& state, Step step, Need& need, Outcome& out)
-      VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static bool end_quarantine(State& state, const Need& need)
-      VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static bool release_idle(State& state, const Need& need, Outcome& out)
-      VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] Next take(State& state, Step step) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] bool end_quarantine(State& state) const VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] bool release_idle(State& state) VRAMSCOPE_REQUIRES(state);
 
-  [[nodiscard]] static AnyBlock attempt(State& state, const Need& need, Outcome& out)
-      VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static AnyBlock attempt_segment(State& state, const Need& need, Outcome& out)
-      VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] AnyBlock attempt(State& state) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] AnyBlock attempt_segment(State& state) VRAMSCOPE_REQUIRES(state);
   // Is what it would come from cut into blocks, of which a free one may serve?
-  [[nodiscard]] static bool is_cut(const State& state, const Need& need) VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static bool expands(const State& state, const Need& need) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] bool is_cut(const State& state) const VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] bool expands(const State& state) const VRAMSCOPE_REQUIRES(state);
   // Would it take more than the share of the device that is allowed?
-  [[nodiscard]] static bool exceeds_share(State& state, const Need& need, Outcome& out)
-      VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] bool exceeds_share(State& state) VRAMSCOPE_REQUIRES(state);
   // One segment from the backend, if the limits let it ask; out.status tells.
-  [[nodiscard]] static Address reserve(State& state, const Need& need, Outcome& out)
-      VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static Address ask_backend(State& state, const Need& need, Outcome& out)
-      VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static AnyBlock add_segment(State& state, const Need& need, Address address)
-      VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static AnyBlock add_dedicated(State& state, const Need& need, Address address,
-                                              Tag tag) VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static bool reject(State& state, const Need& need, Outcome& out)
-      VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] Address reserve(State& state) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] Address ask_backend(State& state) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] AnyBlock add_segment(State& state, Address address) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] AnyBlock add_dedicated(State& state, Address address) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] bool reject(State& state) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool fits(State& state, const PlaceMemory& place, std::uint64_t bytes,
                                  double fraction) VRAMSCOPE_REQUIRES(state);
   static void give_up(State& state, Place where, Address address) VRAMSCOPE_REQUIRES(state);
+
+  Need need_;
+  Outcome& out_;
 };
 
 }  // namespace vramscope

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/memory_copy.h"
 
+#include <ctime>
 #include <new>
 #include <utility>
 
+#include "allocator/ground/kept_errno.h"
+#include "allocator/ground/nap.h"
 #include "allocator/listing.h"
 
 namespace vramscope {
@@ -24,7 +27,7 @@ Chains chains_of(const BlockTable::Copy& copy) {
 }  // namespace
 
 CachingAllocator::MemoryCopy::Extent CachingAllocator::MemoryCopy::extent_of(const State& state) {
-  const BlockTable& pinned = state.pinned_memory.blocks;
+  const BlockTable& pinned = state.pinned.blocks();
   return {.blocks = state.blocks.extent(),
           .pinned_blocks = pinned.extent(),
           .segments = state.listed.extent(),
@@ -62,7 +65,7 @@ bool CachingAllocator::MemoryCopy::begin(const State& state) {
   ledger_.begin(state.accounts.ledger());
   birth_times_.copy_from(state.accounts.birth_times());
   state.blocks.begin_copy(blocks_);
-  state.pinned_memory.blocks.begin_copy(pinned_blocks_);
+  state.pinned.blocks().begin_copy(pinned_blocks_);
   state.listed.begin_copy(segments_);
   return true;
 }
@@ -70,14 +73,14 @@ bool CachingAllocator::MemoryCopy::begin(const State& state) {
 void CachingAllocator::MemoryCopy::start_keeping(State& state) {
   state.accounts.tags().start_keeping(ledger_);
   state.blocks.add_copy(blocks_);
-  state.pinned_memory.blocks.add_copy(pinned_blocks_);
+  state.pinned.blocks().add_copy(pinned_blocks_);
   state.listed.add_copy(segments_);
 }
 
 void CachingAllocator::MemoryCopy::stop_keeping(State& state) {
   state.accounts.tags().stop_keeping(ledger_);
   state.blocks.remove_copy(blocks_);
-  state.pinned_memory.blocks.remove_copy(pinned_blocks_);
+  state.pinned.blocks().remove_copy(pinned_blocks_);
   state.listed.remove_copy(segments_);
 }
 
@@ -87,6 +90,43 @@ bool CachingAllocator::MemoryCopy::go_on(std::size_t bytes) {
   };
   return are_copied(blocks_) && are_copied(pinned_blocks_) && segments_.records.go_on(bytes) &&
          ledger_.go_on(bytes);
+}
+
+namespace {
+
+// As long as the lock was held: the program goes on meanwhile.
+void pause_for_others() noexcept {
+  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 50'000};
+  const KeptErrno kept;
+  nap(kPause);
+}
+
+}  // namespace
+
+bool CachingAllocator::MemoryCopy::take(State& state, const Pace& pace) {
+  bool is_whole = false;
+  {
+    const ScopedLock section(state);
+    if (!begin(state)) return false;
+    if (pace.at_once != nullptr) *pace.at_once = at_once(state);
+    is_whole = go_on(pace.bytes);
+    if (is_whole) return true;
+    start_keeping(state);
+  }
+  while (!is_whole) {
+    pace.between ? pace.between() : pause_for_others();
+    const ScopedLock section(state);
+    is_whole = go_on(pace.bytes);
+    if (is_whole) stop_keeping(state);
+  }
+  return true;
+}
+
+Snapshot CachingAllocator::MemoryCopy::at_once(const State& state) {
+  MemoryCopy copy;
+  while (!copy.begin(state)) copy.make_room();
+  static_cast<void>(copy.go_on(~std::size_t{0}));
+  return copy.describe();
 }
 
 Snapshot CachingAllocator::MemoryCopy::describe() {

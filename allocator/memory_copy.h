@@ -26,6 +26,15 @@ class CachingAllocator::MemoryCopy {
   // Room for all that was found to be there by begin(), and for a little more, in pages that are
   // there: not under the lock. May throw bad_alloc.
   void make_room();
+  // At once, under the lock all of it.
+  [[nodiscard]] static Snapshot at_once(const State& state) VRAMSCOPE_REQUIRES(state);
+  // Slice by slice. False: there is too little room, and nothing has begun.
+  [[nodiscard]] bool take(State& state, const Pace& pace);
+
+  // When it is whole. May throw bad_alloc.
+  [[nodiscard]] Snapshot describe();
+
+ private:
   // False: there is too little room, and nothing has begun.
   [[nodiscard]] bool begin(const State& state) VRAMSCOPE_REQUIRES(state);
   // What changes is kept for this copy until stop_keeping().
@@ -34,10 +43,6 @@ class CachingAllocator::MemoryCopy {
   // Copies so many bytes, or hardly more. True: it is whole.
   [[nodiscard]] bool go_on(std::size_t bytes);
 
-  // When it is whole. May throw bad_alloc.
-  [[nodiscard]] Snapshot describe();
-
- private:
   struct Extent {
     std::size_t blocks = 0, pinned_blocks = 0, segments = 0, block_count = 0;
     Ledger::Copy::Extent ledger;

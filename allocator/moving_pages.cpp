@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "allocator/expansion.h"
 #include "allocator/size_policy.h"
+#include "allocator/state.h"
 
 namespace vramscope {
 namespace {
@@ -39,13 +39,13 @@ bool CachingAllocator::Expansion::take_idle_pages(State& state, Place where, Cha
                                                   std::uint64_t bytes, Outcome& out) {
   if (bytes == 0 || state.places.find(where)->expandable->idle_bytes == 0) return true;
   Flight flight{.reservation = reservation_of(state, state.blocks[chain.first].address())->first};
-  flight.board(state.flights);
+  flight.board(flights_);
   if (prove_unused(state, where, out)) {
     for (const PoolClass pool : {PoolClass::large, PoolClass::small}) {
       bytes -= std::min(bytes, take_idle_pages(state, where, pool, bytes, out));
     }
   }
-  if (flight.leave(state.flights)) return true;
+  if (flight.leave(flights_)) return true;
   drop_orphans(state, where);
   return false;
 }

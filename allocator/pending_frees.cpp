@@ -47,6 +47,7 @@ void AnyBlock::set_next(const AnyBlock& next) const {
 
 void PendingFrees::add(const AnyBlock& block) {
   ++newest_;
+  ++count_;
   if (DedicatedBlock* own = block.dedicated()) {
     own->state = BlockState::active_pending_free;
     own->number = newest_;
@@ -79,6 +80,7 @@ AnyBlock PendingFrees::take(Place where, std::uint32_t newest, std::uint32_t own
   AnyBlock block = first_;
   while (block && !is_wanted(block)) before = std::exchange(block, block.next());
   if (!block) return block;
+  --count_;
   const AnyBlock next = block.next();
   if (before) {
     before.set_next(next);

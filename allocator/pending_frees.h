@@ -52,7 +52,7 @@ class PendingFrees {
  public:
   // A live block becomes a pending one.
   void add(const AnyBlock& block);
-  [[nodiscard]] bool empty() const { return !first_; }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] bool has(Place where) const;
   // The first of a place that is no newer than the free numbered `newest`, or is the one numbered
   // `own`, taken out; none: there is no such.
@@ -66,6 +66,7 @@ class PendingFrees {
   AnyBlock first_;
   AnyBlock last_;
   std::uint32_t newest_ = 0;
+  std::uint32_t count_ = 0;
 };
 
 }  // namespace vramscope

@@ -4,28 +4,28 @@
 
 #include "allocator/ground/fault.h"
 #include "allocator/ladder.h"
-#include "allocator/pinned.h"
 #include "allocator/size_policy.h"
+#include "allocator/state.h"
 
 namespace vramscope {
 
 Outcome CachingAllocator::Pinned::allocate_usually(State& state, const Request& request) noexcept {
   {
-    const ScopedLock section(state);
-    PinnedMemory& memory = state.pinned_memory;
-    PinnedPlace* const place = memory.places.find(request.where);
+    const State::QuietLock section(state);
+    Pinned& own = state.pinned;
+    PinnedPlace* const place = own.places_.find(request.where);
     if (place && place->pending.empty() && state.reuse_time == ReuseTime::at_free &&
-        request.bytes - 1 < kMaxBlockBytes && memory.blocks.is_prepared() &&
+        request.bytes - 1 < kMaxBlockBytes && own.blocks_.is_prepared() &&
         state.accounts.tags().are_prepared(request.tag)) [[likely]] {
       const std::uint64_t rounded = whole_pages(request.bytes);
-      const Pools::Found found = find(state, *place, rounded);
+      const Pools::Found found = own.find(*place, rounded);
       if (found.block != kNoBlock) [[likely]] {
         Outcome out{.status = {},
                     .requested = request.bytes,
                     .where = request.where,
                     .tag = request.tag,
                     .source = Source::hit};
-        hand_out(state, *place, found, rounded, out);
+        own.hand_out(state, *place, found, rounded, out);
         return out;
       }
     }
@@ -42,14 +42,13 @@ Outcome CachingAllocator::Pinned::free_usually(State& state, Address address) no
     Reply waited;
     if (!fault(Fault::pinned_reuse_without_waiting)) waited = state.backend.wait(where);
     if (waited.status.ok()) [[likely]] {
-      const ScopedLock section(state);
-      const BlockIndex block = state.reuse.sole_pinned_place() == packed
-                                   ? state.pinned_memory.blocks.find(address)
-                                   : kNoBlock;
-      if (block != kNoBlock && state.pinned_memory.blocks[block].is_live()) [[likely]] {
-        if (state.pinned_memory.blocks.life(block).serial() > newest) [[unlikely]]
+      const State::QuietLock section(state);
+      const BlockIndex block =
+          state.reuse.sole_pinned_place() == packed ? state.pinned.blocks_.find(address) : kNoBlock;
+      if (block != kNoBlock && state.pinned.blocks_[block].is_live()) [[likely]] {
+        if (state.pinned.blocks_.life(block).serial() > newest) [[unlikely]]
           return {.status = {Result::invalid, 0}, .address = address};
-        return hand_back(state, block, waited.ns);
+        return state.pinned.hand_back(state, block, waited.ns);
       }
     }
   }
@@ -57,10 +56,9 @@ Outcome CachingAllocator::Pinned::free_usually(State& state, Address address) no
 }
 
 Outcome CachingAllocator::Pinned::hand_back(State& state, BlockIndex block, std::uint64_t wait_ns) {
-  BlockTable& blocks = state.pinned_memory.blocks;
-  const CountedBlock counted = blocks[block].counted();
+  const CountedBlock counted = blocks_[block].counted();
   Outcome out{.status = {},
-              .address = blocks[block].address(),
+              .address = blocks_[block].address(),
               .rounded = counted.bytes,
               .requested = counted.requested,
               .where = state.reuse.usual().pinned_frees->place,
@@ -68,9 +66,9 @@ Outcome CachingAllocator::Pinned::hand_back(State& state, BlockIndex block, std:
               .wait_ns = wait_ns,
               .serial = state.last_serial.load(std::memory_order_relaxed)};
   if (fault(Fault::lost_free)) return out;
-  const std::uint64_t life = blocks.life(block).serial();
+  const std::uint64_t life = blocks_.life(block).serial();
   state.accounts.freed(out.where, counted, life);
-  merge(state, {blocks, block});
+  merge({blocks_, block});
   return out;
 }
 
@@ -82,19 +80,18 @@ void CachingAllocator::Pinned::allocate(State& state, const Request& request, Ou
     state.drain(Store::pinned, request.where, out);
     place = open(state, request.where);
   }
-  if (!place || !state.pinned_memory.prepare() || !state.accounts.tags().prepare(request.tag)) {
+  if (!place || !prepare() || !state.accounts.tags().prepare(request.tag)) {
     out.status = {Result::failed, 0};
     return;
   }
   const std::uint64_t rounded = whole_pages(request.bytes);
-  const Pools::Found found = find(state, *place, rounded);
+  const Pools::Found found = find(*place, rounded);
   out.source = Source::hit;
   if (found.block != kNoBlock) {
-    BlockTable& blocks = state.pinned_memory.blocks;
     hand_out(state, *place, found, rounded, out);
-    const Waits::Number freed = blocks.life(found.block).freed;
+    const Waits::Number freed = blocks_.life(found.block).freed;
     if (state.reuse.is_proved(state.waits_of(request.where), freed) ||
-        state.prove(Store::pinned, {blocks, found.block}, out)) {
+        state.prove(Store::pinned, {blocks_, found.block}, out)) {
       return;
     }
   }
@@ -102,12 +99,12 @@ void CachingAllocator::Pinned::allocate(State& state, const Request& request, Ou
 }
 
 void CachingAllocator::Pinned::serve_new(State& state, std::uint64_t rounded, Outcome& out) {
-  for (const auto& place : state.pinned_memory.places) {
+  for (const auto& place : places_) {
     if (!place) continue;
     place->pools.count_search(PoolClass::small);
     place->pools.count_search(PoolClass::large);
   }
-  const PinnedPlace* asking = state.pinned_memory.places.find(out.where);
+  const PinnedPlace* asking = places_.find(out.where);
   const std::uint64_t bytes = pinned_segment_bytes(rounded, asking ? asking->small_bytes : 0);
   make_room(state, rounded, bytes, out);
   const Ladder::Need need{.store = Store::pinned,
@@ -115,11 +112,10 @@ void CachingAllocator::Pinned::serve_new(State& state, std::uint64_t rounded, Ou
                           .block = rounded,
                           .bytes = bytes,
                           .least = rounded};
-  const AnyBlock made = Ladder::obtain(state, need, out);
+  const AnyBlock made = Ladder(need, out).obtain(state);
   if (!made) return;
-  PinnedMemory& memory = state.pinned_memory;
-  PinnedPlace& place = *memory.places[memory.blocks.life(made.index()).place];
-  const Pools::Found found = Pools::found(pool_class(rounded), memory.blocks, made.index());
+  PinnedPlace& place = *places_[blocks_.life(made.index()).place];
+  const Pools::Found found = Pools::found(pool_class(rounded), blocks_, made.index());
   hand_out(state, place, found, rounded, out);
 }
 
@@ -127,12 +123,11 @@ void CachingAllocator::Pinned::serve_new(State& state, std::uint64_t rounded, Ou
 // long as something idle can go back for that.
 void CachingAllocator::Pinned::make_room(State& state, std::uint64_t rounded, std::uint64_t bytes,
                                          Outcome& out) {
-  PinnedMemory& memory = state.pinned_memory;
-  const std::uint64_t most = std::max(memory.most_held, memory.held + rounded);
+  const std::uint64_t most = std::max(most_held_, held_ + rounded);
   const std::uint64_t spare = std::max(most / kPinnedSpareParts, kSmallSegment);
-  while (memory.reserved + bytes > most + spare) {
-    const auto oldest = memory.oldest_idle();
-    if (oldest == memory.segments.end() || !give_back(state, oldest, out)) return;
+  while (reserved_ + bytes > most + spare) {
+    const auto oldest = oldest_idle();
+    if (oldest == segments_.end() || !give_back(state, oldest, out)) return;
   }
 }
 

@@ -46,7 +46,7 @@ bool CachingAllocator::State::prepare_blocks() {
 bool CachingAllocator::State::is_fresh(Kind kind, Address address, std::uint64_t bytes) const {
   if (address == 0 || address > ~Address{0} - bytes) return false;
   if (kind == Kind::pinned) {
-    return !dedicated.of(kind).overlaps(address, bytes) && !pinned_memory.overlaps(address, bytes);
+    return !dedicated.of(kind).overlaps(address, bytes) && !pinned.overlaps(address, bytes);
   }
   if (dedicated.of(kind).overlaps(address, bytes)) return false;
   const auto above = segments.lower_bound(address);

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/reading.h"
 
-#include <ctime>
 #include <iterator>
 #include <memory>
 
-#include "allocator/expansion.h"
-#include "allocator/ground/kept_errno.h"
 #include "allocator/ground/lost_locks.h"
-#include "allocator/ground/nap.h"
 #include "allocator/memory_copy.h"
 #include "allocator/snapshot.h"
 
@@ -59,7 +55,7 @@ bool CachingAllocator::may_own(Address address) const noexcept {
 
 Found CachingAllocator::find(Address address) const noexcept {
   Found found;
-  const ScopedLock section(*state_);
+  const State::QuietLock section(*state_);
   static_cast<void>(Reading::find_ours(*state_, address, found) ||
                     Reading::find_direct(*state_, Space::memory, address, found));
   return found;
@@ -92,11 +88,11 @@ bool CachingAllocator::Reading::find_in_pools(const State& state, Address addres
 }
 
 bool CachingAllocator::Reading::find_in_pinned(const State& state, Address address, Found& found) {
-  const PinnedMemory& memory = state.pinned_memory;
-  const auto segment = memory.segment_around(address);
-  if (segment == memory.segments.end()) return false;
-  describe(memory.blocks, memory.block_around(address), found);
-  found.where = memory.places[segment->second.slot]->place;
+  const Pinned& own = state.pinned;
+  const auto segment = own.segment_around(address);
+  if (segment == own.segments().end()) return false;
+  describe(own.blocks(), own.block_around(address), found);
+  found.where = own.places()[segment->second.slot]->place;
   found.segment = segment->first;
   found.segment_bytes = segment->second.bytes;
   return true;
@@ -160,7 +156,7 @@ std::uint64_t CachingAllocator::Reading::idle_bytes_of_pools(const State& state,
 }
 
 std::uint64_t CachingAllocator::idle_bytes(std::uint16_t device) const noexcept {
-  const ScopedLock section(*state_);
+  const State::QuietLock section(*state_);
   return Reading::idle_bytes_of_pools(*state_, device) +
          state_->dedicated.of(Kind::device).idle_bytes(device);
 }
@@ -205,7 +201,7 @@ std::uint64_t CachingAllocator::Reading::pending_bytes_of_pools(const State& sta
 std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const noexcept {
   using Pending = DedicatedBlocks::Pending;
   const bool may_wait = state_->backend.may_wait({.device = device});
-  const ScopedLock section(*state_);
+  const State::QuietLock section(*state_);
   const bool completes = may_wait && !state_->reuse.holds();
   const std::uint64_t pending =
       completes ? Reading::pending_bytes_of_pools(*state_, device) : std::uint64_t{0};
@@ -215,12 +211,12 @@ std::uint64_t CachingAllocator::recoverable_bytes(std::uint16_t device) const no
 }
 
 bool CachingAllocator::read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept {
-  const ScopedLock section(*state_);
+  const State::QuietLock section(*state_);
   return state_->accounts.read(device, out);
 }
 
 bool CachingAllocator::read_host_statistics(HostStatistics& out) const noexcept {
-  const ScopedLock section(*state_);
+  const State::QuietLock section(*state_);
   return state_->accounts.read(out);
 }
 
@@ -228,41 +224,10 @@ DeviceUse CachingAllocator::sample(std::uint16_t device) const noexcept VRAMSCOP
   return state_->accounts.ledger().sample(device);
 }
 
-namespace {
-
-// As long as the lock was held: the program goes on meanwhile.
-void pause_for_others() noexcept {
-  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 50'000};
-  const KeptErrno kept;
-  nap(kPause);
-}
-
-}  // namespace
-
-// False: there is too little room, and nothing has begun.
-bool CachingAllocator::Reading::take(State& state, const Pace& pace, MemoryCopy& copy) {
-  bool is_whole = false;
-  {
-    const ScopedLock section(state);
-    if (!copy.begin(state)) return false;
-    if (pace.at_once != nullptr) *pace.at_once = snapshot(state);
-    is_whole = copy.go_on(pace.bytes);
-    if (is_whole) return true;
-    copy.start_keeping(state);
-  }
-  while (!is_whole) {
-    pace.between ? pace.between() : pause_for_others();
-    const ScopedLock section(state);
-    is_whole = copy.go_on(pace.bytes);
-    if (is_whole) copy.stop_keeping(state);
-  }
-  return true;
-}
-
 Snapshot CachingAllocator::snapshot(const Pace& pace) const {
   auto copy = std::make_unique<MemoryCopy>();
   try {
-    while (!Reading::take(*state_, pace, *copy)) {
+    while (!copy->take(*state_, pace)) {
       copy->make_room();
       if (pace.between) pace.between();
     }
@@ -281,19 +246,6 @@ Snapshot CachingAllocator::counters_of_lost() const VRAMSCOPE_NO_ANALYSIS {
   }
   out.host_used = state_->accounts.read(out.host);
   return out;
-}
-
-std::size_t CachingAllocator::Reading::count_of_one_block(const State& state) {
-  return state.dedicated.of(Kind::pinned).all().size() +
-         state.dedicated.of(Kind::device).all().size() + state.directs.size();
-}
-
-// Under the lock all of it.
-Snapshot CachingAllocator::Reading::snapshot(const State& state) {
-  MemoryCopy copy;
-  while (!copy.begin(state)) copy.make_room();
-  static_cast<void>(copy.go_on(~std::size_t{0}));
-  return copy.describe();
 }
 
 }  // namespace vramscope

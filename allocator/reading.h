@@ -1,10 +1,8 @@
-// Reading answers what is known of an address and takes snapshots; it changes nothing.
+// Reading answers what is known of an address, and what is idle; it changes nothing.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <string>
 
 #include "allocator/state.h"
 
@@ -32,20 +30,12 @@ class CachingAllocator::Reading {
   [[nodiscard]] static std::uint64_t pending_bytes_of_pools(const State& state,
                                                             std::uint16_t device)
       VRAMSCOPE_REQUIRES(state);
-  // At once, and into a copy, slice by slice. False: that has too little room, and nothing has
-  // begun.
-  [[nodiscard]] static Snapshot snapshot(const State& state) VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static bool take(State& state, const Pace& pace, MemoryCopy& copy);
-  [[nodiscard]] static std::string check_invariants(const State& state) VRAMSCOPE_REQUIRES(state);
 
  private:
   // Of the free and pending blocks around a pending one; 0 where another of them is pending and
   // lies lower.
   [[nodiscard]] static std::uint64_t bytes_around(const State& state, BlockIndex pending)
       VRAMSCOPE_REQUIRES(state);
-  // Segments that are one block each.
-  [[nodiscard]] static std::size_t count_of_one_block(const State& state) VRAMSCOPE_REQUIRES(state);
-  [[nodiscard]] static std::string check_reservations(const State& state) VRAMSCOPE_REQUIRES(state);
 };
 
 }  // namespace vramscope

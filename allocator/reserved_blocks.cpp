@@ -4,9 +4,21 @@
 #include <cassert>
 #include <iterator>
 
-#include "allocator/expansion.h"
+#include "allocator/state.h"
 
 namespace vramscope {
+namespace {
+
+// Whether a snapshot shows a block as a part of the one before it: both are free to it, but one is
+// held by a thread whose mapping is under way.
+bool is_shown_with_previous(const BlockTable& blocks, const Block& block) {
+  const auto is_shown_free = [](const Block& b) {
+    return b.is_expandable() && !b.is_unbacked() && (b.is_free() || b.is_aside());
+  };
+  return is_shown_free(block) && is_shown_free(blocks[block.prev]);
+}
+
+}  // namespace
 
 Segments::const_iterator CachingAllocator::Expansion::reservation_of(const State& state,
                                                                      Address address) {
@@ -132,23 +144,16 @@ void CachingAllocator::Expansion::hand_out(State& state, PlaceMemory& place, Blo
   b.set_state(BlockState::active_allocated);
 }
 
-bool CachingAllocator::Expansion::is_shown_with_previous(const State& state, const Block& block) {
-  const auto is_shown_free = [](const Block& b) {
-    return b.is_expandable() && !b.is_unbacked() && (b.is_free() || b.is_aside());
-  };
-  return is_shown_free(block) && is_shown_free(state.blocks[block.prev]);
-}
-
-std::size_t CachingAllocator::Expansion::hidden_records(const State& state) {
-  std::size_t hidden = state.fence != kNoBlock ? 1 : 0;
+std::size_t CachingAllocator::Expansion::hidden_records(const State& state) const {
+  std::size_t hidden = fence_ != kNoBlock ? 1 : 0;
   for (const auto& [address, segment] : state.segments) {
     if (segment.page == 0) continue;
     for (BlockIndex i = segment.first; i != kNoBlock; i = state.blocks[i].next) {
       const Block& b = state.blocks[i];
-      hidden += b.is_unbacked() || is_shown_with_previous(state, b);
+      hidden += b.is_unbacked() || is_shown_with_previous(state.blocks, b);
     }
   }
-  for (const auto& [address, orphan] : state.orphans) {
+  for (const auto& [address, orphan] : orphans_) {
     for (BlockIndex i = orphan.first; i != kNoBlock; i = state.blocks[i].next) ++hidden;
   }
   return hidden;

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "allocator/expansion.h"
+#include "allocator/flights.h"
 #include "allocator/ground/fault.h"
 #include "allocator/size_policy.h"
+#include "allocator/state.h"
 
 namespace vramscope {
 
@@ -94,7 +95,7 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
   state.accounts.change_pages(where, reservation.pool, pages.bytes(), &Stat::decrease);
   state.accounts.segment_given_back(where);
   const Block& b = state.blocks[block];
-  if (b.prev == state.fence && b.next == kNoBlock) end_reservation(state, where, block);
+  if (is_whole(b)) end_reservation(state, where, block);
   return true;
 }
 
@@ -105,7 +106,7 @@ void CachingAllocator::Expansion::end_reservation(State& state, Place where, Blo
   state.listed.remove(node.mapped().listed);
   state.blocks.keep(block);
   state.blocks.destroy(block);
-  --state.reservations;
+  --reservations_;
   state.unlock();
   state.backend.release_addresses(where, node.key(), node.mapped().bytes);
   state.lock();
@@ -120,26 +121,26 @@ Segments::iterator CachingAllocator::Expansion::forget(State& state, Segments::i
     if (b.is_unbacked()) continue;
     state.accounts.change_pages(where, reservation.pool, to_bytes(b.size), &Stat::decrease);
   }
-  for (Flight* flight = state.flights; flight; flight = flight->next) {
+  for (Flight* flight = flights_; flight; flight = flight->next) {
     flight->lost |= flight->reservation == it->first;
   }
-  --state.reservations;
+  --reservations_;
   state.listed.remove(reservation.listed);
   const auto next = std::next(it);
-  state.orphans.insert(state.segments.extract(it));
+  orphans_.insert(state.segments.extract(it));
   return next;
 }
 
 // Those that no flight is over. What a capture forbids is done at the next opportunity.
 void CachingAllocator::Expansion::drop_orphans(State& state, Place where) {
-  for (auto it = state.orphans.begin(); it != state.orphans.end();) {
+  for (auto it = orphans_.begin(); it != orphans_.end();) {
     const Address address = it->first;
     bool is_in_use = false;
-    for (const Flight* flight = state.flights; flight; flight = flight->next) {
+    for (const Flight* flight = flights_; flight; flight = flight->next) {
       is_in_use |= flight->reservation == address;
     }
-    if (!is_in_use) drop(state, where, state.orphans.extract(it));
-    it = state.orphans.upper_bound(address);  // the lock was free
+    if (!is_in_use) drop(state, where, orphans_.extract(it));
+    it = orphans_.upper_bound(address);  // the lock was free
   }
 }
 
@@ -148,11 +149,13 @@ void CachingAllocator::Expansion::drop(State& state, Place where, Segments::node
   const Segment& reservation = node.mapped();
   std::size_t records = 0;
   for (BlockIndex i = reservation.first; i != kNoBlock; i = state.blocks[i].next) ++records;
-  state.records_aside += records;
-  const bool is_empty = unmap_all(state, where, reservation);
-  state.records_aside -= records;
+  bool is_empty = false;
+  {
+    const Reclaim::Aside aside(state.reclaim, records);
+    is_empty = unmap_all(state, where, reservation);
+  }
   if (!is_empty) {
-    state.orphans.insert(std::move(node));
+    orphans_.insert(std::move(node));
     return;
   }
   for (BlockIndex i = reservation.first; i != kNoBlock;) {

@@ -17,66 +17,29 @@
 #include "allocator/caching_allocator.h"
 #include "allocator/dedicated.h"
 #include "allocator/direct_blocks.h"
+#include "allocator/expansion.h"
 #include "allocator/ground/address_range.h"
 #include "allocator/ground/fault.h"
 #include "allocator/ground/fork_locks.h"
 #include "allocator/ground/mutex.h"
 #include "allocator/limits.h"
 #include "allocator/live_books.h"
-#include "allocator/pinned_memory.h"
+#include "allocator/pinned.h"
 #include "allocator/place_memory.h"
 #include "allocator/pool/block_table.h"
 #include "allocator/pool/pool.h"
 #include "allocator/posted_calls.h"
+#include "allocator/reclaim.h"
 #include "allocator/reuse.h"
+#include "allocator/segments.h"
 
 namespace vramscope {
-
-struct Segment {
-  std::uint64_t bytes = 0;
-  BlockIndex first = kNoBlock;  // the same record all its life
-  std::uint16_t slot = 0;
-  PoolClass pool = PoolClass::large;
-  std::uint32_t listed = 0;  // slot of ListedSegments
-  std::uint64_t page = 0;    // bytes; 0: plain, else a reservation (see ExpandableBlocks)
-};
-
-using Segments = std::map<Address, Segment>;
 
 // What is used on a device and not recorded here, as samples of its free memory tell.
 struct Unrecorded {
   std::uint64_t least = ~std::uint64_t{0};  // since idle segments went back because of it
   std::uint64_t last = 0;
   bool has_grown = false;  // somebody needs memory: idle segments are to go back
-};
-
-// A segment that the backend is being asked to take back: it is in no book. Lives on the stack of
-// the thread that asks.
-struct Departure {
-  Place where;
-  std::uint32_t thread = 0;  // this_holder() of it
-  bool lost = false;         // its place has ended meanwhile
-  Departure* next = nullptr;
-};
-
-// Pages of a reservation are being mapped or unmapped, or held for that. Lives on the stack of the
-// thread that asks.
-struct Flight {
-  Address reservation = 0;
-  bool lost = false;  // its place has ended meanwhile: the reservation is an orphan
-  Flight* next = nullptr;
-
-  // In the list of all until leave(), which tells whether the place has not ended.
-  void board(Flight*& all) {
-    next = all;
-    all = this;
-  }
-  [[nodiscard]] bool leave(Flight*& all) const {
-    Flight** link = &all;
-    while (*link != this) link = &(*link)->next;
-    *link = next;
-    return !lost;
-  }
 };
 
 [[nodiscard]] inline bool is_out_of_memory(const Outcome& out) {
@@ -96,12 +59,11 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
   State(Backend& door, Limits settings, LiveMemory* live, std::uint64_t start_ns)
       : backend(door),
         reuse_time(settings.reuse),
-        policy(settings.policy),
         limits(settings.under_policy()),
         plain_hits(limits.has_plain_hits()),
         blocks({live, LivePart::blocks}, {live, LivePart::block_lives}),
         accounts(limits.max_split_size, live, start_ns),
-        pinned_memory(live),
+        pinned(live, settings.policy),
         listed(live),
         reuse(settings.reuse) {}
 
@@ -116,6 +78,7 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
     return mutex.try_lock();
   }
   void unlock_unsettled() VRAMSCOPE_RELEASE() VRAMSCOPE_NO_ANALYSIS { mutex.unlock(); }
+  class QuietLock;  // for a scope, by these
   // Before the lock is free: where the next usual calls may go the short way. Nobody else says so,
   // whatever has come or gone.
   void settle() VRAMSCOPE_REQUIRES(this);
@@ -203,7 +166,6 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
 
   Backend& backend;
   const ReuseTime reuse_time;
-  const Policy policy;
   Mutex mutex;
   const ForkLock over_fork{MutexOverFork::kWays, &mutex};
   PostedCalls posted;  // by who found the lock taken
@@ -213,17 +175,13 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
   BlockTable blocks VRAMSCOPE_GUARDED_BY(this);
   Places<PlaceMemory> places VRAMSCOPE_GUARDED_BY(this);
   Segments segments VRAMSCOPE_GUARDED_BY(this);
-  Departure* departures VRAMSCOPE_GUARDED_BY(this) = nullptr;
-  Flight* flights VRAMSCOPE_GUARDED_BY(this) = nullptr;
-  Segments orphans VRAMSCOPE_GUARDED_BY(this);  // reservations whose place has ended amid flights
-  std::size_t reservations VRAMSCOPE_GUARDED_BY(this) = 0;
-  BlockIndex fence VRAMSCOPE_GUARDED_BY(this) = kNoBlock;    // before the first block of each
-  std::size_t records_aside VRAMSCOPE_GUARDED_BY(this) = 0;  // of departing segments of pools
+  Reclaim reclaim VRAMSCOPE_GUARDED_BY(this);
+  Expansion expansion VRAMSCOPE_GUARDED_BY(this);
   DirectBlocks directs VRAMSCOPE_GUARDED_BY(this);
   Accounts accounts VRAMSCOPE_GUARDED_BY(this);
-  PinnedMemory pinned_memory VRAMSCOPE_GUARDED_BY(this);  // Policy::native_safe
+  Pinned pinned VRAMSCOPE_GUARDED_BY(this);
   Dedicated dedicated VRAMSCOPE_GUARDED_BY(this);
-  ListedSegments listed VRAMSCOPE_GUARDED_BY(this);  // all of the above
+  ListedSegments listed VRAMSCOPE_GUARDED_BY(this);  // all segments, of every sort
   Reuse reuse VRAMSCOPE_GUARDED_BY(this);
 
   // Written under the lock, read without it: by each allocation, in a line of its own; and seldom.
@@ -236,6 +194,17 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
   alignas(64) Ranges ranges;
 };
 
+class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::QuietLock {
+ public:
+  explicit QuietLock(State& state) VRAMSCOPE_ACQUIRE(state) : state_(state) { state_.mutex.lock(); }
+  ~QuietLock() VRAMSCOPE_RELEASE() { state_.mutex.unlock(); }
+  QuietLock(const QuietLock&) = delete;
+  QuietLock& operator=(const QuietLock&) = delete;
+
+ private:
+  State& state_;
+};
+
 inline void CachingAllocator::State::settle() {
   if (!reuse.has_usual_places()) return;
   const bool is_copied = blocks.has_copies();
@@ -245,11 +214,11 @@ inline void CachingAllocator::State::settle() {
   };
   PlaceMemory* const last = places.last();
   PlaceMemory* const sole = places.sole();
-  PinnedPlace* const pinned_sole = pinned_memory.places.sole();
+  PinnedPlace* const pinned_sole = pinned.places().sole();
   const bool is_pinned_calm = pinned_sole != nullptr && pinned_sole->pending.empty() &&
                               limits.pinned_max_cached_size == Limits::kUnlimited;
   reuse.use({.hits = plain_hits && is_calm(last) ? last : nullptr,
-             .frees = reservations == 0 && is_calm(sole) ? sole : nullptr,
+             .frees = !expansion.has_reservations() && is_calm(sole) ? sole : nullptr,
              .pinned_frees = is_pinned_calm ? pinned_sole : nullptr});
 }
 

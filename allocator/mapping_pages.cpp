@@ -1,11 +1,13 @@
+// Memory comes: the free block that serves, addresses, and the pages that are mapped there.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/expansion.h"
-
 #include <algorithm>
 #include <new>
 #include <utility>
 
+#include "allocator/flights.h"
+#include "allocator/growth.h"
 #include "allocator/size_policy.h"
+#include "allocator/state.h"
 
 namespace vramscope {
 namespace {
@@ -136,10 +138,10 @@ BlockIndex CachingAllocator::Expansion::enter(State& state, Place where, PoolCla
                       address <= FreeBlocks::kMaxAddress - segment.bytes;
   PlaceMemory* place = usable ? open_place(state, where) : nullptr;
   if (!place) return kNoBlock;
-  if (state.fence == kNoBlock) {
-    state.fence = state.blocks.create();
-    state.blocks[state.fence] = {};
-    state.blocks[state.fence].where = Block::kHeld | 1;
+  if (fence_ == kNoBlock) {
+    fence_ = state.blocks.create();
+    state.blocks[fence_] = {};
+    state.blocks[fence_].where = Block::kHeld | 1;
   }
   if (!state.prepare_blocks() || !state.listed.prepare()) return kNoBlock;
   Segment* entry = nullptr;
@@ -153,7 +155,7 @@ BlockIndex CachingAllocator::Expansion::enter(State& state, Place where, PoolCla
   state.blocks[block] = {.where = address | small | Block::kExpandable | Block::kUnbacked | 1,
                          .requested = 0,
                          .size = to_units(segment.bytes),
-                         .prev = state.fence,
+                         .prev = fence_,
                          .next = kNoBlock,
                          .tag = 0};
   state.blocks.life(block) = {.number = 0, .freed = place->waits.settled(), .place = place->slot};
@@ -163,7 +165,7 @@ BlockIndex CachingAllocator::Expansion::enter(State& state, Place where, PoolCla
                                     pool, block);
   *entry = segment;
   insert(state, *place, block);
-  ++state.reservations;
+  ++reservations_;
   state.ranges.device.widen(address, segment.bytes);
   return block;
 }

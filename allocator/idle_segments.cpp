@@ -1,14 +1,13 @@
+// Idle segments go back: which of them, and what becomes of those that the backend keeps.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/reclaim.h"
-
 #include <algorithm>
 #include <ctime>
 #include <utility>
 
-#include "allocator/expansion.h"
 #include "allocator/ground/fault.h"
 #include "allocator/ground/nap.h"
 #include "allocator/size_policy.h"
+#include "allocator/state.h"
 
 namespace vramscope {
 
@@ -27,7 +26,7 @@ bool CachingAllocator::Reclaim::may_release(State& state, Place where) {
 // All places of a device give back what no live block needs. Counted once for the device, and only
 // when some place may be touched now.
 bool CachingAllocator::Reclaim::idle(State& state, std::uint16_t device, Outcome& out) {
-  if (fault(Fault::idle_kept) && state.policy == Policy::native_safe) return false;
+  if (fault(Fault::idle_kept) && state.limits.policy == Policy::native_safe) return false;
   bool counted = false;
   for (std::size_t slot = 0; slot < state.places.size(); ++slot) {
     if (!state.places[slot] || state.places[slot]->place.device != device) continue;
@@ -38,7 +37,7 @@ bool CachingAllocator::Reclaim::idle(State& state, std::uint16_t device, Outcome
     state.drain(Store::pools, where, out);
     where_wanted(
         state, where, [](const Segment&, std::uint32_t) { return true; }, out);
-    Expansion::give_back_idle(state, where, out);
+    state.expansion.give_back_idle(state, where, out);
     idle_dedicated(state, where, out);
   }
   return counted;
@@ -49,7 +48,7 @@ bool CachingAllocator::Reclaim::await_departures(State& state, std::uint16_t dev
   constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 200'000};
   constexpr int kMostNaps = 5000;  // a second
   const auto others_give_back = [&]() VRAMSCOPE_REQUIRES(state) {
-    for (const Departure* one = state.departures; one; one = one->next) {
+    for (const Departure* one = departures_; one; one = one->next) {
       if (one->where.device == device && one->thread != this_holder()) return true;
     }
     return false;
@@ -69,8 +68,8 @@ bool CachingAllocator::Reclaim::await_departures(State& state, std::uint16_t dev
 CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::give_back(State& state, Place where,
                                                                          Address address,
                                                                          Outcome& out) {
-  Departure departure{.where = where, .thread = this_holder(), .next = state.departures};
-  state.departures = &departure;
+  Departure departure{.where = where, .thread = this_holder(), .next = departures_};
+  departures_ = &departure;
   state.unlock();
   const bool may = state.backend.may_release(where);
   Reply reply;
@@ -78,7 +77,7 @@ CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::give_back(State& 
   const bool asked = may && reply.status.result != Result::forbidden;
   const bool refused = asked && !reply.status.ok() && state.backend.may_release(where);
   state.lock();
-  Departure** link = &state.departures;
+  Departure** link = &departures_;
   while (*link != &departure) link = &(*link)->next;
   *link = departure.next;
   out.backend_ns += reply.ns;
@@ -97,9 +96,8 @@ CachingAllocator::Reclaim::Fate CachingAllocator::Reclaim::pool_segment(State& s
   const Address address = node.key();
   const Segment segment = node.mapped();
   const Place where = state.places[segment.slot]->place;
-  ++state.records_aside;
+  const Aside aside(*this, 1);
   const Fate fate = give_back(state, where, address, out).fate;
-  --state.records_aside;
   if (fate == Fate::kept && state.is_fresh(Kind::device, address, segment.bytes)) {
     state.segments.insert(std::move(node));
     state.places[segment.slot]->pools.restore(state.blocks, segment.first);
@@ -139,7 +137,7 @@ class CachingAllocator::Reclaim::Walk {
   Fate give_back(State& state, Outcome& out) VRAMSCOPE_REQUIRES(state) {
     const Address address = at_->first;
     steps_ = 0;
-    const Fate fate = pool_segment(state, at_, out);
+    const Fate fate = state.reclaim.pool_segment(state, at_, out);
     at_ = state.segments.upper_bound(address);
     return fate;
   }

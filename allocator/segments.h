@@ -1,0 +1,25 @@
+// Segments of pools, by address: plain ones, and reservations that pages are mapped into.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "allocator/ground/place.h"
+#include "allocator/pool/block_table.h"
+#include "allocator/size_policy.h"
+
+namespace vramscope {
+
+struct Segment {
+  std::uint64_t bytes = 0;
+  BlockIndex first = kNoBlock;  // the same record all its life
+  std::uint16_t slot = 0;
+  PoolClass pool = PoolClass::large;
+  std::uint32_t listed = 0;  // slot of ListedSegments
+  std::uint64_t page = 0;    // bytes; 0: plain, else a reservation (see ExpandableBlocks)
+};
+
+using Segments = std::map<Address, Segment>;
+
+}  // namespace vramscope
