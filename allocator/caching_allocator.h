@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
-#include "allocator/backend.h"
+#include "allocator/ground/backend.h"
+#include "allocator/ground/limits.h"
 #include "allocator/ground/live_memory.h"
-#include "allocator/limits.h"
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 
 namespace vramscope {
 

@@ -5,11 +5,11 @@
 #include <new>
 
 #include "allocator/ground/fault.h"
+#include "allocator/ground/size_policy.h"
 #include "allocator/idle.h"
 #include "allocator/invariants.h"
 #include "allocator/ladder.h"
 #include "allocator/live_books.h"
-#include "allocator/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

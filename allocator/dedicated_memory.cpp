@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "allocator/ground/fault.h"
+#include "allocator/ground/size_policy.h"
 #include "allocator/ladder.h"
 #include "allocator/reading.h"
-#include "allocator/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

@@ -1,8 +1,8 @@
 // Memory that the program got from the driver itself: adopted, counted, forgotten.
 // SPDX-License-Identifier: Apache-2.0
+#include "allocator/ground/size_policy.h"
 #include "allocator/idle.h"
 #include "allocator/reading.h"
-#include "allocator/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

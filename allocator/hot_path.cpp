@@ -9,8 +9,8 @@
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/machine.h"
 #include "allocator/ground/nap.h"
+#include "allocator/ground/size_policy.h"
 #include "allocator/idle.h"
-#include "allocator/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

@@ -6,7 +6,7 @@
 
 #include "allocator/ground/fault.h"
 #include "allocator/ground/nap.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "allocator/books/recount.h"
+#include "allocator/ground/size_policy.h"
 #include "allocator/memory_copy.h"
-#include "allocator/size_policy.h"
 
 namespace vramscope {
 namespace {

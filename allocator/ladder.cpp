@@ -5,8 +5,8 @@
 #include <cassert>
 #include <new>
 
+#include "allocator/ground/size_policy.h"
 #include "allocator/idle.h"
-#include "allocator/size_policy.h"
 
 namespace vramscope {
 

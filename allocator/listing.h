@@ -5,9 +5,9 @@
 
 #include "allocator/books/birth_times.h"
 #include "allocator/ground/kept_records.h"
+#include "allocator/ground/snapshot.h"
 #include "allocator/live_books.h"
 #include "allocator/pool/block_table.h"
-#include "allocator/snapshot.h"
 
 namespace vramscope {
 

@@ -4,7 +4,7 @@
 #include "allocator/ground/fault.h"
 #include "allocator/ground/live_layout.h"
 #include "allocator/ground/publish.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 
 namespace vramscope {
 

@@ -13,8 +13,8 @@
 #include "allocator/ground/live_memory.h"
 #include "allocator/ground/mapped_array.h"
 #include "allocator/ground/place.h"
+#include "allocator/ground/snapshot.h"
 #include "allocator/pool/block_table.h"
-#include "allocator/snapshot.h"
 
 namespace vramscope {
 

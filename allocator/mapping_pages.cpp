@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "allocator/flights.h"
+#include "allocator/ground/size_policy.h"
 #include "allocator/growth.h"
-#include "allocator/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

@@ -6,9 +6,9 @@
 
 #include "allocator/books/birth_times.h"
 #include "allocator/books/ledger_copy.h"
+#include "allocator/ground/snapshot.h"
 #include "allocator/live_books.h"
 #include "allocator/pool/block_table.h"
-#include "allocator/snapshot.h"
 #include "allocator/state.h"
 
 namespace vramscope {

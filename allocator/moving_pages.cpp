@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "allocator/ground/fault.h"
+#include "allocator/ground/size_policy.h"
 #include "allocator/ladder.h"
-#include "allocator/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "allocator/ground/fault.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

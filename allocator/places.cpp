@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
+#include "allocator/ground/size_policy.h"
 #include "allocator/idle.h"
-#include "allocator/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "allocator/ground/lost_locks.h"
+#include "allocator/ground/snapshot.h"
 #include "allocator/memory_copy.h"
-#include "allocator/snapshot.h"
 
 namespace vramscope {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "allocator/ground/live_memory.h"
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 
 namespace vramscope {
 

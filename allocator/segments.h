@@ -6,8 +6,8 @@
 #include <map>
 
 #include "allocator/ground/place.h"
+#include "allocator/ground/size_policy.h"
 #include "allocator/pool/block_table.h"
-#include "allocator/size_policy.h"
 
 namespace vramscope {
 

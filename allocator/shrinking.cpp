@@ -4,7 +4,7 @@
 
 #include "allocator/flights.h"
 #include "allocator/ground/fault.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

@@ -12,17 +12,17 @@
 #include <string>
 #include <vector>
 
-#include "allocator/backend.h"
 #include "allocator/books/accounts.h"
 #include "allocator/caching_allocator.h"
 #include "allocator/dedicated.h"
 #include "allocator/direct_blocks.h"
 #include "allocator/expansion.h"
 #include "allocator/ground/address_range.h"
+#include "allocator/ground/backend.h"
 #include "allocator/ground/fault.h"
 #include "allocator/ground/fork_locks.h"
+#include "allocator/ground/limits.h"
 #include "allocator/ground/mutex.h"
-#include "allocator/limits.h"
 #include "allocator/live_books.h"
 #include "allocator/pinned.h"
 #include "allocator/place_memory.h"

@@ -14,10 +14,10 @@
 #include "allocator/books/ledger.h"
 #include "allocator/books/ledger_copy.h"
 #include "allocator/books/recount.h"
-#include "allocator/books/statistics.h"
 #include "allocator/ground/place.h"
-#include "allocator/size_policy.h"
-#include "allocator/snapshot.h"
+#include "allocator/ground/size_policy.h"
+#include "allocator/ground/snapshot.h"
+#include "allocator/ground/statistics.h"
 
 namespace vramscope {
 

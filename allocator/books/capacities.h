@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "allocator/ground/driver_pages.h"
+#include "allocator/ground/limits.h"
 #include "allocator/ground/place.h"
-#include "allocator/limits.h"
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 
 namespace vramscope {
 

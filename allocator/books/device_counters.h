@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/books/statistics.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
+#include "allocator/ground/statistics.h"
 
 namespace vramscope {
 

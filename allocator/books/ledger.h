@@ -8,13 +8,13 @@
 #include <cstdint>
 
 #include "allocator/books/device_peaks.h"
-#include "allocator/books/history.h"
 #include "allocator/books/timeline.h"
 #include "allocator/ground/call_time.h"
+#include "allocator/ground/history.h"
 #include "allocator/ground/kept_records.h"
 #include "allocator/ground/mapped_array.h"
 #include "allocator/ground/place.h"
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 
 namespace vramscope {
 

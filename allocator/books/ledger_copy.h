@@ -9,7 +9,7 @@
 
 #include "allocator/books/ledger.h"
 #include "allocator/ground/kept_records.h"
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 
 namespace vramscope {
 

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/books/statistics.h"
 #include "allocator/ground/place.h"
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
+#include "allocator/ground/statistics.h"
 
 namespace vramscope {
 

@@ -11,9 +11,9 @@
 #include "allocator/ground/mapped_array.h"
 #include "allocator/ground/place.h"
 #include "allocator/ground/publish.h"
+#include "allocator/ground/size_policy.h"
+#include "allocator/ground/snapshot.h"
 #include "allocator/pool/waits.h"
-#include "allocator/size_policy.h"
-#include "allocator/snapshot.h"
 
 namespace vramscope {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "allocator/books/device_counters.h"
-#include "allocator/limits.h"
+#include "allocator/ground/limits.h"
 #include "allocator/pool/block_table.h"
 #include "allocator/pool/free_blocks.h"
 

@@ -12,6 +12,7 @@
 #include "interpose/ground/guard.h"
 #include "interpose/loader/real.h"
 #include "interpose/tools/nvtx.h"
+#include "reporter/record/sampling.h"
 #include "reporter/record/stack/capture.h"
 #include "reporter/record/stream_table.h"
 

@@ -11,7 +11,7 @@
 #include "allocator/ground/machine.h"
 #include "interpose/driver/profiler.h"
 #include "interpose/ground/clock.h"
-#include "reporter/record/event.h"
+#include "reporter/ground/event.h"
 
 namespace vramscope {
 

@@ -7,7 +7,7 @@
 #include "interpose/driver/host_memory.h"
 #include "interpose/ground/clock.h"
 #include "interpose/loader/real.h"
-#include "reporter/record/segment.h"
+#include "reporter/ground/segment.h"
 
 namespace vramscope {
 Status to_status(CUresult code) noexcept {

@@ -6,7 +6,7 @@
 #include <array>
 #include <atomic>
 
-#include "allocator/backend.h"
+#include "allocator/ground/backend.h"
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
 #include "interpose/driver/page_memory.h"

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/backend.h"
+#include "allocator/ground/backend.h"
 #include "allocator/ground/capability.h"
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 
 namespace vramscope {
 

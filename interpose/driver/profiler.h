@@ -5,7 +5,7 @@
 
 #include "allocator/caching_allocator.h"
 #include "allocator/ground/fork_mark.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
 #include "interpose/driver/cuda_backend.h"

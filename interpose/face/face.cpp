@@ -12,7 +12,7 @@
 #include <new>
 #include <optional>
 
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 #include "interpose/driver/profiler.h"
 #include "interpose/ground/guard.h"
 #include "interpose/loader/real.h"

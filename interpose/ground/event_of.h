@@ -4,7 +4,7 @@
 
 #include "allocator/caching_allocator.h"
 #include "allocator/ground/call_time.h"
-#include "reporter/record/event.h"
+#include "reporter/ground/event.h"
 
 namespace vramscope {
 

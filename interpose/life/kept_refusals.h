@@ -9,7 +9,7 @@
 
 #include "allocator/ground/place.h"
 #include "interpose/life/kept_reports.h"
-#include "reporter/record/event.h"
+#include "reporter/ground/event.h"
 
 namespace vramscope {
 

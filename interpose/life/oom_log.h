@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "allocator/ground/capability.h"
-#include "reporter/record/event.h"
+#include "reporter/ground/event.h"
 #include "reporter/report/oom_events.h"
 
 namespace vramscope {

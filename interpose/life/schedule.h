@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "allocator/ground/place.h"
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 
 namespace vramscope {
 

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "allocator/ground/fault.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/driver_answers.h"
 #include "interpose/routes/exports.h"

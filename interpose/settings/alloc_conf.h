@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/limits.h"
+#include "allocator/ground/limits.h"
 
 namespace vramscope {
 

@@ -14,7 +14,7 @@
 #include <type_traits>
 
 #include "interpose/table/graphics.h"
-#include "reporter/record/event.h"
+#include "reporter/ground/event.h"
 
 #if CUDA_VERSION < 12000
 // Newer runtimes ask for it, whatever toolkit we are built with.

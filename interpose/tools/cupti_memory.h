@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 #include "reporter/report/cupti_facts.h"
 
 namespace vramscope {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "allocator/ground/live_memory.h"
+#include "reporter/ground/event.h"
 #include "reporter/record/counters.h"
-#include "reporter/record/event.h"
 #include "reporter/record/reach.h"
 
 namespace vramscope {

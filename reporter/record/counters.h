@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 
 namespace vramscope {
 

@@ -10,7 +10,7 @@
 
 #include "allocator/ground/capability.h"
 #include "allocator/ground/live_memory.h"
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 #include "reporter/record/trace/fact_code.h"
 
 namespace vramscope {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 
 namespace vramscope {
 

@@ -14,7 +14,7 @@
 
 #include "allocator/ground/capability.h"
 #include "allocator/ground/fork_mark.h"
-#include "reporter/record/axes.h"
+#include "reporter/ground/axes.h"
 
 namespace vramscope {
 

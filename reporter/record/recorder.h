@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "allocator/ground/place.h"
-#include "reporter/record/axes.h"
-#include "reporter/record/event.h"
-#include "reporter/record/facts.h"
+#include "reporter/ground/axes.h"
+#include "reporter/ground/event.h"
+#include "reporter/ground/facts.h"
 #include "reporter/record/stack/known_tags.h"
 #include "reporter/record/stack/stack.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "allocator/ground/live_memory.h"
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 #include "reporter/record/reach.h"
 
 namespace vramscope {

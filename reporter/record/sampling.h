@@ -6,13 +6,9 @@
 #include <bit>
 #include <cstdint>
 
-namespace vramscope {
+#include "reporter/ground/axes.h"
 
-enum class Sampling : std::uint8_t {
-  every,     // all calls get their stack
-  taken,     // this one was chosen
-  left_out,  // this one was not: its stack stays unknown, its owner does not
-};
+namespace vramscope {
 
 // The largest power of two in a request. All requests of a size class are chosen with the same
 // probability, so that a site's totals by class can be told without bias: by exact division.

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "allocator/ground/appended.h"
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 
 namespace vramscope {
 

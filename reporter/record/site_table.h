@@ -11,7 +11,7 @@
 
 #include "allocator/ground/appended.h"
 #include "allocator/ground/capability.h"
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 #include "reporter/record/site_rows.h"
 
 namespace vramscope {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 
 namespace vramscope {
 

@@ -9,7 +9,7 @@
 #include "allocator/ground/capability.h"
 #include "allocator/ground/live_memory.h"
 #include "allocator/ground/place.h"
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 #include "reporter/record/reach.h"
 
 namespace vramscope {

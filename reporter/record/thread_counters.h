@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "allocator/ground/capability.h"
+#include "reporter/ground/event.h"
 #include "reporter/record/counter_set.h"
-#include "reporter/record/event.h"
 #include "reporter/record/kept.h"
 #include "reporter/record/trace/trace.h"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "allocator/ground/capability.h"
-#include "reporter/record/axes.h"
-#include "reporter/record/facts.h"
+#include "reporter/ground/axes.h"
+#include "reporter/ground/facts.h"
 
 namespace vramscope {
 

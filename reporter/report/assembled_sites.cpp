@@ -1,6 +1,7 @@
 // Adds up what the allocator and the recorder have of a site's tags.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/assembled_sites.h"
+#include "reporter/record/sampling.h"
 
 #include <algorithm>
 #include <limits>

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 
 namespace vramscope {
 

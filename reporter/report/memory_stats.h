@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/books/statistics.h"
+#include "allocator/ground/statistics.h"
 
 namespace vramscope {
 

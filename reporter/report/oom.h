@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reporter/record/event.h"
+#include "reporter/ground/event.h"
 #include "reporter/report/oom_events.h"
 
 namespace vramscope {

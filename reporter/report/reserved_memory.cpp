@@ -11,7 +11,7 @@
 namespace vramscope {
 namespace {
 
-// As the program's allocator had them: allocator/size_policy.h.
+// As the program's allocator had them: allocator/ground/size_policy.h.
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kSmallPage = 2 * kMiB;
 constexpr std::uint64_t kLargePage = 20 * kMiB;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 
 namespace vramscope {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 #include "reporter/report/resolved_frame.h"
 
 namespace vramscope {

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "allocator/caching_allocator.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 #include "test/simulator/device/simulated_backend.h"
 #include "test/simulator/device/simulated_device.h"
 

@@ -14,13 +14,13 @@
 #include <thread>
 #include <vector>
 
-#include "allocator/backend.h"
 #include "allocator/caching_allocator.h"
+#include "allocator/ground/backend.h"
 #include "allocator/ground/capability.h"
 #include "allocator/ground/fork_locks.h"
 #include "allocator/ground/live_copy.h"
 #include "allocator/ground/live_memory.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 #include "test/allocator/allocator_fixture.h"
 
 namespace vramscope::test {

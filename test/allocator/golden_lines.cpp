@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 
 namespace vramscope::test {
 namespace {

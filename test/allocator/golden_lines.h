@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 
 namespace vramscope::test {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "allocator/books/birth_times.h"
-#include "allocator/books/history.h"
 #include "allocator/books/ledger.h"
 #include "allocator/books/timeline.h"
 #include "allocator/ground/call_time.h"
+#include "allocator/ground/history.h"
 
 namespace vramscope {
 namespace {

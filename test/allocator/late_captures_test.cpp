@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "allocator/caching_allocator.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 #include "test/simulator/device/simulated_backend.h"
 
 namespace vramscope::test {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "allocator/caching_allocator.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 
 namespace vramscope::test {
 namespace {

@@ -19,7 +19,7 @@
 
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/publish.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
 
 namespace vramscope::test {
 namespace {

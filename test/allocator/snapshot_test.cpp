@@ -1,7 +1,7 @@
 // A snapshot is copied in slices, the lock free between them, and tells of one instant all the
 // same.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "allocator/books/statistics.h"
-#include "allocator/size_policy.h"
+#include "allocator/ground/size_policy.h"
+#include "allocator/ground/statistics.h"
 #include "test/bench/plugin.h"
 
 using vramscope::bench::Plugin;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 #include "test/model/naive_model.h"
 
 namespace vramscope {

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/backend.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/limits.h"
-#include "allocator/snapshot.h"
+#include "allocator/ground/backend.h"
+#include "allocator/ground/limits.h"
+#include "allocator/ground/snapshot.h"
 
 namespace vramscope {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "allocator/backend.h"
+#include "allocator/ground/backend.h"
 
 namespace vramscope {
 

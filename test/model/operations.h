@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/limits.h"
+#include "allocator/ground/limits.h"
 
 namespace vramscope {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "allocator/backend.h"
+#include "allocator/ground/backend.h"
 
 namespace vramscope {
 

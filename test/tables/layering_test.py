@@ -15,8 +15,8 @@ ROOMS = ("interpose", "allocator", "reporter", "test")
 # include itself; the allocator includes nobody.
 ARROWS = [
     (r"interpose/", r"allocator/"),
-    (r"interpose/", r"reporter/(record|report)/"),
-    (r"reporter/", r"allocator/(ground/.*|snapshot|books/statistics)\.h$"),
+    (r"interpose/", r"reporter/(ground|record|report)/"),
+    (r"reporter/", r"allocator/ground/.*\.h$"),
     (r"reporter/report/live/", r"allocator/recovery\.h$"),
     (r"reporter/view/", r"interpose/(settings/options\.h|settings/options\.def|settings/private_variables\.h|table/functions\.def)$"),
     (r"test/", r""),
@@ -41,18 +41,11 @@ FOLDERS = {
     "interpose": ["face", "routes", "life", "call", "tools", "driver", "loader", "table", "settings",
                   "ground"],
     "allocator": ["", "dedicated", "pool", "books", "ground"],
-    "reporter": ["precompiled", "view", "report", "record"],
+    "reporter": ["precompiled", "view", "report", "record", "ground"],
     "reporter/record": ["", "trace", "python", "stack"],
     "reporter/report": ["live", "", "traces", "files"],
     "reporter/view": ["", "command", "doctor", "export", "import", "page", "text", "listing", "analysis",
                       "system"],
-}
-
-# The face of a room: what all its folders may include, wherever it lies.
-FACES = {
-    "allocator/backend.h", "allocator/limits.h", "allocator/size_policy.h", "allocator/snapshot.h",
-    "reporter/record/axes.h", "reporter/record/event.h", "reporter/record/facts.h",
-    "reporter/record/segment.h",
 }
 
 CODE = (".h", ".cpp", ".c", ".S", ".def", ".inc", ".py")
@@ -120,8 +113,6 @@ def level(room, path):
 
 
 def between_folders(path, name):
-    if name in FACES:
-        return None
     for room, order in FOLDERS.items():
         upper, lower = level(room, path), level(room, name)
         if upper is None or lower is None or upper == lower:

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "allocator/ground/capability.h"
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 #include "reporter/record/python/stack.h"
 
 namespace vramscope {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "allocator/ground/capability.h"
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 
 namespace vramscope {
 

@@ -12,7 +12,7 @@
 #include "allocator/ground/appended.h"
 #include "allocator/ground/capability.h"
 #include "allocator/ground/place.h"
-#include "reporter/record/axes.h"
+#include "reporter/ground/axes.h"
 
 namespace vramscope {
 

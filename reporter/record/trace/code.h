@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "reporter/record/event.h"
-#include "reporter/record/segment.h"
+#include "reporter/ground/event.h"
+#include "reporter/ground/segment.h"
 #include "reporter/record/trace/format.h"
 
 namespace vramscope {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 #include "reporter/record/trace/format.h"
 
 namespace vramscope {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reporter/record/facts.h"
+#include "reporter/ground/facts.h"
 #include "reporter/record/trace/fact_code.h"
 
 namespace vramscope {

@@ -10,8 +10,8 @@
 #include <tuple>
 #include <vector>
 
-#include "allocator/snapshot.h"
-#include "reporter/record/facts.h"
+#include "allocator/ground/snapshot.h"
+#include "reporter/ground/facts.h"
 #include "reporter/report/oom_events.h"
 
 namespace vramscope {

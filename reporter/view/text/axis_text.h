@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "reporter/record/axes.h"
+#include "reporter/ground/axes.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"

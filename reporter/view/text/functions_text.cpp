@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "reporter/record/event.h"
+#include "reporter/ground/event.h"
 #include "reporter/view/listing/columns.h"
 
 namespace vramscope {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/record/axes.h"
+#include "reporter/ground/axes.h"
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/view/analysis/digest.h"

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "reporter/record/axes.h"
+#include "reporter/ground/axes.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/digest.h"

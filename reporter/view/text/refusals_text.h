@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "allocator/books/statistics.h"
+#include "allocator/ground/statistics.h"
 
 namespace vramscope {
 

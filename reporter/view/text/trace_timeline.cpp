@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/record/axes.h"
+#include "reporter/ground/axes.h"
 #include "reporter/view/analysis/peaks/joint_peaks.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/replay/trace_totals.h"

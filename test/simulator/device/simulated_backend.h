@@ -8,7 +8,7 @@
 #include <map>
 #include <mutex>
 
-#include "allocator/backend.h"
+#include "allocator/ground/backend.h"
 #include "test/simulator/device/simulated_device.h"
 
 namespace vramscope::simulator {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <optional>
 
-#include "allocator/backend.h"
+#include "allocator/ground/backend.h"
 #include "test/simulator/device/granules.h"
 
 namespace vramscope::simulator {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "allocator/ground/place.h"
-#include "reporter/record/axes.h"
+#include "reporter/ground/axes.h"
 #include "reporter/view/analysis/filter/typed_options.h"
 #include "reporter/view/analysis/stacks/frames.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 #include "reporter/report/oom_events.h"
 #include "reporter/report/traces/trace_memory.h"
 #include "reporter/view/analysis/replay/trace_totals.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/snapshot.h"
+#include "allocator/ground/snapshot.h"
 #include "reporter/report/ages.h"
 #include "reporter/report/attribution.h"
 #include "reporter/report/parts.h"

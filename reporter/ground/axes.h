@@ -11,9 +11,15 @@
 
 #include "allocator/ground/named_enum.h"
 #include "allocator/ground/place.h"
-#include "reporter/record/sampling.h"
 
 namespace vramscope {
+
+// Which call stacks are known, when not all of them are (reporter/record/sampling.h).
+enum class Sampling : std::uint8_t {
+  every,     // all calls get their stack
+  taken,     // this one was chosen
+  left_out,  // this one was not: its stack stays unknown, its owner does not
+};
 
 // Each has a table of values; a value is an index into it. What size_class counts is
 // std::bit_width(bytes): class i holds requests of 2^(i-1) up to, but not including, 2^i bytes.

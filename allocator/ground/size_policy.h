@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "allocator/ground/fault.h"
-#include "allocator/limits.h"
+#include "allocator/ground/limits.h"
 
 namespace vramscope {
 

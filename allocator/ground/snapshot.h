@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/books/history.h"
-#include "allocator/books/statistics.h"
+#include "allocator/ground/history.h"
+#include "allocator/ground/limits.h"
 #include "allocator/ground/named_enum.h"
 #include "allocator/ground/place.h"
 #include "allocator/ground/rows.h"
-#include "allocator/limits.h"
+#include "allocator/ground/statistics.h"
 
 namespace vramscope {
 

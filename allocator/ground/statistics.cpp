@@ -1,6 +1,6 @@
 // Resetting counters, by the same visit that names them.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/books/statistics.h"
+#include "allocator/ground/statistics.h"
 
 namespace vramscope {
 namespace {

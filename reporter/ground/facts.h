@@ -14,7 +14,7 @@
 
 #include "allocator/ground/place.h"
 #include "allocator/ground/rows.h"
-#include "reporter/record/axes.h"
+#include "reporter/ground/axes.h"
 
 namespace vramscope {
 

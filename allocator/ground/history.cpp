@@ -1,6 +1,6 @@
 // Intervals that grow longer.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/books/history.h"
+#include "allocator/ground/history.h"
 
 namespace vramscope {
 
