@@ -108,18 +108,18 @@ class Refusals(ToolTest):
         os.mkdir(self.path("ranks"))
         for rank in range(4):
             file = self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank)
-        self.assertEqual("Memory never ran out in 4 reports.\n\nNext: vramscope report ranks\n", self.call("oom", "ranks").stdout)
+        self.assertEqual("Memory never ran out in 4 reports.\n\nNext: vramscope report ranks\n", self.call("oom", "--each", "ranks").stdout)
         with self.edited(file) as report:
             report["oom"] = {"count": 1, "events": [{"number": 1, "kind": "device", "device": 0, "bytes": 5 << 20, "site": 1}]}
-        shown = self.call("oom", "ranks").stdout
+        shown = self.call("oom", "--each", "ranks").stdout
         self.assertEqual(1, shown.count("ever ran out"), shown)
         self.assertEqual("4 reports of 4 processes", shown.splitlines()[0])
         self.assertIn("\nMemory never ran out in 3 reports.\n\ntrain, rank 3 (4714): ", shown)
         self.assertIn("GPU 0: 5.00 MiB refused, the 1st of 1\n", shown)
-        self.assertEqual(4, len(json.loads(self.call("oom", "--json", "ranks").stdout)))
+        self.assertEqual(4, len(json.loads(self.call("oom", "--each", "--json", "ranks").stdout)))
         for rank in (1, 2, 3):
             os.unlink(self.path(f"ranks/r{rank}.json"))
-        self.assertTrue(self.call("oom", "ranks").stdout.startswith("Memory never ran out.\n"))
+        self.assertTrue(self.call("oom", "--each", "ranks").stdout.startswith("Memory never ran out.\n"))
 
 
 class Maps(ToolTest):
