@@ -30,7 +30,7 @@ struct Amount {
 };
 
 // Allocations at one place by one call.
-struct End {
+struct TreeEnd {
   Amount amount;
   bool is_shown = false;
 };
@@ -41,9 +41,9 @@ struct Node {
   std::set<std::size_t> called_at;  // lines of the function above; 0: not known
   bool has_one_place = true;        // all of it passes through the same line
   Amount amount;
-  bool is_shown = false;                                    // a row leads through it
-  std::map<std::string, std::size_t> below;                 // by function and file
-  std::map<std::pair<std::string, std::string>, End> ends;  // allocations: by place and call
+  bool is_shown = false;                                        // a row leads through it
+  std::map<std::string, std::size_t> below;                     // by function and file
+  std::map<std::pair<std::string, std::string>, TreeEnd> ends;  // allocations: by place and call
 };
 
 // Of "train.cpp:99"; 0: there is none.
@@ -69,7 +69,7 @@ class Tree {
       nodes_[at].is_shown = nodes_[at].is_shown || is_shown;
     }
     const std::string place = site.callers.empty() ? "" : site.callers.front().place;
-    End& end = nodes_[at].ends[{place, site.entry}];
+    TreeEnd& end = nodes_[at].ends[{place, site.entry}];
     end.amount += share;
     end.is_shown = end.is_shown || is_shown;
   }
