@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/symbols.h"
 
+#include "reporter/report/dwarf_scopes.h"
 #include "reporter/report/elf_input.h"
 #include "reporter/report/report.h"
 #include "reporter/report/symbol_cache.h"
@@ -273,6 +274,7 @@ class Symbols::Module {
     if (unit == nullptr) return {};
     std::vector<SourceFrame> functions;
     SourceFrame here = line_at(address);
+    if (here.line == 0) here = line_in(unit, address - bias);
     for (Dwarf_Die& scope : scopes_at(unit, address - bias)) {
       const int tag = dwarf_tag(&scope);
       if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
@@ -283,18 +285,6 @@ class Symbols::Module {
       here = call_site(unit, &scope);
     }
     return {};  // no function around it: an address between two
-  }
-
-  // dwarf_getscopes follows an inlined function to where it was defined; asking again for its
-  // innermost scope gives the scopes that it was inlined into (as eu-addr2line does).
-  static std::vector<Dwarf_Die> scopes_at(Dwarf_Die* unit, Dwarf_Addr address) {
-    Dwarf_Die* found = nullptr;
-    if (dwarf_getscopes(unit, address, &found) <= 0) return {};
-    Dwarf_Die innermost = *std::unique_ptr<Dwarf_Die, Free>(found);
-    const int count = dwarf_getscopes_die(&innermost, &found);
-    if (count <= 0) return {};
-    const std::unique_ptr<Dwarf_Die, Free> scopes(found);
-    return {found, found + count};
   }
 
   std::vector<SourceFrame> from_symbol_table(Dwarf_Addr address) {
@@ -311,6 +301,17 @@ class Symbols::Module {
     Dwfl_Line* const at = dwfl_module_getsrc(module_, address);
     if (at == nullptr) return frame;
     frame.file = text_or_empty(dwfl_lineinfo(at, nullptr, &line, nullptr, nullptr, nullptr));
+    frame.line = line;
+    return frame;
+  }
+
+  // Without the table of address ranges that line_at() looks into.
+  static SourceFrame line_in(Dwarf_Die* unit, Dwarf_Addr address) {
+    SourceFrame frame;
+    int line = 0;
+    Dwarf_Line* const at = dwarf_getsrc_die(unit, address);
+    if (at == nullptr || dwarf_lineno(at, &line) != 0) return frame;
+    frame.file = text_or_empty(dwarf_linesrc(at, nullptr, nullptr));
     frame.line = line;
     return frame;
   }
