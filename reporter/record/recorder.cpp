@@ -144,14 +144,14 @@ Tag Recorder::State::find(StackKey& key, StackNote* note) {
 TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
   const std::span caller(&key.origin.caller, key.origin.caller != 0 ? 1 : 0);
   std::vector<FrameFact> frames = modules.resolve(stack.view());
-  const std::string owner = modules.owner(frames.empty() ? modules.resolve(caller) : frames);
-  if (key.origin.sampling == Sampling::left_out) {
-    frames.clear();  // they tell the owner, no more
-  } else if (stack.python_depth != 0) {
+  if (stack.python_depth != 0) {
     const PythonInterpreter* const interpreter = python();
     frames = weave(frames, stack.view(), codes.resolve(stack.python_view()),
                    interpreter != nullptr ? interpreter->loop : TextRange{});
   }
+  const std::string owner =
+      modules.owner(frames.empty() ? modules.resolve(caller) : frames, codes.sources_of(frames));
+  if (key.origin.sampling == Sampling::left_out) frames.clear();  // they tell the owner, no more
   const TagGroups tag = sites.tag(frames, owner, key.origin);
   if (tag.tag == 0) {
     (void)warn("too many call sites: further ones are counted as unknown");

@@ -15,31 +15,87 @@
 namespace vramscope {
 namespace {
 
-TEST(Owners, KnowsFamiliesByTheirFiles) {
+TEST(Owners, KnowsLibrariesAndPackages) {
   const std::vector<std::pair<const char*, const char*>> kCases = {
       {"/usr/lib/libnccl.so.2", "NCCL"},
-      {"/opt/venv/torch/lib/libnccl.so.2", "NCCL"},  // the library counts, not who ships it
-      {"/opt/venv/torch/lib/libc10_cuda.so", "PyTorch"},
-      {"/opt/venv/torch/_C.cpython-312.so", "PyTorch"},
+      {"/v/site-packages/torch/lib/libnccl.so.2", "NCCL"},  // the library counts, not who ships it
+      {"/opt/pytorch/build/lib/libc10_cuda.so", "PyTorch"},
+      {"/v/site-packages/torch/_C.cpython-312.so", "PyTorch"},
       {"/opt/cuda/libcublasLt.so.12", "cuBLAS"},
       {"/opt/cuda/libcudnn_graph.so.9", "cuDNN"},
       {"/opt/cuda/libcufft.so.11", "cuFFT"},
-      {"/venv/jaxlib/xla_extension.so", "JAX"},
-      {"/venv/cupy_backends/cuda/api/runtime.cpython-312.so", "CuPy"},
-      {"/home/me/.triton/cache/ab/__triton_launcher.so", "Triton"},
+      {"/opt/cuda/libcufftw.so.11", "cuFFT"},
+      {"/opt/cuda/libnppial.so.12", "NPP"},
+      {"/apps/torch/.venv/lib/python3.12/site-packages/jaxlib/xla_extension.so", "JAX"},
+      {"/apps/torch/lib/python3.12/site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so", "JAX"},
+      {"/v/dist-packages/cupy_backends/cuda/api/runtime.cpython-312.so", "CuPy"},
+      {"/home/me/.triton/cache/ab/__triton_launcher.cpython-312-x86_64-linux-gnu.so", "Triton"},
       {"/usr/lib/openmpi/mca_accelerator_cuda.so", "MPI"},
+      {"/usr/lib/libopen-pal.so.40", "MPI"},
+      {"/usr/lib/libpython3.12.so.1.0", "Python"},
+      {"/usr/lib/python3.12/lib-dynload/_bz2.cpython-312-x86_64-linux-gnu.so", "Python"},
+      {"/v/site-packages/spacy/vocab.cpython-312-x86_64-linux-gnu.so", "spacy"},
+      {"/v/site-packages/numpy.libs/libopenblas-21f3.so", "numpy"},
       {"/opt/filters/libblur.so.1", "libblur.so"}};
   for (const auto& [path, owner] : kCases) EXPECT_EQ(owner_of(path, false), owner) << path;
 }
 
+// A folder that happens to have a library's name says nothing, nor does a longer name.
+TEST(Owners, TakesNoOtherPathForAKnownOne) {
+  for (const OwnerRule& rule : owner_rules()) {
+    const std::string name(rule.name);
+    for (const std::string& folder : {"/apps/" + name, "/src/" + name + "/.venv/lib", name}) {
+      EXPECT_EQ(owner_of(folder + "/libblur.so.1", false), "libblur.so") << folder;
+      EXPECT_EQ(owner_of(folder + "/site-packages/spacy/vocab.so", false), "spacy") << folder;
+    }
+    EXPECT_EQ(owner_of("/lib/my" + name + ".so", false), "my" + name + ".so");
+    EXPECT_EQ(owner_of("/v/site-packages/my" + name + "/a.so", false), "my" + name);
+    if (rule.by != OwnerRule::By::prefix) {
+      EXPECT_EQ(owner_of("/lib/" + name + "zzz.so", false), name + "zzz.so");
+    }
+  }
+}
+
 TEST(Owners, TakesTheProgramForItselfUnlessItIsAnInterpreter) {
   EXPECT_EQ(owner_of("/home/ann/torch/train", true), "program");
+  EXPECT_EQ(owner_of("/home/ann/libtorch_train", true), "program");
   EXPECT_EQ(owner_of("/usr/bin/python3.12", true), "Python");
+  EXPECT_EQ(owner_of("/home/ann/python_server", true), "program");
+}
+
+TEST(StackOwner, IsTheFirstObjectThatDoesNotPassOn) {
+  StackOwner owner;
+  EXPECT_EQ(owner.name(), "unknown");
+  EXPECT_FALSE(owner.add_object("/usr/lib/libcudart.so.12", false));
+  EXPECT_TRUE(owner.add_object("/usr/lib/libcublas.so.12", false));
+  EXPECT_TRUE(owner.add_object("/v/site-packages/torch/_C.so", false));
+  EXPECT_EQ(owner.name(), "cuBLAS");
+}
+
+TEST(StackOwner, AsksForThePackageOfPythonFunctions) {
+  StackOwner numba;
+  EXPECT_FALSE(numba.add_object("/usr/lib/libffi.so.8", false));
+  EXPECT_FALSE(numba.add_object("/usr/bin/python3.12", true));
+  EXPECT_FALSE(numba.add_python("/v/site-packages/cuda/bindings/driver.py"));
+  EXPECT_TRUE(numba.add_python("/v/site-packages/numba_cuda/numba/cuda/cudadrv/driver.py"));
+  EXPECT_EQ(numba.name(), "Numba");
+
+  StackOwner script;
+  EXPECT_FALSE(script.add_object("/usr/bin/python3.12", true));
+  EXPECT_TRUE(script.add_python("/home/ann/torch/train.py"));
+  EXPECT_TRUE(script.add_python("/v/site-packages/torch/__init__.py"));
+  EXPECT_EQ(script.name(), "Python");
+
+  StackOwner unread;  // a version of Python whose frames are not read
+  EXPECT_FALSE(unread.add_object("/usr/bin/python3.99", true));
+  EXPECT_TRUE(unread.add_object("/v/site-packages/torch/_C.so", false));
+  EXPECT_EQ(unread.name(), "Python");
 }
 
 TEST(Owners, AsksWhoCalledThoseThatOnlyPassOn) {
   for (const char* path : {"/usr/lib/libcudart.so.12", "/usr/lib/libcuda.so.1", "/lib/libc.so.6",
-                           "/usr/lib/libffi.so.8", "/lib/libvramscope.so", ""}) {
+                           "/usr/lib/libffi.so.8", "/lib/libvramscope.so", "",
+                           "/v/site-packages/cuda/bindings/driver.cpython-312.so"}) {
     EXPECT_TRUE(only_passes_on(path)) << path;
   }
   EXPECT_FALSE(only_passes_on("/usr/lib/libcublas.so.12"));

@@ -167,6 +167,17 @@ std::vector<PythonCodes::Frame> PythonCodes::resolve(std::span<const PythonFrame
   return resolved;
 }
 
+std::vector<std::string> PythonCodes::sources_of(const std::vector<FrameFact>& frames) const {
+  std::vector<std::string> files(frames.size());
+  const SystemLock guard(lock_);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const std::uint32_t code = frames[i].code;
+    if (code >= codes_.size() || codes_[code].source >= sources_.size()) continue;
+    files[i] = sources_[codes_[code].source].path;
+  }
+  return files;
+}
+
 void PythonCodes::copy_to(RecorderFacts& facts, std::size_t known_sources,
                           std::size_t known_codes) const {
   const SystemLock guard(lock_);

@@ -28,6 +28,8 @@ class PythonCodes {
     bool ends_loop = false;
   };
   [[nodiscard]] std::vector<Frame> resolve(std::span<const PythonFrame> frames);
+  // The file of each frame, "" of native ones. May throw bad_alloc.
+  [[nodiscard]] std::vector<std::string> sources_of(const std::vector<FrameFact>& frames) const;
   // Those from the first on that are not known. May throw bad_alloc.
   void copy_to(RecorderFacts& facts, std::size_t known_sources = 0,
                std::size_t known_codes = 0) const;

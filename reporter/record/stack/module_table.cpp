@@ -180,14 +180,20 @@ std::vector<FrameFact> ModuleTable::resolve(std::span<const std::uintptr_t> addr
 }
 
 // The loader names the program first: it has the index 0.
-std::string ModuleTable::owner(const std::vector<FrameFact>& frames) const {
+std::string ModuleTable::owner(const std::vector<FrameFact>& frames,
+                               const std::vector<std::string>& sources) const {
   const SystemLock guard(lock_);
-  for (const FrameFact& frame : frames) {
-    if (frame.module >= modules_.size()) continue;  // generated code: whoever made it called it
-    const std::string& path = modules_[frame.module].path;
-    if (!only_passes_on(path)) return owner_of(path, frame.module == 0);
+  StackOwner owner;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const std::uint32_t module = frames[i].module;
+    const bool is_python = frames[i].code != kNoCode && i < sources.size();
+    if (is_python ? owner.add_python(sources[i])
+                  : module < modules_.size() &&  // generated code: whoever made it called it
+                        owner.add_object(modules_[module].path, module == 0)) {
+      break;
+    }
   }
-  return std::string(kUnknownOwner);
+  return owner.name();
 }
 
 bool ModuleTable::owns(const std::vector<FrameFact>& frames) const {

@@ -47,8 +47,10 @@ class ModuleTable {
   // Those that came or moved since `changes` was 0, or was set by the last call. May throw
   // bad_alloc, and then `changes` is as before.
   [[nodiscard]] Numbered<ModuleFact> changed_since(std::uint64_t& changes) const;
-  // Whose code asks: the innermost frame's that does not merely pass calls on. May throw bad_alloc.
-  [[nodiscard]] std::string owner(const std::vector<FrameFact>& frames) const;
+  // Whose memory a stack asks for, see StackOwner. `sources`: the files of its Python frames, of
+  // each frame; empty: there are none. May throw bad_alloc.
+  [[nodiscard]] std::string owner(const std::vector<FrameFact>& frames,
+                                  const std::vector<std::string>& sources) const;
   // Whether the first frame's code does not merely pass calls on.
   [[nodiscard]] bool owns(const std::vector<FrameFact>& frames) const;
 
