@@ -90,6 +90,9 @@ struct KindFacts {
 struct JointPeak {
   KindFacts facts;                    // of all of them, as of Kind::device; without calls
   std::vector<OomShare> shares = {};  // by site and kind, the largest first
+  // Not written. Whose code had asked for these bytes, by whole stacks, the largest first; noted
+  // when a view shortens stacks.
+  std::vector<std::pair<std::string, std::uint64_t>> owners = {};
 };
 
 // The most that one process held of a device at one time, all kinds of memory together, is not
@@ -158,6 +161,11 @@ struct SitePart {
   SiteTotals totals;
   std::optional<SiteTotals> estimate = {};
 };
+// A call stack as it was recorded, and what it allocated; frames as Site's.
+struct RecordedStack {
+  std::vector<std::uint32_t> frames;
+  std::vector<SitePart> parts;
+};
 struct Site {
   std::vector<std::uint32_t> frames;  // indices into Report::frames, innermost first
   SiteTotals totals;
@@ -182,6 +190,9 @@ struct Site {
   // Not written. Of a report that a view changed: the numbers in the file of the sites that this
   // one stands for; empty: its index.
   std::vector<std::uint32_t> numbers = {};
+  // Not written. Of a report whose stacks a view has shortened, so that some became one: what they
+  // were. Whose memory it is, and who keeps it, is asked of these. Empty: `frames` is whole.
+  std::vector<RecordedStack> whole = {};
   // Not written. A view left some of its kinds of memory out: what stands between `parts` and
   // `numbers` is not known of the rest, and empty.
   bool is_part = false;

@@ -45,7 +45,7 @@ def cell(value):
         return str(value).lower()
     if isinstance(value, list):
         return (" < " if value and isinstance(value[0], str) else " ").join(map(str, value))
-    return str(value)
+    return "".join(c if c >= " " else "?" for c in str(value))
 
 
 class ListingsTest(harness.Case):

@@ -9,7 +9,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
 import harness  # noqa: E402
-from listings_case import ListingsTest, OF_REPORTS, SAMPLE  # noqa: E402
+from listings_case import ListingsTest, OF_REPORTS, SAMPLE, cell  # noqa: E402
 
 
 class Sort(ListingsTest):
@@ -54,7 +54,7 @@ class Sort(ListingsTest):
         for words, column, part in (("functions", "symbol", None), ("options", "default", None), ("owners", "owner", "ledger")):
             report = [] if words in ("functions", "options") else [SAMPLE]
             listing = json.loads(self.call(words, "--sort", column, "--json", *report))
-            of_json = [row[column] for row in (listing[part] if part else listing)]
+            of_json = [cell(row[column]) for row in (listing[part] if part else listing)]
             self.assertEqual(of_json, self.sorted_rows(column, words, *report))
             self.assertEqual(of_json, sorted(of_json))
         text = self.call("functions", "--sort=-symbol").splitlines()[1:4]

@@ -50,7 +50,8 @@ int show_leaks(Arguments& given) {
     Leaks leaks = found_in(report);
     std::stable_sort(leaks.leaks.begin(), leaks.leaks.end(),  // each class under one heading
                      [](const Leak& a, const Leak& b) { return a.looks < b.looks; });
-    if (given.is_one_of_several && leaks.leaks.empty() && leaks.suppressed.empty()) {
+    if (given.is_one_of_several && leaks.leaks.empty() && leaks.suppressed.empty() &&
+        leaks.caches.empty()) {
       ++without;
       return std::string();
     }

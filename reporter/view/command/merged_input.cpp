@@ -14,6 +14,7 @@
 
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/leaks/told_owners.h"
 #include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/verb.h"
@@ -97,6 +98,7 @@ std::size_t read_into(Merger& merger, const std::vector<std::string>& paths, con
 std::optional<Report> finished(Merger& merger, const Reading& reading) {
   try {
     Report report = merger.finish();
+    tell_owners_anew(report);
     const std::string remark = take_in(report, "", reading);
     if (!remark.empty()) say(remark);
     return report;

@@ -7,6 +7,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/view/analysis/leaks/told_owners.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/live_report.h"
 #include "reporter/view/command/verb.h"
@@ -64,7 +65,9 @@ std::optional<Report> open_as_it_is(std::string& path) {
     say(error->message);
     return std::nullopt;
   }
-  return std::move(std::get<Report>(result));
+  Report& report = std::get<Report>(result);
+  tell_owners_anew(report);
+  return std::move(report);
 }
 
 }  // namespace

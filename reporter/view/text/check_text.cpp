@@ -299,10 +299,17 @@ std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
   constexpr std::size_t kNamed = 3;
   std::string text;
   std::uint64_t suppressed = 0;
+  std::uint64_t cached = 0;
   std::size_t out_of_memory = 0;
   for (const Checked& one : all) {
     if (!one.together.empty()) text += sentence(printable(one.together, page), page);
     suppressed += one.suppressed;
+    cached += one.cached;
+  }
+  if (cached != 0) {
+    text += sentence(
+        "never freed, but held by caches of frameworks: " + amount_text(cached) + " requested",
+        page);
   }
   if (suppressed != 0) {
     text +=

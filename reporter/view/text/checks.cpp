@@ -232,6 +232,7 @@ void add_leaks(Checked& checked, const Report& report, std::uint64_t limit,
   const Leaks leaks = leaks_of(report, suppressions, name);
   std::vector<Check>& checks = checked.checks;
   checked.suppressed = suppressed_bytes(leaks);
+  checked.cached = cached_bytes(leaks);
   if (leaks.left.empty()) checks.push_back(leak_check(report, leaks, limit, name));
   for (std::size_t i = 0; i < leaks.left.size(); ++i) {
     const MergedProcess& process = report.processes[i];

@@ -83,6 +83,7 @@ struct Checked {
   std::vector<Unfinished> unfinished = {};  // which fails, whatever it says
   std::string together = {};                // what the processes of a merged report held, in words
   std::uint64_t suppressed = 0;             // bytes that were never freed, and do not count
+  std::uint64_t cached = 0;                 // likewise: held by caches of frameworks
   bool is_unread = false;                   // nothing but `file` is known
 };
 

@@ -229,6 +229,7 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
               .died = who_died(merged_processes(report))};
   if (!check.passed()) check.sites = grown_leaks(report, baseline, leaks, name);
   checked.suppressed = suppressed_bytes(leaks);
+  checked.cached = cached_bytes(leaks);
   checked.checks.push_back(std::move(check));
   if (!is_choice) {
     add_leaks_of_ranks(checked.checks, {report, leaks}, {baseline, leaks_before}, tolerance_percent,

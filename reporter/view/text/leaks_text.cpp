@@ -280,7 +280,7 @@ std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressi
                                    " more came from call stacks that nobody knows.",
                                page);
   }
-  return result + suppressed_text(leaks, suppressions, page) +
+  return result + caches_text(leaks, page) + suppressed_text(leaks, suppressions, page) +
          next_text(report, leaks, page, choice);
 }
 
@@ -353,6 +353,11 @@ std::string leaks_json(const Report& report, const Leaks& leaks, const Suppressi
     const Suppression& row = suppressions.rows()[used.row];
     json.object().field("pattern", row.pattern).field("file", row.source).field("line", row.line);
     json.field("bytes", used.bytes).field("count", used.count).field("sites", used.sites).end();
+  }
+  json.end().key("caches").array();
+  for (const HeldByCache& held : leaks.caches) {
+    json.object().field("cache", std::string(framework_caches()[held.row].name));
+    json.field("bytes", held.bytes).field("count", held.count).field("sites", held.sites).end();
   }
   json.end().key("unused_suppressions").array();
   for (const Suppression* row : unused_suppressions(leaks, suppressions)) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 
+#include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"

@@ -8,6 +8,7 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/memory_map.h"
 #include "reporter/view/analysis/segment_sizes.h"
@@ -88,18 +89,42 @@ LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& eve
   return found.is_most || would_do ? found : LeakThen();
 }
 
-// Names cost time, and only suppressions need them.
+namespace {
+
+void add_caches(Leaks& leaks, const Report& report, const NameFrame& name) {
+  FrameworkCaches caches(report, name);
+  for (const OomEvent& event : report.oom.events) {
+    for (const OomShare& share : event.shares) {
+      const auto at = static_cast<std::size_t>(share.site);
+      if (share.site < 0 || at >= report.sites.size()) continue;
+      const Site& site = report.sites[at];
+      const std::vector<std::uint32_t>& frames =
+          site.whole.empty() ? site.frames : site.whole.front().frames;
+      for (const SitePart& part : site.parts) {
+        if (part.kind != share.kind || leaks.cache_of_site.contains(at)) continue;
+        if (const auto cache = caches.of(frames, part)) leaks.cache_of_site[at] = *cache;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+// Names cost time, and only suppressions and caches need them.
 Leaks leaks_for_oom(const Report& report, const NameFrame& name) {
   const std::vector<OomEvent>& events = report.oom.events;
   if (events.empty()) return {};
   Leaks all = leaks_of(report, Suppressions(), {});
+  add_caches(all, report, name);
   const auto leaked = [&](const OomEvent& event) {
     return leak_then(report, all, event).bytes != 0;
   };
   if (std::none_of(events.begin(), events.end(), leaked)) return all;
   Suppressions usual;  // as `vramscope leaks` leaves out
   usual.add_usual();
-  return leaks_of(report, usual, name);
+  Leaks leaks = leaks_of(report, usual, name);
+  leaks.cache_of_site = std::move(all.cache_of_site);
+  return leaks;
 }
 
 std::uint64_t stranded_then(const Report& report, const OomEvent& event) {
@@ -284,8 +309,14 @@ std::string hint_of_holders(const Report& report, const OomEvent& event, const L
            "keep: see what was live" +
            lacking_clause(event) + pools_clause(event);
   }
-  const std::string held =
-      held_clause(held_then(report, event, leaks), lacking_then(event, event.free_bytes));
+  const HeldThen then = held_then(report, event, leaks);
+  if (then.cache_bytes > ours / 2) {
+    return "most of it is held by " + std::string(then.cache.name) +
+           ", in use or free inside of it" +
+           (then.cache.inside.empty() ? "" : "; to see inside: ") + std::string(then.cache.inside) +
+           pools_clause(event);
+  }
+  const std::string held = held_clause(then, lacking_then(event, event.free_bytes));
   return "the program itself holds most of it" + (held.empty() ? ":" : held + ";") +
          " see what was live, and vramscope peak" + rounding_clause(event) + lacking_clause(event) +
          pools_clause(event);

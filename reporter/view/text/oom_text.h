@@ -8,6 +8,7 @@
 #include <string>
 
 #include "reporter/report/oom_events.h"
+#include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
@@ -32,13 +33,15 @@ struct LeakThen {
   bool is_most = false;   // half of what was asked for or more; else enough for what was refused
 };
 [[nodiscard]] LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& event);
-// Of the rest: what places held all of whose memory was live then, and those that freed most of
-// what they had allocated. Of other places nothing tells.
+// Of the rest: what a framework's cache held, what places held all of whose memory was live then,
+// and those that freed most of what they had allocated. Of other places nothing tells.
 struct HeldThen {
   std::uint64_t kept_bytes = 0;  // requested, as all here
   std::uint64_t kept_places = 0;
   std::uint64_t temporary_bytes = 0;
   std::uint64_t temporary_places = 0;
+  std::uint64_t cache_bytes = 0;  // of a framework's cache, whatever that freed
+  FrameworkCache cache = {};      // one of these
 };
 [[nodiscard]] HeldThen held_then(const Report& report, const OomEvent& event, const Leaks& leaks);
 // "900 MiB of 1 place that freed nothing, ..."; "": nothing tells.

@@ -11,8 +11,8 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/leaks/site_owner.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
-#include "reporter/view/analysis/peaks/joint_peaks.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
 #include "reporter/view/analysis/subject.h"
@@ -229,7 +229,12 @@ std::vector<Share> shares_of(const Report& report, const JointPeak& joint, const
 
 std::string owners_line(const Report& report, const JointPeak& joint, const NameFrame& name,
                         const Page& page) {
-  const std::vector<AxisEntry> owners = owners_of(report, joint);
+  std::vector<AxisEntry> owners;
+  for (const auto& [owner, bytes] : owners_of(report, joint)) {
+    AxisEntry& entry = owners.emplace_back();
+    entry.value = owner;
+    entry.totals.peak_bytes = bytes;
+  }
   if (owners.size() < 2) return "";
   return axis_line(report, joint.facts, Axis::owner, owners, name, page);
 }
@@ -371,9 +376,7 @@ std::string peak_json(const Report& report, const NameFrame& name, const RowChoi
         continue;
       }
       json.object();
-      for (const AxisEntry& owner : owners_of(report, joint)) {
-        json.field(owner.value, owner.totals.peak_bytes);
-      }
+      for (const auto& [owner, bytes] : owners_of(report, joint)) json.field(owner, bytes);
       json.end();
     }
     json.end();

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <tuple>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -12,6 +12,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/leaks/leaked_shares.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/site_columns.h"
@@ -21,6 +22,7 @@
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/refusals_text.h"
+#include "reporter/view/text/suppressed_text.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/words.h"
 
@@ -192,22 +194,24 @@ std::string live_sites(const std::string& heading, const std::vector<Share>& sha
                                          : live_rows(shares, most, report, name, page));
 }
 
-std::string alive_heading(const Report& report, const std::vector<Share>& alive) {
-  std::uint64_t bytes = 0;
+std::string alive_heading(const Report& report, const Leaked& alive) {
   std::uint64_t count = 0;
-  for (const Share& share : alive) {
-    bytes += share.bytes;
-    count += share.count;
-  }
-  return never_freed_text(report) + ": " + bytes_text(bytes) + " in " +
-         counted(count, "allocation");
+  for (const Share& share : alive.shares) count += share.count;
+  const std::string kept = suppressed_clause(alive.leaks);
+  const std::string what = never_freed_text(report) + ": ";
+  if (alive.shares.empty()) return what + "nothing but" + kept;
+  return what + bytes_text(alive.shares.front().whole) + " in " + counted(count, "allocation") +
+         (kept.empty() ? "" : ", and" + kept);
 }
 
 // Of what is still there: what came at the end is nearly always in use, not lost.
-std::string late_line(const Report& report, const Page& page) {
+std::string late_line(const Report& report, const Leaked& alive, const Page& page) {
   std::uint64_t late = 0;
-  for (const Site& site : report.sites) {
+  std::set<std::size_t> sites;  // which have several kinds of memory, perhaps
+  for (const Share& share : alive.shares) {
     constexpr std::size_t kTenths = 10;
+    if (!sites.insert(share.site).second) continue;
+    const Site& site = report.sites[share.site];
     if (site.live_by_age.size() == kTenths) late += site.live_by_age.back();
   }
   return late == 0
@@ -356,19 +360,22 @@ std::string report_text(const Report& report, const std::string& path, const Nam
   const std::size_t most = choice.most;
   const Columns<Share> columns = share_columns(report, name);
   std::vector<Share> peak = shares_of_peak(report);
-  std::vector<Share> alive = shares_alive(report);
+  Leaked alive = leaked_of(report, name);
+  const bool is_kept = !suppressed_clause(alive.leaks).empty();
   arrange(peak, columns, choice);
-  arrange(alive, columns, choice);
-  const bool is_empty = peak.empty() && alive.empty();
+  arrange(alive.shares, columns, choice);
+  const bool is_empty = peak.empty() && alive.shares.empty();
   const std::string nothing = is_empty && report.chosen ? "\n" + nothing_text(report) : "";
   const std::string refusals = other_refusals(report);
   return report_head(report, page) + devices_text(report, page) +
          (refusals.empty() ? "" : paragraph(refusals, page)) + nothing +
          peak_sites(peak, most, report, name, page) +
-         live_sites(alive_heading(report, alive), alive, most == 0 ? 0 : (most + 1) / 2, report,
-                    name, page) +
-         (alive.empty() ? "" : late_line(report, page)) + other_memory(report, page) +
-         cupti_text(report, page) + totals_text(report, page) + warnings_text(report, page) +
+         (alive.shares.empty() && is_kept
+              ? part_title(with_note(alive_heading(report, alive), report), page)
+              : live_sites(alive_heading(report, alive), alive.shares,
+                           most == 0 ? 0 : (most + 1) / 2, report, name, page)) +
+         late_line(report, alive, page) + other_memory(report, page) + cupti_text(report, page) +
+         totals_text(report, page) + warnings_text(report, page) +
          (nothing.empty() || report.oom.count != 0 ? next_command(next_of(report), path, page)
                                                    : "");
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "reporter/view/analysis/leaks/framework_caches.h"
+
 namespace vramscope {
 namespace {
 
@@ -36,9 +38,34 @@ std::vector<const Suppression*> unused_suppressions(const Leaks& leaks,
 }
 
 std::string suppressed_clause(const Leaks& leaks) {
-  if (leaks.suppressed.empty()) return "";
-  return " " + bytes_text(static_cast<std::int64_t>(suppressed_bytes(leaks))) +
-         " that suppressions leave out";
+  std::vector<std::string> parts;
+  for (const HeldByCache& held : leaks.caches) {
+    parts.push_back(bytes_text(static_cast<std::int64_t>(held.bytes)) + " held by " +
+                    std::string(framework_caches()[held.row].name));
+  }
+  if (!leaks.suppressed.empty()) {
+    parts.push_back(bytes_text(static_cast<std::int64_t>(suppressed_bytes(leaks))) +
+                    " that suppressions leave out");
+  }
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? " " : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  }
+  return text;
+}
+
+std::string caches_text(const Leaks& leaks, const Page& page) {
+  std::string text;
+  for (const HeldByCache& held : leaks.caches) {
+    const FrameworkCache& cache = framework_caches()[held.row];
+    text += paragraph(
+        "Held by " + std::string(cache.name) +
+            ", no leak of the program: " + bytes_text(static_cast<std::int64_t>(held.bytes)) +
+            " in " + counted(held.count, "allocation") +
+            (cache.inside.empty() ? "" : "; to see inside: ") + std::string(cache.inside),
+        page);
+  }
+  return text.empty() ? "" : "\n" + text;
 }
 
 std::string suppressed_text(const Leaks& leaks, const Suppressions& suppressions,

@@ -15,8 +15,12 @@ namespace vramscope {
 [[nodiscard]] std::vector<const Suppression*> unused_suppressions(const Leaks& leaks,
                                                                   const Suppressions& suppressions);
 
-// " 36.0 MiB that suppressions leave out"; "": they leave out nothing.
+// " 6.00 GiB held by PyTorch's cache and 36.0 MiB that suppressions leave out"; "": nothing stays
+// by design.
 [[nodiscard]] std::string suppressed_clause(const Leaks& leaks);
+
+// A line for each framework's cache that holds memory, after an empty one; "": there is none.
+[[nodiscard]] std::string caches_text(const Leaks& leaks, const Page& page);
 
 // A table of those that were used, and a line of the others; "": there are none.
 [[nodiscard]] std::string suppressed_text(const Leaks& leaks, const Suppressions& suppressions,

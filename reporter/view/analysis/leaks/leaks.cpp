@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/view/analysis/leaks/kept_memory.h"
 #include "reporter/view/analysis/leaks/leak_holders.h"
 #include "reporter/view/analysis/site_growth.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
@@ -179,13 +181,18 @@ void put_largest_first(std::vector<Row>& rows) {
 }
 
 // Adds the share to the row that `is_its` finds, or to a new one.
-template <class Row, class IsIts>
-void count(std::vector<Row>& rows, const Row& empty, const Share& share, IsIts is_its) {
+template <class Row, class Added, class IsIts>
+void count(std::vector<Row>& rows, const Row& empty, const Added& added, IsIts is_its) {
   auto row = std::find_if(rows.begin(), rows.end(), is_its);
   if (row == rows.end()) row = rows.insert(row, empty);
-  row->bytes += share.bytes;
-  row->count += share.count;
+  row->bytes += added.bytes;
+  row->count += added.count;
   ++row->sites;
+}
+
+template <class Row>
+void count_kept(std::vector<Row>& rows, const KeptPart& part) {
+  count(rows, Row{.row = part.row}, part, [&](const Row& row) { return row.row == part.row; });
 }
 
 // Of what kinds hold now, what no site has; where stacks were sampled nobody can tell.
@@ -214,18 +221,34 @@ bool tells_what_each_left(const Report& report) {
          std::none_of(report.kinds.begin(), report.kinds.end(), holds);
 }
 
+// What a process left at a place, without what stays by design: its part of it is taken to be the
+// same in all processes.
+std::uint64_t left_at(const Report& report, const LiveShare& live, KeptMemory& kept) {
+  Share all{.site = static_cast<std::size_t>(live.site), .kind = live.kind, .device = live.device};
+  for (const SitePart& part : report.sites[all.site].parts) {
+    if (part.kind != live.kind || part.device != live.device) continue;
+    all.bytes += numbers_of(part).live_bytes;
+    all.count += numbers_of(part).live_count;
+  }
+  const std::uint64_t stays = kept.bytes_of(all);
+  if (stays == 0 || stays >= all.bytes) return stays == 0 ? live.live_bytes : 0;
+  const double part = static_cast<double>(all.bytes - stays) / static_cast<double>(all.bytes);
+  return static_cast<std::uint64_t>(static_cast<double>(live.live_bytes) * part);
+}
+
 // Rows without a site are of all that a process has no row of its own for.
-std::vector<std::uint64_t> left_by_each(const Report& report, SuppressedSites& suppressed) {
+std::vector<std::uint64_t> left_by_each(const Report& report, KeptMemory& kept) {
   std::vector<std::uint64_t> left;
   if (!is_of_several(report) || !tells_what_each_left(report)) return left;
   const bool has_rows = report.chosen && report.chosen->by_rows;
   for (const MergedProcess& process : report.processes) {
     std::uint64_t bytes = 0;
     for (const LiveShare& live : process.live) {
-      const bool counts = live.site < 0
-                              ? !has_rows
-                              : !suppressed.of(report.sites[static_cast<std::size_t>(live.site)]);
-      if (counts) bytes += live.live_bytes;
+      if (live.site >= 0) {
+        bytes += left_at(report, live, kept);
+      } else if (!has_rows) {
+        bytes += live.live_bytes;
+      }
     }
     left.push_back(bytes);
   }
@@ -293,19 +316,26 @@ std::uint64_t suppressed_bytes(const Leaks& leaks) {
   return bytes;
 }
 
+std::uint64_t cached_bytes(const Leaks& leaks) {
+  std::uint64_t bytes = 0;
+  for (const HeldByCache& held : leaks.caches) bytes += held.bytes;
+  return bytes;
+}
+
 Leaks leaks_of(const Report& report, const Suppressions& suppressions, const NameFrame& name) {
   Leaks result;
-  SuppressedSites suppressed(report, suppressions, name);
+  KeptMemory kept(report, suppressions, name);
   Initialisers initialisers(report, name);
   const LeakHolders holders(report);
   const std::size_t intervals = intervals_in_use(report);
-  for (const Share& share : shares_alive(report)) {
+  for (Share share : shares_alive(report)) {
     const Site& site = report.sites[share.site];
-    if (const std::optional<std::size_t> row = suppressed.of(site)) {
-      count(result.suppressed, UsedSuppression{.row = *row}, share,
-            [&](const UsedSuppression& used) { return used.row == *row; });
-      continue;
+    for (const KeptPart& part : kept.of(share)) {
+      share.bytes -= part.bytes;
+      share.count -= part.count;
+      part.by_cache ? count_kept(result.caches, part) : count_kept(result.suppressed, part);
     }
+    if (share.bytes == 0 && share.count == 0) continue;
     Leak leak{
         .share = share,
         .looks = LeakClass::left,
@@ -330,8 +360,9 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
   });
   put_largest_first(result.memory);
   put_largest_first(result.suppressed);
+  put_largest_first(result.caches);
   result.without_site = without_site_bytes(report);
-  result.left = left_by_each(report, suppressed);
+  result.left = left_by_each(report, kept);
   return result;
 }
 
@@ -339,8 +370,12 @@ bool leaks_lead(const Report& report) {
   if (!is_final(report)) return false;
   const LeakHolders holders(report);
   const std::size_t intervals = intervals_in_use(report);
+  Suppressions usual;
+  usual.add_usual();
+  KeptMemory kept(report, usual, {});
   std::uint64_t left = 0;
-  for (const Share& share : shares_alive(report)) {
+  for (Share share : shares_alive(report)) {
+    share.bytes -= kept.bytes_of(share);
     const LeakedPlace place(report, share, holders, intervals);
     const LeakClass looks =
         class_of(place, {.share = share, .tenths = tenths_of_growth(place.site)});

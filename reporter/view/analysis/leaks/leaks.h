@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -59,14 +60,27 @@ struct UsedSuppression {
   std::uint64_t sites = 0;
 };
 
+// What a framework's cache holds. It took that from CUDA to serve the program from it.
+struct HeldByCache {
+  std::size_t row = 0;  // of framework_caches()
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;  // allocations: of pieces that the cache cuts up, as a rule
+  std::uint64_t sites = 0;
+};
+
 struct Leaks {
   std::vector<Leak> leaks;                  // by class, then the largest first
   std::vector<LeakedMemory> memory;         // of them, the largest first
   std::vector<UsedSuppression> suppressed;  // the largest first
+  std::vector<HeldByCache> caches = {};     // likewise
   std::uint64_t without_site = 0;           // bytes whose call stack nobody knows
-  // Of a merged report: bytes that each process left, but for what is suppressed, in the order of
-  // Report::processes. Empty: the report is of one process, or does not tell.
+  // Of a merged report: bytes that each process left, but for what is suppressed or held by a
+  // framework's cache, in the order of Report::processes. Empty: the report is of one process, or
+  // does not tell.
   std::vector<std::uint64_t> left = {};
+  // Of sites that held memory when it ran out the framework's cache that has it, a row of
+  // framework_caches(): where leaks_for_oom() made this.
+  std::map<std::size_t, std::size_t> cache_of_site = {};
 };
 
 // What blocks hold that wait for their free to complete is no leak. May throw bad_alloc.
@@ -85,12 +99,14 @@ struct GrowthRate {
 
 // Also of call stacks that nobody knows.
 [[nodiscard]] std::uint64_t leaked_bytes(const Leaks& leaks);
-// Of all suppressions together.
+// What suppressions leave out.
 [[nodiscard]] std::uint64_t suppressed_bytes(const Leaks& leaks);
+// What frameworks' caches hold.
+[[nodiscard]] std::uint64_t cached_bytes(const Leaks& leaks);
 
 // Whether what was never freed tells more of the report than its peak: places that grow, or were
-// left amid the run, hold at least half as much as was held at the peaks. Suppressions and
-// initialisers are not asked.
+// left amid the run, hold at least half as much as was held at the peaks. What stays by design does
+// not count, as far as that is known without names; initialisers are not asked.
 [[nodiscard]] bool leaks_lead(const Report& report);
 
 }  // namespace vramscope

@@ -2,25 +2,75 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/analysis/leaks/site_owner.h"
 
+#include <algorithm>
+#include <map>
+
 #include "reporter/record/stack/owners.h"
 
 namespace vramscope {
+namespace {
+
+// Whether the object was started; of a merged report by one of its processes.
+bool is_program(const Report& report, const std::string& path) {
+  return path == report.process.executable ||
+         std::any_of(report.processes.begin(), report.processes.end(),
+                     [&](const MergedProcess& one) { return path == one.process.executable; });
+}
+
+// Whether the owner is certain now.
+bool add(StackOwner& owner, const Report& report, const FrameFact& frame) {
+  if (frame.code < report.codes.size()) {
+    const std::uint32_t source = report.codes[frame.code].source;
+    const bool is_native = source >= report.sources.size() || report.sources[source].path.empty();
+    return !is_native && owner.add_python(report.sources[source].path);
+  }
+  if (frame.module >= report.modules.size()) return false;
+  const std::string& path = report.modules[frame.module].path;
+  return owner.add_object(path, is_program(report, path));
+}
+
+}  // namespace
 
 std::string owner_of_frame(const Report& report, std::uint32_t frame) {
   const std::uint32_t module = report.frames[frame].module;
   if (module >= report.modules.size()) return std::string(kUnknownOwner);
   const std::string& path = report.modules[module].path;
-  return owner_of(path, path == report.process.executable);
+  return owner_of(path, is_program(report, path));
+}
+
+std::string owner_of_stack(const Report& report, const std::vector<std::uint32_t>& frames) {
+  StackOwner owner;
+  for (const std::uint32_t frame : frames) {
+    if (frame < report.frames.size() && add(owner, report, report.frames[frame])) break;
+  }
+  return owner.name();
 }
 
 std::string owner_of_site(const Report& report, const Site& site) {
-  for (const std::uint32_t frame : site.frames) {
-    if (frame >= report.frames.size()) continue;
-    const std::uint32_t module = report.frames[frame].module;
-    if (module >= report.modules.size() || only_passes_on(report.modules[module].path)) continue;
-    return owner_of_frame(report, frame);
+  if (site.whole.empty()) return owner_of_stack(report, site.frames);
+  std::map<std::string, std::uint64_t> bytes;
+  for (const RecordedStack& stack : site.whole) {
+    std::uint64_t& of_owner = bytes[owner_of_stack(report, stack.frames)];
+    for (const SitePart& part : stack.parts) of_owner += part.totals.total_bytes;
   }
-  return std::string(kUnknownOwner);
+  return std::max_element(bytes.begin(), bytes.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> owners_of(const Report& report,
+                                                             const JointPeak& joint) {
+  if (!joint.owners.empty()) return joint.owners;
+  std::map<std::string, std::uint64_t> bytes;
+  for (const OomShare& share : joint.shares) {
+    if (share.site < 0) continue;
+    const Site& site = report.sites[static_cast<std::size_t>(share.site)];
+    bytes[owner_of_site(report, site)] += share.live_bytes;
+  }
+  std::vector<std::pair<std::string, std::uint64_t>> owners(bytes.begin(), bytes.end());
+  std::stable_sort(owners.begin(), owners.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  return owners;
 }
 
 }  // namespace vramscope

@@ -111,6 +111,10 @@ void Suppressions::add_usual() {
   for (std::size_t i = before; i < rows_.size(); ++i) rows_[i].is_usual = true;
 }
 
+bool Suppressions::have_usual() const {
+  return std::any_of(rows_.begin(), rows_.end(), [](const auto& row) { return row.is_usual; });
+}
+
 std::optional<std::size_t> Suppressions::first_in(const std::vector<std::string>& texts) const {
   for (std::size_t row = 0; row < rows_.size(); ++row) {
     for (const std::string& text : texts) {
@@ -133,7 +137,7 @@ std::vector<std::string> texts_of_frame(const Report& report, const FrameFact& f
   return texts;
 }
 
-std::optional<std::size_t> SuppressedSites::of_frame(std::uint32_t index) {
+std::optional<std::size_t> SuppressedStacks::of_frame(std::uint32_t index) {
   if (index >= report_.frames.size()) return std::nullopt;
   known_.resize(report_.frames.size());
   Known& known = known_[index];
@@ -141,16 +145,14 @@ std::optional<std::size_t> SuppressedSites::of_frame(std::uint32_t index) {
   return known.row = suppressions_.first_in(texts_of_frame(report_, report_.frames[index], name_));
 }
 
-// A library may call back into the program, whose memory is not the library's to keep.
-bool SuppressedSites::allocated_in(const Site& site, std::uint32_t frame) const {
-  return owner_of_frame(report_, frame) == owner_of_site(report_, site);
-}
-
-std::optional<std::size_t> SuppressedSites::of(const Site& site) {
+std::optional<std::size_t> SuppressedStacks::of(const std::vector<std::uint32_t>& frames) {
   if (suppressions_.rows().empty()) return std::nullopt;
-  for (const std::uint32_t frame : site.frames) {
+  for (const std::uint32_t frame : frames) {
     const std::optional<std::size_t> row = of_frame(frame);
-    if (row && (!is_of_library(suppressions_.rows()[*row]) || allocated_in(site, frame))) {
+    if (!row) continue;
+    // A library may call back into the program, whose memory is not the library's to keep.
+    if (!is_of_library(suppressions_.rows()[*row]) ||
+        owner_of_frame(report_, frame) == owner_of_stack(report_, frames)) {
       return row;
     }
   }

@@ -39,6 +39,7 @@ class Suppressions {
   void add_usual();
 
   [[nodiscard]] const std::vector<Suppression>& rows() const { return rows_; }
+  [[nodiscard]] bool have_usual() const;
 
   // The first that is found in one of the texts; nothing: none is.
   [[nodiscard]] std::optional<std::size_t> first_in(const std::vector<std::string>& texts) const;
@@ -52,22 +53,21 @@ class Suppressions {
 [[nodiscard]] std::vector<std::string> texts_of_frame(const Report& report, const FrameFact& frame,
                                                       const NameFrame& name);
 
-// Which suppression holds for sites: the one found in a function, a file or the module of its
+// Which suppression holds for call stacks: the one found in a function, a file or the module of the
 // innermost frame that has any. A usual one that names a library holds for what this library
 // allocated, not for what the program did in a call back. Each frame is looked up once. Threads:
 // one.
-class SuppressedSites {
+class SuppressedStacks {
  public:
-  SuppressedSites(const Report& report, const Suppressions& suppressions, NameFrame name)
+  SuppressedStacks(const Report& report, const Suppressions& suppressions, NameFrame name)
       : report_(report), suppressions_(suppressions), name_(std::move(name)) {}
 
-  // An index into the suppressions' rows; nothing: none holds. May throw bad_alloc.
-  [[nodiscard]] std::optional<std::size_t> of(const Site& site);
+  // An index into the suppressions' rows; nothing: none holds. `frames`: whole, innermost first.
+  // May throw bad_alloc.
+  [[nodiscard]] std::optional<std::size_t> of(const std::vector<std::uint32_t>& frames);
 
  private:
   [[nodiscard]] std::optional<std::size_t> of_frame(std::uint32_t frame);
-  // Whether the frame's shared object belongs to whoever the site's memory is.
-  [[nodiscard]] bool allocated_in(const Site& site, std::uint32_t frame) const;
 
   const Report& report_;
   const Suppressions& suppressions_;

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/leaks/site_owner.h"
 
 namespace vramscope {
 
@@ -66,26 +65,6 @@ std::vector<OomShare> JointPeaks::shares(std::uint16_t device,
     return a.live_bytes > b.live_bytes;
   });
   return rows;
-}
-
-std::vector<AxisEntry> owners_of(const Report& report, const JointPeak& joint) {
-  std::map<std::string, std::uint64_t> bytes;
-  for (const OomShare& share : joint.shares) {
-    if (share.site < 0) continue;
-    const Site& site = report.sites[static_cast<std::size_t>(share.site)];
-    bytes[owner_of_site(report, site)] += share.live_bytes;
-  }
-  std::vector<AxisEntry> owners;
-  for (const auto& [owner, held] : bytes) {
-    AxisEntry& entry = owners.emplace_back();
-    entry.axis = Axis::owner;
-    entry.value = owner;
-    entry.totals.peak_bytes = held;
-  }
-  std::stable_sort(owners.begin(), owners.end(), [](const AxisEntry& a, const AxisEntry& b) {
-    return a.totals.peak_bytes > b.totals.peak_bytes;
-  });
-  return owners;
 }
 
 }  // namespace vramscope

@@ -16,10 +16,6 @@
 
 namespace vramscope {
 
-struct AxisEntry;
-struct JointPeak;
-struct Report;
-
 // Requested bytes. Threads: one.
 class JointPeaks : public TraceMemory::Changes {
  public:
@@ -43,10 +39,5 @@ class JointPeaks : public TraceMemory::Changes {
   std::map<std::uint16_t, OfDevice> devices_;
   std::map<std::pair<Tag, TracePlace>, TraceTag> tags_;
 };
-
-// Whose code had asked for what was live at a joint peak of the report, as its call stacks say: a
-// row of Axis::owner each, with its bytes as those of the peak, the largest first. May throw
-// bad_alloc.
-[[nodiscard]] std::vector<AxisEntry> owners_of(const Report& report, const JointPeak& joint);
 
 }  // namespace vramscope

@@ -19,6 +19,7 @@
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/leaks/site_owner.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/subject.h"
 
@@ -122,7 +123,15 @@ class Chooser {
   std::vector<Role> roles_;  // by module
 };
 
-void add(Site& sum, const Site& more) {
+// Before its stack becomes another, or one with another site's.
+void keep_whole(Site& site) {
+  if (site.whole.empty()) site.whole.push_back({site.frames, site.parts});
+}
+
+void add(Site& sum, Site& more) {
+  keep_whole(sum);
+  keep_whole(more);
+  sum.whole.insert(sum.whole.end(), more.whole.begin(), more.whole.end());
   add_numbers(sum, more);
   add_numbers(sum.live_past, more.live_past);
   sum.numbers.insert(sum.numbers.end(), more.numbers.begin(), more.numbers.end());
@@ -171,11 +180,15 @@ std::vector<std::size_t> join_equal_sites(Report& report, const TellingOf& telli
 }  // namespace
 
 std::vector<std::size_t> choose_frames(Report& report, const StackChoice& choice) {
+  for (JointPeak& joint : report.joint_peaks) joint.owners = owners_of(report, joint);
   std::vector<std::size_t> sites(report.sites.size());
   std::iota(sites.begin(), sites.end(), std::size_t{0});
   if (report.codes.empty() && choice.view != StackView::python_only) return sites;
   const Chooser chooser(report, choice);
-  for (Site& site : report.sites) site.frames = chooser.chosen(site.frames);
+  for (Site& site : report.sites) {
+    keep_whole(site);
+    site.frames = chooser.chosen(site.frames);
+  }
   const bool joins =
       choice.by_line || choice.view == StackView::usual || choice.view == StackView::python_only;
   if (joins) {

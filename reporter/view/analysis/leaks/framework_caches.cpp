@@ -1,0 +1,224 @@
+// Knows the caches of frameworks by their functions, or by whose library asked for which sizes.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/analysis/leaks/framework_caches.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "reporter/record/stack/owners.h"
+#include "reporter/report/report.h"
+#include "reporter/view/analysis/leaks/site_owner.h"
+
+namespace vramscope {
+namespace {
+
+enum Cache : std::uint8_t {
+  torch,
+  torch_pinned,
+  torch_workspace,
+  cupy,
+  cupy_pinned,
+  xla,
+  tensorflow,
+  rmm,
+  cub
+};
+
+// A function whose name contains `part` belongs to the cache.
+struct CacheFunction {
+  std::string_view part;
+  Cache cache;
+};
+constexpr CacheFunction kFunctions[] = {
+    {"c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::", torch},
+    {"c10::cuda::CUDACachingAllocator::Native::ExpandableSegment::", torch},
+    {"CUDACachingAllocator::Native::(anonymous namespace)::ExpandableSegment::", torch},
+    {"at::CachingHostAllocator", torch_pinned},
+    {"at::cuda::getCUDAHostAllocator", torch_pinned},
+    {"at::cuda::CUDACachingHostAllocator", torch_pinned},
+    {"at::cuda::getNewWorkspace", torch_workspace},
+    {"setWorkspaceForHandle", torch_workspace},
+    {"getCUDABlasLtWorkspace", torch_workspace},
+    {"SingleDeviceMemoryPool", cupy},
+    {"PinnedMemoryPool", cupy_pinned},
+    {"tsl::BFCAllocator::", xla},
+    {"xla::BFCAllocator::", xla},
+    {"tensorflow::BFCAllocator::", tensorflow},
+    {"GpuCudaMallocAsyncAllocator::", tensorflow},
+    {"rmm::mr::pool_memory_resource", rmm},
+    {"rmm::mr::arena_memory_resource", rmm},
+    {"cub::CachingDeviceAllocator::", cub},
+};
+
+std::string_view file_of(const Report& report, std::uint32_t frame) {
+  if (frame >= report.frames.size() || report.frames[frame].code != kNoCode) return {};
+  const std::uint32_t module = report.frames[frame].module;
+  if (module >= report.modules.size()) return {};
+  const std::string_view path = report.modules[module].path;
+  return path.substr(path.rfind('/') + 1);
+}
+
+// The place in the stack of the innermost frame whose object does not only pass calls on.
+std::size_t asking_frame(const Report& report, const std::vector<std::uint32_t>& frames) {
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const std::string_view file = file_of(report, frames[i]);
+    if (!file.empty() && !only_passes_on(file)) return i;
+  }
+  return frames.size();
+}
+
+std::string_view asking_file(const Report& report, const std::vector<std::uint32_t>& frames) {
+  const std::size_t asking = asking_frame(report, frames);
+  return asking < frames.size() ? file_of(report, frames[asking]) : std::string_view();
+}
+
+// Calls use(frames, parts) with each stack of the report, whole.
+template <class Use>
+void for_each_stack(const Report& report, const Use& use) {
+  for (const Site& site : report.sites) {
+    if (site.whole.empty()) use(site.frames, site.parts);
+    for (const RecordedStack& stack : site.whole) use(stack.frames, stack.parts);
+  }
+}
+
+bool is_of_torch(std::string_view file) {
+  return file.starts_with("libc10") || file.starts_with("libtorch");
+}
+
+bool takes_segments(Kind kind) { return kind == Kind::device || kind == Kind::physical; }
+
+constexpr std::uint64_t kTorchSegment = std::uint64_t{2} << 20;
+constexpr std::uint64_t kCupyBlock = 512;
+// memory.pyx calls itself so deep where the pool asks for more, and less where it is switched off.
+constexpr std::size_t kCupyFrames = 4;
+
+// PyTorch without its cache (PYTORCH_NO_CUDA_MEMORY_CACHING) asks for each tensor's own size.
+bool asks_for_segments_alone(const Report& report) {
+  std::uint64_t segments = 0;
+  std::uint64_t others = 0;
+  for_each_stack(report, [&](const auto& frames, const std::vector<SitePart>& parts) {
+    if (!asking_file(report, frames).starts_with("libc10_cuda")) return;
+    for (const SitePart& part : parts) {
+      if (!takes_segments(part.kind)) continue;
+      (part.totals.total_bytes % kTorchSegment == 0 ? segments : others) += part.totals.total_count;
+    }
+  });
+  return segments != 0 && others == 0;
+}
+
+// The first frame of PyTorch behind `begin`, but for its allocator's; kNoFrame: there is none.
+constexpr std::uint32_t kNoFrame = UINT32_MAX;
+std::uint32_t torch_frame(const Report& report, const std::vector<std::uint32_t>& frames,
+                          std::size_t begin) {
+  for (std::size_t i = begin; i < frames.size(); ++i) {
+    const std::string_view file = file_of(report, frames[i]);
+    if (file.starts_with("libtorch")) return frames[i];
+  }
+  return kNoFrame;
+}
+
+// Frames of PyTorch that called cuBLAS where that allocated: as it makes a handle.
+std::vector<std::uint32_t> handle_makers(const Report& report) {
+  std::vector<std::uint32_t> makers;
+  for_each_stack(report, [&](const std::vector<std::uint32_t>& frames, const auto&) {
+    const std::size_t asking = asking_frame(report, frames);
+    if (!asking_file(report, frames).starts_with("libcublas")) return;
+    const std::uint32_t maker = torch_frame(report, frames, asking);
+    if (maker != kNoFrame) makers.push_back(maker);
+  });
+  std::sort(makers.begin(), makers.end());
+  makers.erase(std::unique(makers.begin(), makers.end()), makers.end());
+  return makers;
+}
+
+}  // namespace
+
+const std::vector<FrameworkCache>& framework_caches() {
+  constexpr std::string_view kTorchInside =
+      "vramscope run --preset pytorch, or torch.cuda.memory._snapshot()";
+  static const std::vector<FrameworkCache> kCaches = {
+      {"PyTorch's cache", kTorchInside},
+      {"PyTorch's cache of pinned memory", ""},
+      {"PyTorch's workspaces for cuBLAS", ""},
+      {"CuPy's pool", "vramscope run --preset cupy"},
+      {"CuPy's pool of pinned memory", ""},
+      {"JAX's pool", "vramscope run --preset jax"},
+      {"TensorFlow's pool", ""},
+      {"RMM's pool", ""},
+      {"CUB's cache", ""},
+  };
+  return kCaches;
+}
+
+FrameworkCaches::FrameworkCaches(const Report& report, const NameFrame& name)
+    : report_(report),
+      name_(name),
+      known_(report.frames.size()),
+      has_torch_cache_(asks_for_segments_alone(report)),
+      handle_makers_(handle_makers(report)) {}
+
+bool FrameworkCaches::is_workspace(const std::vector<std::uint32_t>& frames) const {
+  constexpr std::uint64_t kFunctionsOfOneFile = 8 << 10;  // bytes of code
+  if (!asking_file(report_, frames).starts_with("libc10_cuda")) return false;
+  const std::uint32_t asking = torch_frame(report_, frames, asking_frame(report_, frames));
+  return asking != kNoFrame &&
+         std::any_of(handle_makers_.begin(), handle_makers_.end(), [&](std::uint32_t maker) {
+           const FrameFact& a = report_.frames[maker];
+           const FrameFact& b = report_.frames[asking];
+           const std::uint64_t apart = std::max(a.offset, b.offset) - std::min(a.offset, b.offset);
+           return a.module == b.module && apart < kFunctionsOfOneFile;
+         });
+}
+
+std::optional<std::size_t> FrameworkCaches::by_name(const std::vector<std::uint32_t>& frames) {
+  if (!name_) return std::nullopt;
+  for (const std::uint32_t frame : frames) {
+    if (frame >= known_.size()) continue;
+    KnownFrame& known = known_[frame];
+    if (!std::exchange(known.looked_up, true)) {
+      for (const SourceFrame& named : name_(report_, report_.frames[frame])) {
+        const auto* const found = std::find_if(
+            std::begin(kFunctions), std::end(kFunctions), [&](const CacheFunction& function) {
+              return named.function.find(function.part) != std::string::npos;
+            });
+        if (found != std::end(kFunctions)) known.cache = found->cache;
+      }
+    }
+    if (known.cache) return known.cache;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::size_t> FrameworkCaches::by_size(const std::vector<std::uint32_t>& frames,
+                                                    const SitePart& part) const {
+  const std::string_view file = asking_file(report_, frames);
+  if (has_torch_cache_ && takes_segments(part.kind) && file.starts_with("libc10_cuda")) {
+    return torch;
+  }
+  if (part.kind != Kind::pinned && is_workspace(frames)) return torch_workspace;
+  // PyTorch has no pinned memory but that of its cache.
+  if (part.kind == Kind::pinned && is_of_torch(file)) return torch_pinned;
+  const auto of_cupy = [&](std::string_view module) {
+    return std::count_if(frames.begin(), frames.end(), [&](std::uint32_t frame) {
+      return file_of(report_, frame).starts_with(module);
+    });
+  };
+  if (owner_of_stack(report_, frames) != "CuPy") return std::nullopt;
+  if (part.kind == Kind::pinned && of_cupy("pinned_memory.") != 0) return cupy_pinned;
+  const bool is_pooled = part.totals.total_bytes % kCupyBlock == 0 &&
+                         of_cupy("memory.") >= static_cast<std::ptrdiff_t>(kCupyFrames);
+  return takes_segments(part.kind) && is_pooled ? std::optional<std::size_t>(cupy) : std::nullopt;
+}
+
+std::optional<std::size_t> FrameworkCaches::of(const std::vector<std::uint32_t>& frames,
+                                               const SitePart& part) {
+  std::optional<std::size_t> cache = by_name(frames);
+  if (!cache) return by_size(frames, part);
+  // The library that both have in common.
+  if (*cache == xla && owner_of_stack(report_, frames) == "TensorFlow") cache = tensorflow;
+  return cache;
+}
+
+}  // namespace vramscope

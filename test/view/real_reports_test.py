@@ -1,0 +1,127 @@
+# What the verbs say of reports that PyTorch, JAX, CuPy and NCCL left on an H200 (real/README.md).
+# SPDX-License-Identifier: Apache-2.0
+"""real_reports_test.py BUILD"""
+import json
+import lzma
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
+import harness  # noqa: E402
+from tool_case import ToolTest  # noqa: E402
+
+REAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "real")
+NAMES = sorted(name.removesuffix(".json.xz") for name in os.listdir(REAL) if name.endswith(".xz"))
+MIB = 1 << 20
+
+
+class RealReports(ToolTest):
+    def real(self, name):
+        path = self.path(name + ".json")
+        if not os.path.exists(path):
+            with lzma.open(os.path.join(REAL, name + ".json.xz")) as packed, open(path, "wb") as file:
+                file.write(packed.read())
+        return path
+
+    def text(self, *arguments):
+        result = self.call(*arguments)
+        self.assertIn(result.returncode, (0, 1), result.stderr)
+        return result.stdout
+
+    def json(self, *arguments):
+        return json.loads(self.text(*arguments, "--json"))
+
+
+class Owners(RealReports):
+    """The environment was installed in a folder named torch."""
+
+    def owned(self, name):
+        ledger = self.json("owners", self.real(name))["ledger"]
+        return {(row["kind"], row["owner"]): row["peak_bytes"] for row in ledger if row["calls"]}
+
+    def test_jax_owns_what_it_asked_for(self):
+        owned = self.owned("jax")
+        self.assertEqual(owned[("physical", "JAX")], 112583507968)
+        self.assertEqual(owned[("pinned", "JAX")], 2097160)
+        self.assertFalse([owner for _, owner in owned if owner == "PyTorch"])
+        self.assertIn("105 GiB", self.text("sites", "--owner", "JAX", self.real("jax")))
+
+    def test_cupy_owns_what_it_asked_for(self):
+        owned = self.owned("cupy")
+        self.assertEqual({owner for _, owner in owned}, {"CuPy", "cuBLAS", "cuSOLVER", "cuFFT", "cuRAND"})
+
+    def test_pytorch_stays_the_owner_of_its_own(self):
+        for name in ("gpt", "gpt-async", "gpt-no-cache", "torch-oom", "nccl"):
+            self.assertIn("PyTorch", {owner for _, owner in self.owned(name)}, name)
+
+    def test_a_joint_peak_has_the_owners_of_whole_stacks(self):
+        for stacks in ((), ("--with-native",), ("--native-only",)):
+            text = self.text("peak", *stacks, self.real("gpt-async"))
+            self.assertIn("owners   PyTorch 98.8 %, cuBLAS 1.2 %", text, stacks)
+
+    def test_sums_of_the_ledger_stay(self):
+        for name in NAMES:
+            with open(self.real(name), encoding="utf-8") as file:
+                written = json.load(file)
+            told = self.json("owners", self.real(name))["ledger"]
+            for column in ("current_bytes", "calls", "device_bytes"):
+                self.assertEqual(sum(row[column] for row in told),
+                                 sum(row[column] for row in written["ledger"]), (name, column))
+
+
+class Leaks(RealReports):
+    def test_training_scripts_leak_nothing(self):
+        for name in ("gpt", "gpt-async", "gpt-expandable", "gpt-no-cache", "gpt-no-cache-pytorch", "nccl", "cupy"):
+            file = self.real(name)
+            leaks = self.json("leaks", file)
+            self.assertEqual(leaks["leaks"], [], name)
+            self.assertEqual(self.call("check", "--max-leak", "0", file).returncode, 0, name)
+            self.assertIn("Never freed: nothing but ", self.text("leaks", file), name)
+            self.assertIn("Never freed: nothing but ", self.text("report", file), name)
+            self.assertNotIn("Next: vramscope leaks", self.text("report", file), name)
+
+    def test_pytorchs_cache_holds_as_much_as_it_counted_itself(self):
+        caches = {row["cache"]: row for row in self.json("leaks", self.real("gpt"))["caches"]}
+        cache = caches["PyTorch's cache"]
+        self.assertEqual((cache["bytes"], cache["count"]), (7327449088, 89))  # its segments
+
+    def test_workspaces_are_told_apart_without_the_cache(self):
+        for name in ("gpt-no-cache", "gpt-async"):
+            caches = {row["cache"]: row["bytes"] for row in self.json("leaks", self.real(name))["caches"]}
+            self.assertEqual(caches["PyTorch's workspaces for cuBLAS"], 65 * MIB, name)
+
+    def test_what_is_shown_does_not_change_what_counts(self):
+        for name in ("gpt-no-cache", "gpt", "cupy"):
+            told = [self.json("leaks", *stacks, self.real(name))
+                    for stacks in ((), ("--with-native",), ("--native-only",), ("--python-only",))]
+            for one in told[1:]:
+                self.assertEqual([row["bytes"] for row in one["suppressed"]],
+                                 [row["bytes"] for row in told[0]["suppressed"]], name)
+                self.assertEqual([row["bytes"] for row in one["caches"]],
+                                 [row["bytes"] for row in told[0]["caches"]], name)
+
+    def test_all_of_it_is_shown_when_nothing_is_to_be_left_out(self):
+        leaks = self.json("leaks", "--no-default-suppressions", self.real("gpt"))
+        self.assertEqual(leaks["caches"], [])
+        self.assertGreater(sum(row["bytes"] for row in leaks["leaks"]), 7327449088)
+
+
+class OutOfMemory(RealReports):
+    def test_what_pytorchs_cache_holds_is_no_leak(self):
+        for name in ("torch-oom", "torch-oom-at-exit"):
+            text = self.text("oom", self.real(name))
+            self.assertIn("hint: most of it is held by PyTorch's cache, in use or free inside of it; ", text)
+            self.assertNotIn("leak", text)
+
+
+class Figures(RealReports):
+    def test_no_share_is_above_all(self):
+        for name in NAMES:
+            for verb in ("report", "peak", "sites", "leaks", "owners", "map", "timeline"):
+                for share in re.findall(r"(\d[\d,]*\.?\d*) %", self.text(verb, self.real(name))):
+                    self.assertLessEqual(float(share.replace(",", "")), 100, (name, verb))
+
+
+if __name__ == "__main__":
+    harness.main()
