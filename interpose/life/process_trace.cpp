@@ -90,10 +90,7 @@ void ProcessTrace::tell_of_segments() noexcept {
 void ProcessTrace::write_names(Trace& trace) {
   const KnownNames known = trace.known();
   RecorderFacts names = profiler_.recorder().names(known);
-  if (const RangeTable* const named = ranges()) {
-    names.ranges = named->facts();
-    names.marks = named->kept_marks();
-  }
+  if (const RangeTable* const named = ranges()) named->copy_to(names);
   trace.write_names(names, known);
 }
 

@@ -223,11 +223,7 @@ void Reports::collect_names(ReportParts& parts) {
   std::vector<std::string> warnings = std::move(parts.recorder.warnings);
   try {
     parts.recorder = profiler_.recorder().facts();
-    if (const RangeTable* const named = ranges()) {
-      parts.recorder.ranges = named->facts();
-      parts.recorder.range_marks = named->marks();
-      parts.recorder.marks = named->kept_marks();
-    }
+    if (const RangeTable* const named = ranges()) named->copy_to(parts.recorder);
   } catch (const LockLost&) {
     parts.recorder = {};
     parts.memory.tags = {};

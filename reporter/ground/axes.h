@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "allocator/ground/named_enum.h"
 #include "allocator/ground/place.h"
@@ -77,6 +78,16 @@ struct RangeFact {
 struct MarkFact {
   std::uint64_t clock_ns = 0;  // as events have it
   std::string name;            // "domain:name", of the default domain "name"
+};
+
+// Parts of a run that repeat, as ranges and marks show them, come at least so often.
+inline constexpr std::uint64_t kLeastPasses = 3;
+
+// Marks of one name: each begins a pass of a part of the run that repeats.
+struct RepeatedMark {
+  std::string name;  // as of MarkFact
+  std::uint64_t marks = 0;
+  std::vector<std::uint64_t> clocks_ns;  // of some of them, evenly spread, from the first one on
 };
 
 }  // namespace vramscope

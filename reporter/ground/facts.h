@@ -155,6 +155,7 @@ struct RecorderFacts {
   std::vector<RangeFact> ranges;  // from the program's own calls: not the recorder's
   std::uint64_t range_marks = 0;  // marks that it set
   std::vector<MarkFact> marks;    // the first of them
+  std::vector<RepeatedMark> repeated_marks;
   std::uint64_t unrecorded_calls = 0;
   std::uint64_t dropped_stacks = 0;  // calls whose stack found no room: they have the unknown tag
   std::vector<std::string> warnings;

@@ -122,15 +122,15 @@ void RangeTable::mark(std::uint64_t clock_ns, std::string_view domain,
                       std::string_view name) noexcept {
   const std::uint64_t before = marks_.fetch_add(1, std::memory_order_relaxed);
   if (const Watcher* const by = watched()) by->counts->marks.fetch_add(1);
-  if (before >= kMostMarks) return;
   bool came = false;
   try {
-    std::string text(domain.substr(0, kMaxName));
-    if (!text.empty()) text += ':';
-    text += name.substr(0, kMaxName);
     const SystemLock guard(lock_);
-    kept_marks_.push_back({clock_ns, std::move(text)});
-    came = true;
+    rows_.count(clock_ns, domain, name);
+    if (const Watcher* const now = watched()) now->counts->rows.count(clock_ns, domain, name);
+    if (before < kMostMarks) {
+      kept_marks_.push_back({clock_ns, MarkRows::text_of(domain, name)});
+      came = true;
+    }
   } catch (...) {  // no memory for the name: it is counted alone
   }
   tell_came(came);
@@ -139,6 +139,14 @@ void RangeTable::mark(std::uint64_t clock_ns, std::string_view domain,
 std::vector<MarkFact> RangeTable::kept_marks(std::size_t known) const {
   const SystemLock guard(lock_);
   return rows_from(kept_marks_, known);
+}
+
+void RangeTable::copy_to(RecorderFacts& facts) const {
+  facts.range_marks = marks_.load(std::memory_order_relaxed);
+  const SystemLock guard(lock_);
+  facts.ranges = ranges_;
+  facts.marks = kept_marks_;
+  facts.repeated_marks = rows_.facts(kLeastPasses);
 }
 
 void RangeTable::watch(const Watcher& watcher) noexcept {
@@ -150,6 +158,7 @@ void RangeTable::watch(const Watcher& watcher) noexcept {
       watcher.counts->entered[i].store(ranges_[i].entered);
     }
     watcher.counts->marks.store(marks_.load());
+    watcher.counts->rows.copy_from(rows_);
     watched_.set(&watcher_);
   }
   tell_came(true);

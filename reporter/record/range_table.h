@@ -15,8 +15,11 @@
 #include "allocator/ground/capability.h"
 #include "allocator/ground/fork_mark.h"
 #include "reporter/ground/axes.h"
+#include "reporter/record/mark_rows.h"
 
 namespace vramscope {
+
+struct RecorderFacts;
 
 // A thread pushes and pops; the process starts and ends. What is allocated belongs to the range
 // that was opened last, of the thread's and of those of the process that are still open. Names of
@@ -25,10 +28,12 @@ class RangeTable {
  public:
   static constexpr std::size_t kMax = 4096;
 
-  // What a live file has of ranges besides their names. Threads: one writer, any reader.
+  // What a live file has of ranges besides their names, and of marks. Threads: one writer, any
+  // reader.
   struct Counts {
     std::array<std::atomic<std::uint64_t>, kMax + 1> entered{};  // by number
     std::atomic<std::uint64_t> marks{0};
+    MarkRows rows;  // of marks, by name
   };
   // Called after a range has got its number, or a mark is kept, without a lock.
   struct Watcher {
@@ -41,7 +46,7 @@ class RangeTable {
   void watch(const Watcher& watcher) noexcept;
 
   static constexpr std::size_t kMaxDepth = 32;  // pushes below that are counted, not kept apart
-  static constexpr std::size_t kMaxName = 256;  // bytes kept of a name
+  static constexpr std::size_t kMaxName = MarkRows::kMaxName;  // bytes kept of a name
 
   RangeTable();  // may throw bad_alloc
 
@@ -52,7 +57,7 @@ class RangeTable {
   // Gives what end() takes; never 0.
   [[nodiscard]] std::uint64_t start(std::string_view domain, std::string_view name) noexcept;
   void end(std::uint64_t id) noexcept;
-  // The first kMostMarks are kept with their names, all are counted.
+  // The first kMostMarks are kept with their names, all are counted, those that repeat by name.
   static constexpr std::size_t kMostMarks = 512;
   void mark(std::uint64_t clock_ns, std::string_view domain, std::string_view name) noexcept;
 
@@ -60,11 +65,10 @@ class RangeTable {
   [[nodiscard]] std::uint32_t current() const noexcept;
   // By number, from the first on that is not known; may throw bad_alloc.
   [[nodiscard]] std::vector<RangeFact> facts(std::size_t known = 0) const;
-  [[nodiscard]] std::uint64_t marks() const noexcept {
-    return marks_.load(std::memory_order_relaxed);
-  }
   // Those that are kept, in their order, from the first on that is not known; may throw bad_alloc.
   [[nodiscard]] std::vector<MarkFact> kept_marks(std::size_t known = 0) const;
+  // Ranges and marks, and how often there were; may throw bad_alloc.
+  void copy_to(RecorderFacts& facts) const;
 
  private:
   struct Open {  // of a thread
@@ -102,6 +106,7 @@ class RangeTable {
   std::atomic<std::uint32_t> newest_range_{0};
   std::atomic<std::uint64_t> marks_{0};
   std::vector<MarkFact> kept_marks_ VRAMSCOPE_GUARDED_BY(lock_);
+  MarkRows rows_ VRAMSCOPE_GUARDED_BY(lock_);
   Watcher watcher_;
   ForkMark watched_;  // it, once it is set
 };

@@ -37,6 +37,7 @@ void add_ranges(const RangeTable::Counts& counts, RecorderFacts& facts) {
     facts.ranges[i].entered = counts.entered[i].load(std::memory_order_relaxed);
   }
   facts.range_marks = counts.marks.load(std::memory_order_relaxed);
+  facts.repeated_marks = counts.rows.facts(kLeastPasses);
 }
 
 void warn_of_gaps(const LiveHeader& header, const FoundNames& found, RecorderFacts& facts) {

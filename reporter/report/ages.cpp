@@ -3,6 +3,7 @@
 #include "reporter/report/ages.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "reporter/report/attribution.h"
 
@@ -18,6 +19,23 @@ std::uint32_t common_range(const std::vector<RangeFact>& ranges, std::uint32_t a
     inner = ranges[inner].parent;
   }
   return a;
+}
+
+// Whether the blocks, which are in their order, came in as many passes as count. A program that
+// sets its mark at the end of a pass has one before the first mark; what came before that all at
+// once came in none.
+bool is_between(const RepeatedMark& mark, const std::vector<const BlockSnapshot*>& blocks) {
+  std::vector<std::ptrdiff_t> counts;  // before the first mark, then after each
+  auto from = blocks.begin();
+  for (const std::uint64_t clock_ns : mark.clocks_ns) {
+    const auto until = std::partition_point(
+        from, blocks.end(), [&](const BlockSnapshot* block) { return block->born_ns < clock_ns; });
+    counts.push_back(until - from);
+    from = until;
+  }
+  counts.push_back(blocks.end() - from);
+  const auto passes = counts.size() - std::count(counts.begin(), counts.end(), 0);
+  return passes >= kLeastPasses && counts[0] <= *std::max_element(counts.begin() + 1, counts.end());
 }
 
 }  // namespace
@@ -58,6 +76,7 @@ void Ages::add(std::vector<const BlockSnapshot*>& blocks, Site& site) const {
   const std::uint64_t first_ns = blocks.front()->born_ns;
   site.live_span_ns = blocks.back()->born_ns - std::min(first_ns, blocks.back()->born_ns);
   add_range(blocks, site);
+  if (site.live_passes < kLeastPasses) add_mark(blocks, site);
 }
 
 void Ages::add_range(const std::vector<const BlockSnapshot*>& blocks, Site& site) const {
@@ -76,6 +95,27 @@ void Ages::add_range(const std::vector<const BlockSnapshot*>& blocks, Site& site
   if (range >= ranges.size()) return;
   site.live_range = value_text(parts_, Axis::range, range);
   site.live_passes = ranges[range].entered;
+}
+
+// Of the names that repeat, that of which there are as many marks as blocks, or nearest to it: of
+// an epoch and its steps the one in which a block came each time.
+void Ages::add_mark(const std::vector<const BlockSnapshot*>& blocks, Site& site) const {
+  if (blocks.size() < kLeastPasses) return;
+  const RepeatedMark* best = nullptr;
+  const auto distance_of = [&](const RepeatedMark& mark) {
+    const auto ratio = static_cast<double>(mark.marks) / static_cast<double>(blocks.size());
+    return std::max(ratio, 1 / ratio);
+  };
+  for (const RepeatedMark& mark : parts_.recorder.repeated_marks) {
+    if (mark.clocks_ns.empty() || !is_between(mark, blocks)) continue;
+    const auto rank = [&](const RepeatedMark& one) {
+      return std::pair(-distance_of(one), one.clocks_ns.front());
+    };
+    if (best == nullptr || rank(mark) > rank(*best)) best = &mark;
+  }
+  if (best == nullptr) return;
+  site.live_mark = best->name;
+  site.live_marks = best->marks;
 }
 
 void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,

@@ -27,6 +27,7 @@ class Ages {
   void add(const BlockSnapshot& block, std::vector<std::uint64_t>& ages) const;
 
   void add_range(const std::vector<const BlockSnapshot*>& blocks, Site& site) const;
+  void add_mark(const std::vector<const BlockSnapshot*>& blocks, Site& site) const;
 
   const ReportParts& parts_;
   std::uint64_t allocations_ = 0;

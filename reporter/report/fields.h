@@ -257,6 +257,8 @@ void visit_fields(Self& site, F&& f) {
   f("live_span_ns", site.live_span_ns);
   f("live_range", site.live_range);
   f("live_passes", site.live_passes);
+  f("live_mark", site.live_mark);
+  f("live_marks", site.live_marks);
 }
 
 template <IsOne<ThreadStart> Self, class F>

@@ -115,8 +115,9 @@ MergedSites::MergedSites(std::uint64_t most_bytes)
 
 void MergedSites::add(Site&& site) {
   site.live_past.clear();
-  site.live_first = site.live_last = site.live_passes = 0;
+  site.live_first = site.live_last = site.live_passes = site.live_marks = 0;
   site.live_range.clear();
+  site.live_mark.clear();
   sites_.push_back(std::move(site));
   const auto [known, is_new] = numbers_.insert(static_cast<std::uint32_t>(sites_.size() - 1));
   if (is_new) {

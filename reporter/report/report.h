@@ -187,6 +187,8 @@ struct Site {
   std::uint64_t live_span_ns = 0;  // the time between these two
   std::string live_range = {};     // the innermost named range in which all of it came; "": none
   std::uint64_t live_passes = 0;   // how often the program entered that; 0: not known
+  std::string live_mark = {};      // the mark that repeats and between which it came; "": none
+  std::uint64_t live_marks = 0;    // how often the program set that; 0: not known
   // Not written. Of a report that a view changed: the numbers in the file of the sites that this
   // one stands for; empty: its index.
   std::vector<std::uint32_t> numbers = {};

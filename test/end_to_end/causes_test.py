@@ -21,6 +21,7 @@ PAIRS = [
     ("small_leak", {"grows", "kept"}, LEAK, HELD, "model", {"left"}, KEPT, "grew"),
     ("requests", {"grows"}, LEAK, HELD, "staged", {"left"}, KEPT, "grew"),
     ("steps", {"grows"}, LEAK, "or what the program needs", "row", {"left"}, THIN, "grew"),
+    ("marks", {"grows", "kept"}, LEAK, "or what the program needs", "after_marks", {"left"}, THIN, "grew"),
     ("larger_buffer", {"grows"}, LEAK, KEPT, "buffer", {"late"}, HELD, "grew"),
     ("endless_cache", {"grows"}, LEAK, HELD, "cache", {"left"}, HELD, "grew"),
     ("overlap", set(), OVERLAP, "once", "in_turn", set(), SERVED, ""),
@@ -82,12 +83,17 @@ class Causes(harness.Case):
                 self.assertEqual([rows[0]] * 4, rows)
 
     def test_the_rate_of_a_leak_is_told(self):
-        for cause, rate in (("rare_leak", "8.00 MiB each 5 calls of on_error"), ("steps", "10.0 MiB each pass of train/step")):
+        told = {
+            "rare_leak": ("8.00 MiB each 5 calls of on_error", (8, 5, None, None, None)),
+            "steps": ("10.0 MiB each pass of train/step", (10, 1, "train/step", None, None)),
+            "marks": ("10.0 MiB each mark 'step'", (10, 1, None, "step", None)),
+        }
+        for cause, (rate, numbers) in told.items():
             for path in self.run_cause(cause):
                 self.assertIn(f"; {rate}", self.text("leaks", path))
                 (row,) = [leak for leak in self.json_of(path) if leak["class"] == "grows"]
-                told = (row["rate_bytes"] // 1024 ** 2, row["rate_periods"], row["rate_range"], row["full_in_ns"])
-                self.assertEqual({"rare_leak": (8, 5, None, None), "steps": (10, 1, "train/step", None)}[cause], told)
+                found = (row["rate_bytes"] // 1024 ** 2, *(row[name] for name in ("rate_periods", "rate_range", "rate_mark", "full_in_ns")))
+                self.assertEqual(numbers, found)
         self.assertEqual([None], [leak["rate_bytes"] for leak in self.json_of(self.run_cause("weights")[0])])
         self.assertIn("grew to the end, 10.0 MiB each pass of train/step:", self.text("oom", self.run_cause("steps")[0]))
 

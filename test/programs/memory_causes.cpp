@@ -131,6 +131,20 @@ void in_steps(std::size_t bytes) {
   nvtxRangePop();
 }
 
+// What comes before the marks that repeat was loaded; between them something leaks, unless `count`
+// marks come first.
+void between_marks(int count, std::size_t bytes) {
+  const auto mark = [](int i) {
+    nvtxMarkA(("loss " + std::to_string(i * i)).c_str());
+    nvtxMarkA("step");
+    return true;
+  };
+  repeat(count, mark);
+  if (count != 0) return load(kMost, bytes);
+  load(2, bytes);
+  repeat(kMost, [&](int i) { return mark(i) && leak(bytes); });
+}
+
 const std::map<std::string, void (*)()> kCauses = {
     {"leak",
      [] {
@@ -154,6 +168,9 @@ const std::map<std::string, void (*)()> kCauses = {
 
     {"steps", [] { in_steps(10 * kMiB); }},
     {"row", [] { load(kMost, 10 * kMiB); }},  // a leak or a model: nobody can tell
+
+    {"marks", [] { between_marks(0, 10 * kMiB); }},
+    {"after_marks", [] { between_marks(100, 10 * kMiB); }},
 
     {"larger_buffer", [] { resize_often(10 * kMiB, 5 * kMiB); }},
     {"buffer", [] { resize_often(305 * kMiB, 0); }},

@@ -70,6 +70,11 @@ std::string describe(const RecorderFacts& facts) {
   out << "marks " << facts.range_marks << " unrecorded " << facts.unrecorded_calls << " dropped "
       << facts.dropped_stacks << '\n';
   for (const auto& row : facts.marks) out << "mark " << row.clock_ns << ' ' << row.name << '\n';
+  for (const auto& row : facts.repeated_marks) {
+    out << "repeated " << row.name << ' ' << row.marks;
+    for (const std::uint64_t clock_ns : row.clocks_ns) out << ' ' << clock_ns;
+    out << '\n';
+  }
   for (const auto& row : facts.warnings) out << "warning " << row << '\n';
   return out.str();
 }

@@ -172,20 +172,20 @@ TEST_F(Recovery, GivesWhatFactsGave) {
     const pid_t child = start([&](LiveMemory& memory) {
       RangeTable ranges;
       static_cast<void>(ranges.push("", "before the recorder"));
+      for (std::uint64_t i = 0; i < 100; ++i) ranges.mark(i, "net", "before the recorder");
       Recorder recorder(kFunctions, Recorder::kMaxTags, &memory);
       recorder.watch(ranges);
       record_randomly(recorder, ranges, seed);
       RecorderFacts facts = recorder.facts();
-      facts.ranges = ranges.facts();
-      facts.range_marks = ranges.marks();
-      facts.marks = ranges.kept_marks();
+      ranges.copy_to(facts);
       write_text(expected_path, describe(facts));
       return 0;
     });
     ASSERT_EQ(0, end_of(child));
     const std::string expected = text_of(expected_path);
     unlink(expected_path.c_str());
-    for (const char* const part : {"\ncode ", "\ntag ", "\nrange ", "\nwarning ", "\nstream "}) {
+    for (const char* const part :
+         {"\ncode ", "\ntag ", "\nrange ", "\nwarning ", "\nstream ", "\nrepeated "}) {
       ASSERT_NE(std::string::npos, expected.find(part)) << part;
     }
     ASSERT_EQ(expected, read_back());

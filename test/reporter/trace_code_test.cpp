@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "reporter/record/trace/facts.h"
+
 namespace vramscope {
 namespace {
 
@@ -219,6 +221,31 @@ TEST(TraceCode, AnyBytesAreReadOrRefused) {
     TraceState state;
     TraceEvent event;
     while (!rest.empty() && state.get(rest, event)) {
+    }
+  }
+}
+
+// A later list of them, with the numbers of the earlier one, replaces that.
+TEST(TraceFormat, MarksThatRepeatComeBackAsTheyWere) {
+  std::vector<RepeatedMark> read;
+  for (const std::uint64_t marks : {std::uint64_t{3}, std::uint64_t{1000}}) {
+    RecorderFacts facts;
+    facts.repeated_marks = {{"net:step", marks, {5, 5, marks << 40}}, {"", 3, {}}};
+    const TraceFacts::Chunks chunks = TraceFacts::repeated_marks(facts);
+    ASSERT_EQ(chunks.size(), 1U);
+    const auto whole = std::as_bytes(std::span(chunks[0]));
+    TraceBytes bytes(whole);
+    while (!bytes.empty() && bytes.byte() == 0) get_repeated_mark(bytes, read);
+    EXPECT_FALSE(bytes.bad());
+    ASSERT_EQ(read.size(), 2U);
+    EXPECT_EQ(read[0].name, "net:step");
+    EXPECT_EQ(read[0].marks, marks);
+    EXPECT_EQ(read[0].clocks_ns, facts.repeated_marks[0].clocks_ns);
+    for (std::size_t length = 1; length < whole.size(); ++length) {
+      TraceBytes cut(whole.first(length));
+      std::vector<RepeatedMark> some;
+      while (!cut.empty() && cut.byte() == 0) get_repeated_mark(cut, some);
+      EXPECT_TRUE(cut.bad() || some.size() < 2);
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "reporter/record/mark_rows.h"
 #include "reporter/report/ages.h"
 #include "reporter/view/text/leaks_text.h"
 #include "reporter/view/text/words.h"
@@ -143,6 +144,7 @@ struct Program {
     ++totals.live_count;
     ++totals.total_count;
   }
+  void mark(const char* name) { marks.count(++now_ns, "", name); }
   void use(Tag site) {
     ++memory.allocations;
     ++sites[site].totals.total_count;
@@ -153,6 +155,7 @@ struct Program {
     ReportParts parts;
     parts.memory = memory;
     parts.recorder.ranges = ranges;
+    parts.recorder.repeated_marks = marks.facts(kLeastPasses);
     for (const std::uint32_t range : range_of_tag) {
       TagFact& tag = parts.recorder.tags.own().emplace_back();
       tag.values[static_cast<std::size_t>(Axis::range)] = range;
@@ -176,6 +179,7 @@ struct Program {
   Snapshot memory = {};
   std::vector<Site> sites = std::vector<Site>(3);
   std::vector<RangeFact> ranges = {};
+  MarkRows marks = {};
   std::vector<std::uint32_t> range_of_tag = {};
   std::vector<std::int64_t> site_of_tag = {0, 1, 2};
 };
@@ -227,6 +231,43 @@ TEST(Leaks, GrowInANamedRangeThatRepeats) {
 
   for (int i = 0; i < 800; ++i) row.use(0);
   EXPECT_TRUE(entered(row, 45).starts_with("left")) << "it stopped long before the end";
+}
+
+// As by ranges, but of a program that only says when a pass begins, or ends.
+TEST(Leaks, GrowBetweenMarksThatRepeat) {
+  for (const int steps : {3, 30, 3000}) {
+    Program at_begin(1), at_end(1), in_epochs(1), each_epoch(1), loaded(1), ended(1);
+    for (Program* const one : {&at_begin, &at_end}) {
+      one->keep(0, 9 * kMiB);
+      for (int i = 0; i < steps; ++i) {
+        if (one == &at_begin) one->mark("step");
+        one->keep(1, 4 * kMiB);
+        if (one == &at_end) one->mark("step");
+      }
+    }
+    for (int i = 0; i < 10 * steps; ++i) {
+      for (Program* const one : {&in_epochs, &each_epoch}) {
+        if (i % 10 == 0) one->mark("epoch");
+        one->mark("step");
+        if (one == &in_epochs || i % 10 == 0) one->keep(1, 4 * kMiB);
+      }
+    }
+    for (int i = 0; i < steps; ++i) loaded.mark("step"), ended.keep(1, 4 * kMiB);
+    for (int i = 0; i < steps; ++i) loaded.keep(1, 4 * kMiB), ended.mark("step");
+
+    EXPECT_EQ(at_begin.classes(), "grows 4.00 MiB each mark 'step', kept");
+    EXPECT_EQ(at_end.classes(), "grows 4.00 MiB each mark 'step', kept");
+    EXPECT_EQ(in_epochs.classes(), "grows 4.00 MiB each mark 'step'");
+    EXPECT_EQ(each_epoch.classes(), "grows 4.00 MiB each mark 'epoch'");
+    EXPECT_EQ(loaded.classes(), "left") << "all came in the last pass";
+    EXPECT_EQ(ended.classes(), "left") << "all came before the first";
+
+    at_begin.range_of_tag = {0, 1, 1};
+    at_begin.ranges = {{}, {.parent = 0, .domain = "", .name = "train", .entered = 1}};
+    EXPECT_EQ(at_begin.classes(), "grows 4.00 MiB each mark 'step', kept") << "it does not repeat";
+    at_begin.ranges[1].entered = 3;
+    EXPECT_TRUE(at_begin.classes().ends_with(" pass of train, kept")) << "ranges count first";
+  }
 }
 
 }  // namespace

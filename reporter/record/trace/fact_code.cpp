@@ -80,6 +80,17 @@ void put(FactWriter& out, const MarkFact& mark) {
   out.text(mark.name);
 }
 
+void put(FactWriter& out, const RepeatedMark& mark) {
+  out.text(mark.name);
+  out.number(mark.marks);
+  out.number(mark.clocks_ns.size());
+  std::uint64_t last_ns = 0;
+  for (const std::uint64_t clock_ns : mark.clocks_ns) {
+    out.number(clock_ns - last_ns);
+    last_ns = clock_ns;
+  }
+}
+
 namespace {
 
 constexpr std::uint64_t kMostFacts = std::uint64_t{1} << 24;  // of one type: more is damage
@@ -176,6 +187,19 @@ void get_mark(TraceBytes& bytes, std::vector<MarkFact>& marks) {
   get_short(bytes, mark.name);
   if (number >= kMostFacts) bytes.fail();
   if (!bytes.bad() && number >= marks.size()) marks.push_back(std::move(mark));
+}
+
+void get_repeated_mark(TraceBytes& bytes, std::vector<RepeatedMark>& marks) {
+  const std::uint32_t index = bytes.below(std::min<std::uint64_t>(marks.size() + 1, kMostFacts));
+  RepeatedMark mark;
+  get_short(bytes, mark.name);
+  mark.marks = bytes.number();
+  mark.clocks_ns.resize(bytes.below(1024));
+  std::uint64_t last_ns = 0;
+  for (std::uint64_t& clock_ns : mark.clocks_ns) clock_ns = last_ns += bytes.number();
+  if (bytes.bad()) return;
+  if (index >= marks.size()) marks.emplace_back();
+  marks[index] = std::move(mark);
 }
 
 bool get_fact(FactType type, TraceBytes& bytes, std::size_t most_missing, TraceNames& names) {

@@ -62,6 +62,7 @@ void put(FactWriter& out, const ThreadFact& thread);
 void put(FactWriter& out, const RangeFact& range);
 void put_passes(FactWriter& out, std::uint64_t number, const RangeFact& range);
 void put(FactWriter& out, const MarkFact& mark);
+void put(FactWriter& out, const RepeatedMark& mark);
 
 // A stream with that number, begun as what it is: with a name or without. May throw bad_alloc.
 void put_stream(FactWriter& out, std::uint64_t number, const StreamFact& stream);
@@ -81,6 +82,8 @@ void put_all(FactWriter& out, FactType type, const Facts& facts, std::size_t fir
 // Takes a mark with its number off the front of `bytes`. Those that were told before are left out,
 // and those that damage took away leave no gap.
 void get_mark(TraceBytes& bytes, std::vector<MarkFact>& marks);
+// Takes marks of one name off the front of `bytes`; they replace those with that number.
+void get_repeated_mark(TraceBytes& bytes, std::vector<RepeatedMark>& marks);
 // Adds what a chunk of facts says. Facts of a type come in the order of their numbers, and numbers
 // may be repeated; `most_missing` of them may be left out between two, as damage does. False: it is
 // damaged.

@@ -66,6 +66,12 @@ TraceFacts::Chunks TraceFacts::next_marks(const RecorderFacts& names) {
   return out.take();
 }
 
+TraceFacts::Chunks TraceFacts::repeated_marks(const RecorderFacts& names) {
+  FactWriter out;
+  put_all(out, FactType{}, names.repeated_marks, 0);
+  return out.take();
+}
+
 std::string trace_mark(std::uint64_t events, std::uint64_t lost) {
   std::byte bytes[2 * kMostNumberBytes];
   const std::byte* const end = put_number(put_number(bytes, events), lost);

@@ -23,6 +23,8 @@ class TraceFacts {
   [[nodiscard]] Chunks next(const RecorderFacts& names);
   // The contents of chunks of marks, those of `names` that were not given yet.
   [[nodiscard]] Chunks next_marks(const RecorderFacts& names);
+  // All of them, each time.
+  [[nodiscard]] static Chunks repeated_marks(const RecorderFacts& names);
   [[nodiscard]] const KnownNames& known() const { return known_; }
 
  private:

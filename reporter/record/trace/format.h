@@ -21,11 +21,12 @@ inline constexpr std::size_t kTraceHeadBytes = 24;
 [[nodiscard]] std::array<std::byte, kTraceHeadBytes> trace_head() noexcept;
 
 enum class ChunkType : std::uint8_t {
-  facts = 1,     // what numbers in events mean
-  events = 2,    // of one lane
-  mark = 3,      // everything recorded up to here is in the file
-  segments = 4,  // of our allocator, that came or went
-  marks = 5,     // instants that the program named
+  facts = 1,           // what numbers in events mean
+  events = 2,          // of one lane
+  mark = 3,            // everything recorded up to here is in the file
+  segments = 4,        // of our allocator, that came or went
+  marks = 5,           // instants that the program named
+  repeated_marks = 6,  // names that such instants had again and again
 };
 
 // What a chunk of facts consists of: a byte, the number of what is described, its description. A

@@ -125,6 +125,7 @@ void Trace::write_names(const RecorderFacts& names, const KnownNames& known) noe
   try {
     write(ChunkType::facts, facts_.next(names));
     write(ChunkType::marks, facts_.next_marks(names));
+    write(ChunkType::repeated_marks, TraceFacts::repeated_marks(names));
   } catch (const std::bad_alloc&) {  // they come with the next ones
   }
 }

@@ -165,6 +165,8 @@ std::string TraceReader::take(const ChunkHead& head, std::span<const std::byte> 
       return take_segments(content) ? "" : "expected segments that can be read";
     case ChunkType::marks:
       return take_marks(content) ? "" : "expected marks that can be read";
+    case ChunkType::repeated_marks:
+      return take_repeated_marks(content) ? "" : "expected marks that can be read";
     case ChunkType::mark: {
       TraceBytes bytes(content);
       marked_ = bytes.number();
@@ -178,6 +180,14 @@ std::string TraceReader::take(const ChunkHead& head, std::span<const std::byte> 
 bool TraceReader::take_marks(std::span<const std::byte> content) {
   TraceBytes bytes(content);
   while (!bytes.empty() && bytes.byte() == 0) get_mark(bytes, names_.facts.marks);
+  return !bytes.bad() && bytes.empty();
+}
+
+bool TraceReader::take_repeated_marks(std::span<const std::byte> content) {
+  TraceBytes bytes(content);
+  while (!bytes.empty() && bytes.byte() == 0) {
+    get_repeated_mark(bytes, names_.facts.repeated_marks);
+  }
   return !bytes.bad() && bytes.empty();
 }
 

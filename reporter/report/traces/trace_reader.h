@@ -65,6 +65,7 @@ class TraceReader {
   [[nodiscard]] std::string take(const ChunkHead& head, std::span<const std::byte> bytes,
                                  std::size_t at);
   [[nodiscard]] bool take_marks(std::span<const std::byte> content);
+  [[nodiscard]] bool take_repeated_marks(std::span<const std::byte> content);
   [[nodiscard]] bool take_segments(std::span<const std::byte> content);
   void sort_segments();
   [[nodiscard]] bool skip_damage(std::size_t& at);

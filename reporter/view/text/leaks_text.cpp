@@ -310,7 +310,10 @@ Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
   add_rate("rate_bytes", [](const GrowthRate& rate) { return CellValue(rate.bytes); });
   add_rate("rate_periods", [](const GrowthRate& rate) { return CellValue(rate.periods); });
   add_rate("rate_range", [](const GrowthRate& rate) {
-    return rate.by_range ? CellValue(rate.range) : CellValue();
+    return rate.unit == GrowthUnit::pass ? CellValue(rate.name) : CellValue();
+  });
+  add_rate("rate_mark", [](const GrowthRate& rate) {
+    return rate.unit == GrowthUnit::mark ? CellValue(rate.name) : CellValue();
   });
   add_rate("full_in_ns", [](const GrowthRate& rate) {
     return rate.full_in_ns == 0 ? CellValue() : CellValue(rate.full_in_ns);

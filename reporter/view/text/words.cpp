@@ -84,12 +84,15 @@ std::string all_freed_phrase(const Report& report) {
 }
 
 std::string rate_text(const GrowthRate& rate, const std::string& function) {
-  const std::string unit = rate.by_range ? "pass" : "call";
-  const std::string& of = rate.by_range ? rate.range : function;
-  return bytes_text(static_cast<std::int64_t>(rate.bytes)) + " each " +
-         (rate.periods < 2 ? unit
-                           : count_text(static_cast<std::int64_t>(rate.periods)) + " " + unit +
-                                 (rate.by_range ? "es" : "s")) +
+  const bool is_one = rate.periods < 2;
+  const std::string each =
+      bytes_text(static_cast<std::int64_t>(rate.bytes)) + " each " +
+      (is_one ? "" : count_text(static_cast<std::int64_t>(rate.periods)) + " ");
+  if (rate.unit == GrowthUnit::mark)
+    return each + (is_one ? "mark '" : "marks '") + rate.name + "'";
+  const bool is_pass = rate.unit == GrowthUnit::pass;
+  const std::string& of = is_pass ? rate.name : function;
+  return each + (is_pass ? (is_one ? "pass" : "passes") : (is_one ? "call" : "calls")) +
          (of.empty() ? "" : " of " + of);
 }
 

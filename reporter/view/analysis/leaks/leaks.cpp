@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kTenths = 10;
 constexpr std::size_t kTenthsOfGrowth = 3;  // two may be one busy moment across a border
 constexpr std::uint64_t kCountOfGrowth = 3;
-constexpr std::uint64_t kTurnsOfGrowth = 3;
+constexpr std::uint64_t kTurnsOfGrowth = kLeastPasses;
 
 // Of the compilers' functions that initialise a file's variables, and of the loader that calls
 // them.
@@ -108,8 +108,18 @@ std::optional<std::uint64_t> rises_of(const Site& site, std::size_t intervals) {
   return is_filled ? 0 : growth_of(used).rises;
 }
 
-// The program itself names a part of the run that repeats, in which all of it came.
-bool repeats(const Site& site) { return site.live_passes >= kTurnsOfGrowth; }
+// How often the program itself says that a part of the run came in which all of it was allocated,
+// by a range or a mark; and which of them says so. 0: none that repeats.
+struct Passes {
+  std::uint64_t count = 0;
+  GrowthUnit unit = GrowthUnit::call;
+};
+Passes passes_of(const Site& site) {
+  if (site.live_passes >= kLeastPasses) return {site.live_passes, GrowthUnit::pass};
+  if (site.live_marks >= kLeastPasses) return {site.live_marks, GrowthUnit::mark};
+  return {};
+}
+bool repeats(const Site& site) { return passes_of(site).count != 0; }
 
 // What came all in one go, or stopped to come long before the end: it was allocated for good, and
 // no part of the run that repeats was seen to add to it. Reports of earlier versions do not tell.
@@ -117,8 +127,7 @@ bool is_held_since(const Report& report, const Site& site) {
   constexpr std::uint64_t kTurnsMissed = 8;
   if (site.live_turns == 0) return false;
   const std::uint64_t turns =
-      repeats(site) ? std::max(site.live_turns, std::min(site.live_passes, site.totals.live_count))
-                    : site.live_turns;
+      std::max(site.live_turns, std::min(passes_of(site).count, site.totals.live_count));
   if (turns < kTurnsOfGrowth) return true;
   const std::uint64_t all = report.timeline.allocations;
   if (site.live_last == 0 || all <= site.live_last) return false;
@@ -293,13 +302,15 @@ std::optional<GrowthRate> growth_rate(const Report& report, const Leak& leak) {
   const Site& site = report.sites[share.site];
   const bool grows = leak.looks == LeakClass::grows && !leak.by_initialiser;
   if (!grows || share.count == 0 || site.live_turns == 0) return std::nullopt;
-  GrowthRate rate{.by_range = repeats(site)};
+  const Passes passes = passes_of(site);
+  GrowthRate rate{.unit = passes.unit};
   const std::uint64_t parts =
-      rate.by_range ? site.live_passes : std::max(site.totals.total_count, share.count);
+      passes.count != 0 ? passes.count : std::max(site.totals.total_count, share.count);
   const std::uint64_t growths = std::min(share.count, parts);  // several blocks each, perhaps
   rate.bytes = share.bytes / growths;
   rate.periods = std::max<std::uint64_t>((parts + growths / 2) / growths, 1);
-  if (rate.by_range) rate.range = site.live_range;
+  if (rate.unit == GrowthUnit::pass) rate.name = site.live_range;
+  if (rate.unit == GrowthUnit::mark) rate.name = site.live_mark;
   rate.full_in_ns = full_in_ns(report, share);
   return rate;
 }

@@ -20,8 +20,8 @@ namespace vramscope {
 // What memory that was never freed looks like, by when it was allocated; the likeliest leak first.
 // The run is counted in the program's allocations, so that its speed and its waits do not matter.
 //   grows  several allocations of one place, with others between them that came and went or in a
-//          named range that repeats, in three tenths of the run or more, to its end, and more at
-//          the report than before
+//          named range that repeats or between marks of one name, in three tenths of the run or
+//          more, to its end, and more at the report than before
 //   left   anything else
 //   late   all of it in the last tenth of the run: it may have been in use at its end
 //   kept   in an initialiser that runs before main, or all that its place ever allocated, in the
@@ -87,11 +87,16 @@ struct Leaks {
 [[nodiscard]] Leaks leaks_of(const Report& report, const Suppressions& suppressions,
                              const NameFrame& name);
 // How fast what is not freed of a place that grows becomes more.
+enum class GrowthUnit : std::uint8_t {
+  call,  // of the place
+  pass,  // of a named range
+  mark,
+};
 struct GrowthRate {
-  std::uint64_t bytes = 0;       // each time
-  std::uint64_t periods = 1;     // calls of the place between two times; or passes of `range`
-  bool by_range = false;         // the report tells of a named range that repeats
-  std::string range = {};        // its name
+  std::uint64_t bytes = 0;    // each time
+  std::uint64_t periods = 1;  // of `unit`, between two times
+  GrowthUnit unit = GrowthUnit::call;
+  std::string name = {};         // of the range, or of the mark
   std::uint64_t full_in_ns = 0;  // until what is free on the device is gone, too; 0: not known
 };
 // Nothing where it does not grow, or the report does not tell how it came.
