@@ -107,6 +107,30 @@ TEST(StackFront, IsShownWhereItIsWanted) {
   EXPECT_EQ(texts[0].text, "std::reserve (stl_vector.h:395) < step (m.cpp:5)");
 }
 
+// Rows ended in five frames of std::thread's, and the program's own had no room.
+TEST(StackEnd, WhatBeginsAThreadDoesNotStandThere) {
+  const Caller work = caller("worker", "/s/t.cpp:9");
+  const Caller load = caller("load", "/s/t.cpp:3");
+  const auto thread = [&](std::vector<Caller> callers) {
+    callers.push_back(of_std("__invoke<void (*)(int), int>"));
+    callers.push_back(of_std("thread::_Invoker<std::tuple<void (*)(int), int> >::operator()"));
+    callers.push_back(of_std("thread::_State_impl<std::thread::_Invoker<> >::_M_run()"));
+    callers.push_back(caller("execute_native_thread_routine", "thread.cc:82"));
+    callers.push_back(caller("start_thread", "pthread_create.c:442"));
+    return stack(callers);
+  };
+  Caller unnamed = caller("libstdc++.so.6+0xd44a3", "", "libstdc++.so.6+0xd44a3");
+  unnamed.module = "/lib/libstdc++.so.6";
+  const auto texts = told({thread({load, work}), stack({work, of_std("invoke"), unnamed}),
+                           thread({}), stack({load, of_std("invoke")})},
+                          500);
+
+  EXPECT_EQ(texts[0], "load (t.cpp:3) < worker (t.cpp:9)");
+  EXPECT_EQ(texts[1], "worker (t.cpp:9)");
+  EXPECT_TRUE(texts[2].ends_with(" < start_thread (pthread_create.c:442)")) << "it has no other";
+  EXPECT_EQ(texts[3], "load (t.cpp:3) < std::invoke (stl_vector.h:395)") << "no thread begins here";
+}
+
 TEST(Recursion, IsOneFrameWithHowOftenItIsThere) {
   std::vector<Caller> callers(200, caller("rec(int)", "/s/r.cpp:3"));
   callers.insert(callers.begin(), caller("leaf", "/s/r.cpp:1"));

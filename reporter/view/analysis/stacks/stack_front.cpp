@@ -98,6 +98,40 @@ bool is_of_standard_library(const Caller& caller) {
   return has_prefix(file, {"libstdc++.so", "libc++.so", "libc++abi.so"});
 }
 
+namespace {
+
+// Without a name where the library has no symbols here.
+bool is_unnamed_in(const Caller& caller, const std::initializer_list<std::string_view>& libraries) {
+  const std::string_view module = caller.module;
+  const bool has_name = caller.at.empty() || caller.function != caller.at;
+  return !has_name && has_prefix(module.substr(module.rfind('/') + 1), libraries);
+}
+
+// Of the C library, or of that of C++: the thread's first ones.
+bool begins_a_thread(const Caller& caller) {
+  constexpr std::string_view kNames[] = {"start_thread", "clone", "clone3",
+                                         "execute_native_thread_routine",
+                                         "std::__1::__thread_proxy"};
+  const std::string name = without_arguments(caller.function);
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
+         is_unnamed_in(caller, {"libc.so", "libpthread.so", "libstdc++.so"});
+}
+
+// Between those and the program's function.
+bool only_calls(const Caller& caller) {
+  return is_of_standard_library(caller) || begins_a_thread(caller) ||
+         caller.function.starts_with("__pthread_once");
+}
+
+std::size_t size_without_end(const std::vector<Caller>& callers) {
+  std::size_t size = callers.size();
+  if (size == 0 || !begins_a_thread(callers.back())) return size;
+  while (size != 0 && only_calls(callers[size - 1])) --size;
+  return size == 0 ? callers.size() : size;
+}
+
+}  // namespace
+
 CallSite folded(const CallSite& stack) {
   constexpr std::size_t kLongestPeriod = 4;
   constexpr std::size_t kRounds = 3;  // of several functions, before they are called recursion
@@ -117,6 +151,7 @@ CallSite folded(const CallSite& stack) {
     }
     i += period * times;
   }
+  result.callers.resize(size_without_end(result.callers));
   return result;
 }
 

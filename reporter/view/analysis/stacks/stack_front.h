@@ -1,5 +1,5 @@
-// What the row of a call stack leaves out: recursion is one frame, and frames of the standard
-// library and of wrappers do not stand at its front.
+// What the row of a call stack leaves out: recursion is one frame, frames of the standard library
+// and of wrappers do not stand at its front, and those that begin a thread not at its end.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,7 +16,8 @@ struct Report;
 struct Site;
 
 // A function that calls itself, over at most three others, stands there once, with how many times
-// it was there; with the file alone where its lines differ.
+// it was there; with the file alone where its lines differ. Frames by which libraries begin a
+// thread, and call what the program gave them for it, are left out at its end.
 [[nodiscard]] CallSite folded(const CallSite& stack);
 
 // call_site(), folded: `most` frames of that, and more are not named than that takes.
