@@ -122,6 +122,22 @@ TEST(Timeline, ChoosesALogScaleWhereASpikeHidesThePhases) {
   EXPECT_TRUE(has(text_of(two_curves(), {.width = 60}, {.scale = Scale::log}), "(log scale)\n"));
 }
 
+// A log scale was chosen wherever most was low, also where it was the same all the time, or high
+// enough to be seen: weights below one step that takes much.
+TEST(Timeline, KeepsTheLinearScaleWhereASpikeHidesNothing) {
+  Report report = spike();
+  std::vector<std::uint64_t>& values = report.timeline.series[0].highest;
+  const auto has_scale = [&](const char* scale) { return has(text_of(report), scale); };
+  for (std::uint64_t& value : values) value = value < kMiB * 9 ? 4 * kMiB : value;
+  EXPECT_TRUE(has_scale("(linear scale)")) << "one height below the spike";
+  values[0] = kMiB / 2;
+  EXPECT_TRUE(has_scale("(linear scale)")) << "until it was loaded";
+  for (std::size_t i = 20; i < 30; ++i) values[i] = 300 * kMiB;
+  EXPECT_TRUE(has_scale("(linear scale)")) << "the phases are seen";
+  for (std::size_t i = 20; i < 30; ++i) values[i] = 64 * kMiB;
+  EXPECT_TRUE(has_scale("(log scale)"));
+}
+
 TEST(Timeline, ShowsAWindowWithItsOwnHeightAndMarks) {
   const TimelineChoice choice{.from_ns = 2 * kMs, .to_ns = 4 * kMs};
   Report report = two_curves();
@@ -223,6 +239,9 @@ TEST(Timeline, LeavesOutOtherDevicesAndCurvesThatAreTooMany) {
 Report two_kinds_of_a_device() {
   Report report = two_curves();
   report.timeline.series[1].kind = Kind::managed;
+  for (std::size_t i = 0; i < 11; ++i) {  // two phases, hidden by the third
+    report.timeline.series[1].highest[i] = (i < 5 ? 1 : 20) * kMiB;
+  }
   report.timeline.series[1].highest[11] = 500 * kMiB;
   report.kinds[1].kind = Kind::managed;
   return report;

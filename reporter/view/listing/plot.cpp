@@ -17,15 +17,6 @@ std::string padded(const std::string& text, std::size_t width) {
   return has < width ? std::string(width - has, ' ') + text : text;
 }
 
-// What most columns with anything in them reach.
-std::uint64_t median_of(std::vector<std::uint64_t> values) {
-  std::erase(values, std::uint64_t{0});
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 BytesAxis linear_axis(std::uint64_t highest, std::size_t rows) {
   const std::uint64_t least = highest / rows + (highest % rows != 0 ? 1 : 0);
   // Two significant bits, so that numbers are short ones.
@@ -99,12 +90,28 @@ std::size_t BytesAxis::eighths(std::uint64_t bytes) const {
   return std::max<std::size_t>(static_cast<std::size_t>(eighths + 0.5), 1);
 }
 
+// Whether most columns with anything in them end in the lowest row, and differ there by more than
+// is seen. Few of them are what was there for a moment as memory came or went: they do not count.
+static bool hides_phases(const BytesAxis& linear, std::vector<std::uint64_t> columns) {
+  constexpr std::size_t kSeen = 3;  // eighths of a row
+  constexpr std::size_t kOneOf = 10;
+  std::erase(columns, std::uint64_t{0});
+  if (columns.empty()) return false;
+  std::sort(columns.begin(), columns.end());
+  const auto low = static_cast<std::size_t>(
+      std::lower_bound(columns.begin(), columns.end(), linear.step) - columns.begin());
+  if (low <= columns.size() / 2) return false;
+  const std::uint64_t first = columns[low / kOneOf];
+  const std::uint64_t last = columns[low - 1 - low / kOneOf];
+  return last / 2 >= first && linear.eighths(last) < linear.eighths(first) + kSeen;
+}
+
 BytesAxis axis_for(const std::vector<std::uint64_t>& columns, std::size_t rows, Scale scale) {
   const std::uint64_t highest =
       columns.empty() ? 0 : *std::max_element(columns.begin(), columns.end());
   const BytesAxis linear = linear_axis(highest, rows);
-  const bool hides_most = median_of(columns) < linear.step;
-  const bool is_log = scale == Scale::log || (scale == Scale::automatic && hides_most);
+  const bool is_log =
+      scale == Scale::log || (scale == Scale::automatic && hides_phases(linear, columns));
   if (!is_log || highest == 0) return linear;
   std::uint64_t lowest = highest;
   for (const std::uint64_t bytes : columns) {
