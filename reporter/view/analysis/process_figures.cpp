@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "reporter/report/memory_name.h"
+#include "reporter/report/merge_processes.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 
 namespace vramscope {
@@ -47,17 +48,22 @@ Spread spread_of(const Reports& reports, const Figure& figure) {
   for (std::size_t i = 0; i < reports.size(); ++i) {
     all.emplace_back(figure.of(reports[i]), i);
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  const auto same_as_last = std::find_if(
-      all.begin(), all.end(), [&](const auto& one) { return one.first == all.back().first; });
-  const auto& low = all[(all.size() - 1) / 2];
+  std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+    if (a.first != b.first) return a.first < b.first;
+    return comes_before(reports[a.second].process, reports[b.second].process);
+  });
+  const auto first_with = [&](std::uint64_t number) {
+    return std::find_if(all.begin(), all.end(),
+                        [&](const auto& one) { return one.first == number; })
+        ->second;
+  };
+  const std::uint64_t low = all[(all.size() - 1) / 2].first;
   return {.least = all.front().first,
-          .median = middle_of(low.first, all[all.size() / 2].first),
+          .median = middle_of(low, all[all.size() / 2].first),
           .most = all.back().first,
           .least_in = all.front().second,
-          .median_in = low.second,
-          .most_in = same_as_last->second};
+          .median_in = first_with(low),
+          .most_in = first_with(all.back().first)};
 }
 
 void choose_memory(Reports& reports) {

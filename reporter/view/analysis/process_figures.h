@@ -54,7 +54,8 @@ struct Figure {
 [[nodiscard]] std::span<const Figure> figures_of_processes();
 [[nodiscard]] inline const Figure& peak_figure() { return figures_of_processes().front(); }
 
-// A figure of each process, and whose is the highest.
+// A figure of each process, and whose is the highest; of several that have the same number, the one
+// that comes first by host, rank and process.
 struct Spread {
   std::uint64_t least = 0;
   std::uint64_t median = 0;  // of an even number the mean of the middle two

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "reporter/report/merge_processes.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/trigger.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
@@ -27,7 +28,9 @@ using Reports = std::vector<ReportOfProcess>;
 void arrange_processes(Reports& reports, const RowChoice& choice) {
   std::stable_sort(reports.begin(), reports.end(),
                    [](const ReportOfProcess& a, const ReportOfProcess& b) {
-                     return peak_bounds(a).upper > peak_bounds(b).upper;
+                     const std::uint64_t of_a = peak_bounds(a).upper;
+                     const std::uint64_t of_b = peak_bounds(b).upper;
+                     return of_a != of_b ? of_a > of_b : comes_before(a.process, b.process);
                    });
   arrange(reports, process_columns(), choice);
 }
