@@ -256,14 +256,22 @@ class Earlier(Case):
 
     def test_run_says_in_its_closing_lines_what_they_take(self):
         hint = r"; 12 live files of dead programs take [\d.]+ MiB in /dev/shm/vramscope-0: vramscope recover$"
-        lines, out = self.in_memory("leave 12; run; left; rm r.json; run --live-file off true")
-        self.assertEqual(4, len(lines), lines)
+        lines, out = self.in_memory("leave 12; run; left")
+        self.assertEqual(3, len(lines), lines)
         self.assertRegex(lines[1], "report in r.json" + hint)
-        self.assertRegex(lines[3], "no report: .*" + hint)
         self.assertEqual(["left: 12"], out)
+        lines, _ = self.in_memory("leave 12; run --live-file off true")
+        self.assertRegex(lines[0], "no report: .*" + hint)
         for few in ("leave 3; run", "leave 12; VRAMSCOPE_LEFT_OVERS=off; export VRAMSCOPE_LEFT_OVERS; run"):
             lines, _ = self.in_memory("rm -f r.json*; " + few)
             self.assertEqual((3, "vramscope: report in r.json"), (len(lines), lines[1]), few)
+
+    def test_run_says_it_once_of_the_same_ones_and_again_after_a_day(self):
+        # The line stood below each run, whatever the user did.
+        run = "rm -f r.json*; run"
+        lines, _ = self.in_memory(f"leave 12; {run}; {run}; leave 1; {run}; {run}; touch -d '25 hours ago' $live/*; {run}; {run}")
+        told = [re.findall(r"(\d+) live files", line) for line in lines if "report in" in line]
+        self.assertEqual([["12"], [], ["13"], [], ["13"], []], told)
 
     def test_doctor_says_it_too(self):
         _, out = self.in_memory("leave 2; \"$tool\" doctor --sim")

@@ -64,7 +64,7 @@ void add_earlier_options(Command& command, EarlierWish& wish) {
                  {.value_name = "PERCENT", .why_not = limit(100), .shows_default = true});
 }
 
-std::string recover_earlier(const EarlierWish& wish) {
+std::string recover_earlier(const EarlierWish& wish, Told told) {
   const unsigned days = limit_of(wish.days);
   const unsigned percent = limit_of(wish.percent);
   const LeftOvers before = left_overs();
@@ -81,8 +81,11 @@ std::string recover_earlier(const EarlierWish& wish) {
   if (recovered != 0) {
     text = "; recovered " + counted(recovered, "report") + " of programs that were killed earlier";
   }
-  const std::string hint = left_overs_hint(recovered == 0 ? before : left_overs());
-  return hint.empty() ? text : text + "; " + hint;
+  const LeftOvers left = recovered == 0 ? before : left_overs();
+  const std::string hint = left_overs_hint(left);
+  if (hint.empty() || (recovered == 0 && !are_news(left))) return text;
+  if (told == Told::yes) note_told(left);
+  return text + "; " + hint;
 }
 
 }  // namespace vramscope

@@ -20,7 +20,9 @@ void add_earlier_options(Command& command, EarlierWish& wish);
 // Removes those that nobody needs, recovers those beyond the limits, under their usual names, and
 // gives what is to be said behind a
 // line of run's: "; recovered 12 reports of programs that were killed earlier; 100 live files of
-// dead programs take ..."; "": nothing.
-[[nodiscard]] std::string recover_earlier(const EarlierWish& wish);
+// dead programs take ..."; "": nothing. Of what a person is told there is a note, so that the next
+// run does not repeat it.
+enum class Told : bool { no, yes };
+[[nodiscard]] std::string recover_earlier(const EarlierWish& wish, Told told);
 
 }  // namespace vramscope

@@ -76,10 +76,10 @@ RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
 }
 
 // Said below what a person reads; "": nothing.
-std::string hint_below(const Listing& listing) {
+std::string hint_below(const Listing& listing, const LeftOvers& left) {
   const bool is_for_person = listing.output.empty() && !listing.json && !listing.csv &&
                              isatty(STDOUT_FILENO) != 0 && isatty(STDERR_FILENO) != 0;
-  return is_for_person ? left_overs_hint(left_overs()) : "";
+  return is_for_person && are_news(left) ? left_overs_hint(left) : "";
 }
 
 // A report that stands alone fits the terminal, with that and the shell's prompt below.
@@ -87,7 +87,7 @@ std::string screen_of(Listing& listing, const Page& page, bool is_one_of_several
                       const std::function<std::string(const Page&)>& make) {
   if (is_one_of_several) return make(page);
   constexpr std::size_t kName = 11;  // "vramscope: "
-  const std::size_t hint = hint_below(listing).size();
+  const std::size_t hint = hint_below(listing, left_overs()).size();
   const std::size_t reserved = 1 + (hint == 0 ? 0 : 1 + (kName + hint) / page.width);
   return fitted_to_screen(listing, page, reserved, make);
 }
@@ -290,7 +290,11 @@ int show(Arguments& arguments) {
   arguments.listing.rows().refuse_unless(
       {is_each ? names_of(share_columns(Report(), {})) : names_of(process_columns())});
   const int status = is_each ? show_each(arguments, paths) : show_together(arguments, paths);
-  if (const std::string hint = hint_below(arguments.listing); !hint.empty()) say(hint);
+  const LeftOvers left = left_overs();
+  if (const std::string hint = hint_below(arguments.listing, left); !hint.empty()) {
+    say(hint);
+    note_told(left);
+  }
   return status;
 }
 

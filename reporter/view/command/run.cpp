@@ -204,7 +204,7 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
               const EndTimes& ends) {
   const Notes notes = notes_in(note.path());
   const LeftBehind left = recover_left(notes, ending, ends);
-  const std::string earlier = recover_earlier(arguments.earlier);
+  const auto earlier = recover_earlier(arguments.earlier, arguments.quiet ? Told::no : Told::yes);
   if (arguments.quiet) return;
   const std::vector<std::string>& lines = notes.reports;
   std::vector<std::string> all = lines;

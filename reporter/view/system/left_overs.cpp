@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/system/left_overs.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -21,6 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::int64_t in_ns(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 void add_file(const std::string& path, LeftOvers& left) {
   const OpenLiveFile file(path);
   struct stat found {};
@@ -28,10 +35,9 @@ void add_file(const std::string& path, LeftOvers& left) {
   const LiveProof proof = proof_of(file);
   if (!why_it_stays(file, proof).empty()) return;
   const auto bytes = static_cast<std::uint64_t>(found.st_blocks) * 512;
-  const std::int64_t ns = found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec;
   const bool is_needed = proof.last == LiveState::needed;
   (is_needed ? left.files : left.unneeded)
-      .push_back({.path = path, .bytes = bytes, .changed_ns = ns});
+      .push_back({.path = path, .bytes = bytes, .changed_ns = in_ns(found.st_mtim)});
   if (is_needed) left.bytes += bytes;
 }
 
@@ -40,6 +46,9 @@ std::uint64_t bytes_of_system(const std::string& folder) {
   if (statvfs(folder.c_str(), &system) != 0) return 0;
   return std::uint64_t{system.f_blocks} * system.f_frsize;
 }
+
+// How many were told of; its last change says when.
+std::string note_in(const LeftOvers& left) { return left.folder + "/told"; }
 
 }  // namespace
 
@@ -76,6 +85,32 @@ LeftOvers left_overs() {
     return std::tie(one.changed_ns, one.path) < std::tie(other.changed_ns, other.path);
   });
   return left;
+}
+
+bool are_news(const LeftOvers& left) {
+  constexpr std::int64_t kDayNs = std::int64_t{24} * 3600 * 1'000'000'000;
+  const int file = open(note_in(left).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  struct stat found {};
+  char text[32] = {};
+  const bool is_note = file >= 0 && fstat(file, &found) == 0 && S_ISREG(found.st_mode) &&
+                       read(file, text, sizeof text - 1) > 0;
+  if (file >= 0) close(file);
+  if (!is_note || left.files.empty()) return true;
+  const std::int64_t now_ns =
+      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  const std::int64_t told_ns = in_ns(found.st_mtim);
+  return left.files.size() > std::strtoull(text, nullptr, 10) ||
+         left.files.back().changed_ns > told_ns || now_ns - told_ns > kDayNs || told_ns > now_ns;
+}
+
+void note_told(const LeftOvers& left) {
+  const int file =
+      open(note_in(left).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (file < 0) return;
+  // What an earlier, longer number leaves behind is of another line.
+  const std::string text = std::to_string(left.files.size()) + "\n";
+  static_cast<void>(!write(file, text.data(), text.size()));
+  close(file);
 }
 
 }  // namespace vramscope

@@ -30,4 +30,9 @@ struct LeftOvers {
 // None where kLeftOversVariable says "off".
 [[nodiscard]] LeftOvers left_overs();
 
+// A person who was told of them is not told of the same ones again, within a day: a note of it lies
+// in their folder. Without room for a note they are told again.
+[[nodiscard]] bool are_news(const LeftOvers& left);
+void note_told(const LeftOvers& left);
+
 }  // namespace vramscope
