@@ -232,17 +232,9 @@ void Call::forget(const Found& found) noexcept {
   note_gone(profiler_->allocator().forget(found.where.kind, found.segment, found.serial));
 }
 
-// Functions that free plain memory take mapped buffers of external memory too.
 void Call::forget(const Releases::Underway& release) noexcept {
   if (fault(Fault::release_unrecorded)) return;
-  CachingAllocator& allocator = profiler_->allocator();
-  const Kind kind = event_.place.kind;
-  Outcome gone = allocator.forget(kind, event_.address, release.newest());
-  if (!gone.status.ok() && space_of(kind) == Space::memory) {
-    gone = allocator.forget(Kind::mapping, event_.address, release.newest());
-  }
-  if (!gone.status.ok()) gone = release.ended();
-  note_gone(gone);
+  note_gone(release.forget(profiler_->allocator(), event_.place.kind, event_.address));
 }
 
 // The event tells of the first memory that went; others are side effects.

@@ -58,11 +58,20 @@ bool is_deferred(const Frees& frees, Address address) {
 }
 
 // An address that could not be looked up when it was deferred may turn out to be the driver's.
-CUresult free_directly(const Deferred& free) {
-  if (is_pinned_free(free.function)) {
-    return real().cuMemFreeHost(reinterpret_cast<void*>(free.address));
-  }
-  return real().cuMemFree_v2(free.address);
+void free_directly(Profiler& profiler, const Deferred& free, Event& event) {
+  CachingAllocator& allocator = profiler.allocator();
+  const Kind kind = is_pinned_free(free.function) ? Kind::pinned : Kind::device;
+  const Releases::Underway release(profiler.releases(), {.kind = kind,
+                                                         .address = free.address,
+                                                         .newest = allocator.newest(),
+                                                         .start_ns = event.start_ns});
+  const CUresult code = kind == Kind::pinned
+                            ? real().cuMemFreeHost(reinterpret_cast<void*>(free.address))
+                            : real().cuMemFree_v2(free.address);
+  event.failed = code != CUDA_SUCCESS;
+  if (event.failed) return;
+  const Outcome gone = release.forget(allocator, kind, free.address);
+  if (gone.status.ok()) note_outcome(event, MemoryChange::went, gone);
 }
 
 void complete_one(Profiler& profiler, const Deferred& free, CachingAllocator::Wait when) {
@@ -73,7 +82,7 @@ void complete_one(Profiler& profiler, const Deferred& free, CachingAllocator::Wa
   event.start_ns = call_time_ns = now_ns();
   const Found found = profiler.allocator().find(free.address);
   if (!found.owned) {
-    event.failed = free_directly(free) != CUDA_SUCCESS;
+    free_directly(profiler, free, event);
   } else if (is_of_kind(free.function, found)) {
     const Outcome outcome = profiler.allocator().free(free.address, when);
     note_outcome(event, MemoryChange::went, outcome);

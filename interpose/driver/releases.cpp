@@ -82,4 +82,14 @@ Outcome Releases::Underway::ended() const noexcept {
   return outcome;
 }
 
+// Functions that free plain memory take mapped buffers of external memory too.
+Outcome Releases::Underway::forget(CachingAllocator& allocator, Kind kind,
+                                   Address address) const noexcept {
+  Outcome gone = allocator.forget(kind, address, newest_);
+  if (!gone.status.ok() && space_of(kind) == Space::memory) {
+    gone = allocator.forget(Kind::mapping, address, newest_);
+  }
+  return gone.status.ok() ? gone : ended();
+}
+
 }  // namespace vramscope

@@ -40,9 +40,11 @@ class Releases {
     Underway(const Underway&) = delete;
     Underway& operator=(const Underway&) = delete;
 
-    [[nodiscard]] std::uint64_t newest() const noexcept { return newest_; }
     // For who finds no record any more: what end_before() ended in this one's name.
     [[nodiscard]] Outcome ended() const noexcept;
+    // The record of what was at the address before it goes; gives it, or what ended() does.
+    [[nodiscard]] Outcome forget(CachingAllocator& allocator, Kind kind,
+                                 Address address) const noexcept;
 
    private:
     Releases& releases_;

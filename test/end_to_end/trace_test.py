@@ -149,6 +149,16 @@ class Read(TraceTest):
                 self.assertEqual(wanted, found)
                 self.assertNotEqual(first["bytes"], second["bytes"])
 
+    def test_a_free_that_had_to_wait_ends_memory_of_the_driver_too(self):
+        # Whose it was could not be looked up when it was asked for: the driver freed it, and it was live for ever.
+        outcome, (path,) = self.traced([harness.program("free_amid_growth")])
+        self.assertIn("nested free: 0\nbetween: 1", outcome.stdout)
+        (kind,) = [kind for kind in self.totals(path)["kinds"] if kind["kind"] == "stream_ordered"]
+        self.assertEqual((0, 1, 1), (kind["current_bytes"], kind["allocations"], kind["frees"]))
+        report = harness.read_reports(path.parent)[0]
+        (kind,) = [kind for kind in report["kinds"] if kind["kind"] == "stream_ordered"]
+        self.assertEqual((0, 1, 1), (kind["current_bytes"], kind["allocations"], kind["frees"]))
+
     def test_times_behind_its_end_are_refused(self):
         _, (path,) = self.traced([harness.program("train")])
         for words in (["peak", "--from", "999s"], ["timeline", "--from", "999s"], ["trace", "--from", "999s"],

@@ -30,8 +30,7 @@ class ReleasesTest : public testing::Test {
   }
   // As a call does whose function the driver has done.
   [[nodiscard]] Outcome end(const Releases::Underway& release, Address address) {
-    const Outcome gone = allocator_.forget(Kind::device, address, release.newest());
-    return gone.status.ok() ? gone : release.ended();
+    return release.forget(allocator_, Kind::device, address);
   }
   [[nodiscard]] Lifetimes lifetimes_of(Tag tag) const {
     return allocator_.snapshot().tags.at(tag).lifetimes;
