@@ -16,16 +16,27 @@ bool overlap(const Found& found, Kind kind, Address address, std::uint64_t bytes
 
 }  // namespace
 
-Releases::Slot* Releases::claim() noexcept {
-  std::uint64_t busy = busy_.load(std::memory_order_relaxed);
+Releases::Slot* Releases::claim_in(std::size_t word) noexcept {
+  std::uint64_t busy = busy_[word].load(std::memory_order_relaxed);
   for (;;) {
     if (~busy == 0) return nullptr;
     const int first = std::countr_one(busy);
-    if (busy_.compare_exchange_weak(busy, busy | std::uint64_t{1} << first,
-                                    std::memory_order_acquire, std::memory_order_relaxed)) {
-      return &slots_[static_cast<std::size_t>(first)];
+    if (busy_[word].compare_exchange_weak(busy, busy | std::uint64_t{1} << first,
+                                          std::memory_order_acquire, std::memory_order_relaxed)) {
+      return &slots_[word * kBits + static_cast<std::size_t>(first)];
     }
   }
+}
+
+// The first word suffices nearly always, so that others need not be looked at.
+Releases::Slot* Releases::claim() noexcept {
+  if (Slot* const slot = claim_in(0)) return slot;
+  beyond_.fetch_add(1, std::memory_order_relaxed);
+  for (std::size_t word = 1; word < busy_.size(); ++word) {
+    if (Slot* const slot = claim_in(word)) return slot;
+  }
+  beyond_.fetch_sub(1, std::memory_order_relaxed);
+  return nullptr;
 }
 
 void Releases::begin(Slot& slot, const Release& release) noexcept {
@@ -39,34 +50,42 @@ void Releases::begin(Slot& slot, const Release& release) noexcept {
 void Releases::end(Slot& slot) noexcept {
   slot.address.store(0, std::memory_order_relaxed);
   const auto index = static_cast<std::size_t>(&slot - slots_.data());
-  busy_.fetch_and(~(std::uint64_t{1} << index), std::memory_order_release);
+  busy_[index / kBits].fetch_and(~(std::uint64_t{1} << index % kBits), std::memory_order_release);
+  if (index >= kBits) beyond_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void Releases::end_overlapped(CachingAllocator& allocator, Kind kind, Address address,
+                              std::uint64_t bytes) noexcept {
+  for (std::size_t word = 0; word < busy_.size(); ++word) {
+    std::uint64_t rest = busy_[word].load(std::memory_order_acquire);
+    for (; rest != 0; rest &= rest - 1) {
+      const std::size_t index = word * kBits + static_cast<std::size_t>(std::countr_zero(rest));
+      end_overlapped_by(slots_[index], allocator, kind, address, bytes);
+    }
+    if (word == 0 && beyond_.load(std::memory_order_relaxed) == 0) return;
+  }
 }
 
 // The slot is told before the record goes: who finds no record finds what it was. The place of the
 // end among all changes is known exactly once it has happened: who looks in between gets one that
 // may be some allocations of others too early.
-void Releases::end_overlapped(CachingAllocator& allocator, Kind kind, Address address,
-                              std::uint64_t bytes) noexcept {
-  for (std::uint64_t rest = busy_.load(std::memory_order_acquire); rest != 0; rest &= rest - 1) {
-    Slot& slot = slots_[static_cast<std::size_t>(std::countr_zero(rest))];
-    const Address start = slot.address.load(std::memory_order_acquire);
-    if (start == 0 || space_of(slot.kind.load(std::memory_order_relaxed)) != space_of(kind)) {
-      continue;
-    }
-    const Found found = allocator.find_direct(kind, start);
-    const bool is_meant = found.direct && found.segment == start &&
-                          found.serial <= slot.newest.load(std::memory_order_relaxed);
-    if (!is_meant || !overlap(found, kind, address, bytes)) continue;
-    slot.tag.store(found.block.tag, std::memory_order_relaxed);
-    slot.where.store(found.where.packed(), std::memory_order_relaxed);
-    slot.serial.store(allocator.newest(), std::memory_order_relaxed);
-    slot.bytes.store(found.block.requested_size, std::memory_order_release);
-    const std::uint64_t own_time = call_time_ns;
-    call_time_ns = slot.start_ns.load(std::memory_order_relaxed);
-    const Outcome gone = allocator.forget(found.where.kind, start, found.serial);
-    if (gone.status.ok()) slot.serial.store(gone.serial, std::memory_order_relaxed);
-    call_time_ns = own_time;
-  }
+void Releases::end_overlapped_by(Slot& slot, CachingAllocator& allocator, Kind kind,
+                                 Address address, std::uint64_t bytes) noexcept {
+  const Address start = slot.address.load(std::memory_order_acquire);
+  if (start == 0 || space_of(slot.kind.load(std::memory_order_relaxed)) != space_of(kind)) return;
+  const Found found = allocator.find_direct(kind, start);
+  const bool is_meant = found.direct && found.segment == start &&
+                        found.serial <= slot.newest.load(std::memory_order_relaxed);
+  if (!is_meant || !overlap(found, kind, address, bytes)) return;
+  slot.tag.store(found.block.tag, std::memory_order_relaxed);
+  slot.where.store(found.where.packed(), std::memory_order_relaxed);
+  slot.serial.store(allocator.newest(), std::memory_order_relaxed);
+  slot.bytes.store(found.block.requested_size, std::memory_order_release);
+  const std::uint64_t own_time = call_time_ns;
+  call_time_ns = slot.start_ns.load(std::memory_order_relaxed);
+  const Outcome gone = allocator.forget(found.where.kind, start, found.serial);
+  if (gone.status.ok()) slot.serial.store(gone.serial, std::memory_order_relaxed);
+  call_time_ns = own_time;
 }
 
 Outcome Releases::Underway::ended() const noexcept {

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "allocator/caching_allocator.h"
@@ -26,7 +27,7 @@ class Releases {
   struct alignas(64) Slot;
 
  public:
-  // From before the driver's function to after the release is recorded. With 64 of them underway
+  // From before the driver's function to after the release is recorded. With kMost of them underway
   // one more is not noted. Threads: one.
   class Underway {
    public:
@@ -52,11 +53,14 @@ class Releases {
     Slot* const slot_;
   };
 
+  static constexpr std::size_t kMost = 256;
+
   // The driver gave this memory, which is recorded next: what lay there is ended now in the name of
   // the release that is amid, at the time at which that began.
   void end_before(CachingAllocator& allocator, Kind kind, Address address,
                   std::uint64_t bytes) noexcept {
-    if (busy_.load(std::memory_order_acquire) != 0) [[unlikely]]
+    const std::uint64_t busy = busy_[0].load(std::memory_order_acquire);
+    if ((busy | beyond_.load(std::memory_order_acquire)) != 0) [[unlikely]]
       end_overlapped(allocator, kind, address, bytes);
   }
 
@@ -73,14 +77,21 @@ class Releases {
     std::atomic<Tag> tag{0};
   };
 
+  static constexpr std::size_t kBits = 64;  // of a word
+
   [[nodiscard]] Slot* claim() noexcept;
+  [[nodiscard]] Slot* claim_in(std::size_t word) noexcept;
   void begin(Slot& slot, const Release& release) noexcept;
   void end(Slot& slot) noexcept;
   [[gnu::cold]] void end_overlapped(CachingAllocator& allocator, Kind kind, Address address,
                                     std::uint64_t bytes) noexcept;
 
-  std::atomic<std::uint64_t> busy_{0};  // bit i: slot i
-  std::array<Slot, 64> slots_;
+  [[gnu::cold]] void end_overlapped_by(Slot& slot, CachingAllocator& allocator, Kind kind,
+                                       Address address, std::uint64_t bytes) noexcept;
+
+  std::atomic<std::uint64_t> beyond_{0};  // slots that are busy behind those of the first word
+  std::array<std::atomic<std::uint64_t>, kMost / kBits> busy_{};  // a bit a slot
+  std::array<Slot, kMost> slots_;
 };
 
 }  // namespace vramscope
