@@ -169,7 +169,8 @@ void GraphMemory::change(Memories::iterator it, Change what) {
   if (memory.used()) return;
   if (before) {
     counted_[memory.node.where.device] -= memory.node.bytes;
-    callback_(MemoryChange::went, allocator_.forget(Kind::graph, memory.node.address));
+    callback_(MemoryChange::went,
+              allocator_.forget(Kind::graph, memory.node.address, memory.serial));
   }
   if (memory.graph == none) memories_.erase(it);
 }
@@ -209,8 +210,11 @@ void GraphMemory::take(Number number, Bytes& promised, const Bytes& mapped) {
           .device = node.where.device, .bytes = std::min(room, node.bytes), .kind = Kind::graph};
       room -= promise.bytes;
       counted_[node.where.device] += node.bytes;
-      callback_(MemoryChange::came,
-                allocator_.adopt(node.where, node.address, node.bytes, node.tag, promise));
+      releases_.end_before(allocator_, node.where.kind, node.address, node.bytes);
+      const Outcome came =
+          allocator_.adopt(node.where, node.address, node.bytes, node.tag, promise);
+      memory.serial = came.serial;
+      callback_(MemoryChange::came, came);
     }
     memory.taken = newest_;
   }

@@ -10,6 +10,7 @@
 
 #include "allocator/caching_allocator.h"
 #include "allocator/ground/capability.h"
+#include "interpose/driver/releases.h"
 #include "interpose/ground/event_of.h"
 #include "interpose/table/functions.h"
 
@@ -34,7 +35,8 @@ struct GraphNodeMemory {
 // out.
 class GraphMemory {
  public:
-  explicit GraphMemory(CachingAllocator& allocator) : allocator_(allocator) {}
+  GraphMemory(CachingAllocator& allocator, Releases& releases)
+      : allocator_(allocator), releases_(releases) {}
 
   // For all memory that comes and goes here. Before the first node.
   void on_side_effect(SideEffectCallback callback) noexcept { callback_ = callback; }
@@ -88,6 +90,7 @@ class GraphMemory {
     bool freed_inside = false;  // by a node of the same graph
     Number taken = none;        // by which launch or upload last; none: not there
     Number left = none;         // behind, by which launch
+    std::uint64_t serial = 0;   // of the record of it: later ones there are of other memory
     [[nodiscard]] bool used() const noexcept { return taken != none; }
     [[nodiscard]] bool idle() const noexcept { return used() && left == none; }
   };
@@ -118,6 +121,7 @@ class GraphMemory {
   void end(Executables::iterator it) VRAMSCOPE_REQUIRES(mutex_);
 
   CachingAllocator& allocator_;
+  Releases& releases_;
   SideEffectCallback callback_;
   std::atomic<bool> any_{false};
   mutable SystemMutex mutex_;  // taken before the allocator's

@@ -147,7 +147,7 @@ class Profiler {
   ExportedMemory exported_memory_;
   Exporters exporters_;
   Graphs graphs_{allocator_};
-  GraphMemory graph_memory_{allocator_};
+  GraphMemory graph_memory_{allocator_, releases_};
   Recorder recorder_;
   UsedDevices used_devices_{allocator_, backend_, unrecorded_use_, recorder_, live_process_};
   Releases releases_;

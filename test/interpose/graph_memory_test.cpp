@@ -41,7 +41,8 @@ class GraphMemoryTest : public testing::Test {
   simulator::SimulatedDevice device_{{}};
   simulator::SimulatedBackend backend_{device_};
   CachingAllocator allocator_{backend_, {}};
-  GraphMemory memory_{allocator_};
+  Releases releases_;
+  GraphMemory memory_{allocator_, releases_};
 };
 
 TEST_F(GraphMemoryTest, IsThereFromTheFirstLaunchToATrim) {
@@ -300,6 +301,30 @@ TEST_F(GraphMemoryTest, AnAddressThatComesBackIsTheNewGraphs) {
   launch(other_run_);
 
   EXPECT_EQ(held(), 0x300u);
+}
+
+// It went with the trim, and its end was then told of whatever lay at its address.
+TEST_F(GraphMemoryTest, LeavesWhatAnotherThreadGotAtItsAddressBeforeItsEndIsTold) {
+  add(graph_, 0x1000);
+  EXPECT_TRUE(memory_.frees(graph_, 0x1000));
+  memory_.instantiated(run_, graph_);
+  launch(run_);
+  EXPECT_TRUE(allocator_.adopt({.kind = Kind::device}, 0x1000, 0x40, 0).status.ok());
+
+  memory_.trimmed(0, 0);
+
+  EXPECT_TRUE(allocator_.find_direct(Kind::device, 0x1000).direct);
+  EXPECT_EQ(held(), 0x40u);
+}
+
+TEST_F(GraphMemoryTest, EndsWhatAReleaseUnderwayHadAtItsAddress) {
+  EXPECT_TRUE(allocator_.adopt({.kind = Kind::device}, 0x1000, 0x40, 0).status.ok());
+  const Releases::Underway release(releases_, {.address = 0x1000, .newest = allocator_.newest()});
+  add(graph_, 0x1000);
+  memory_.instantiated(run_, graph_);
+  launch(run_);
+
+  EXPECT_EQ(release.ended().requested, 0x40u);
 }
 
 TEST(ImportCounts, TheLastCloseEnds) {
