@@ -227,9 +227,11 @@ Found Call::find(Kind kind, Address address) noexcept {
   return found;
 }
 
-void Call::forget(const Found& found) noexcept {
+void Call::forget(const Found& found, const Releases::Underway* release) noexcept {
   if (!found.direct || fault(Fault::release_unrecorded)) return;
-  note_gone(profiler_->allocator().forget(found.where.kind, found.segment, found.serial));
+  Outcome gone = profiler_->allocator().forget(found.where.kind, found.segment, found.serial);
+  if (!gone.status.ok() && release != nullptr) gone = release->ended();
+  note_gone(gone);
 }
 
 void Call::forget(const Releases::Underway& release) noexcept {

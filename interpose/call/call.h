@@ -68,8 +68,9 @@ class Call {
   // Recorded memory that starts at this address of the kind's space; found.direct: there is some.
   [[nodiscard]] Found find(Kind kind, Address address) noexcept;
   // The end of what find() found, after the driver agreed. A failed call has changed no counter,
-  // and memory that another thread got at the same address in between stays.
-  void forget(const Found& found) noexcept;
+  // and memory that another thread got at the same address in between stays. Where it ended it in
+  // the name of `release`, that tells of it.
+  void forget(const Found& found, const Releases::Underway* release = nullptr) noexcept;
   // The same for what was at the event's address before the call.
   void forget(const Releases::Underway& release) noexcept;
   void count_unrecorded() noexcept { profiler_->recorder().count_unrecorded(); }

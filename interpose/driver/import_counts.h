@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstring>
 #include <map>
 #include <new>
 
@@ -14,11 +16,20 @@ namespace vramscope {
 // Threads: any.
 class ImportCounts {
  public:
-  // Opened: gives how often it is open now; 1 also when our own memory is exhausted.
-  [[nodiscard]] std::uint64_t add(Address address) noexcept {
+  using Handle = std::array<unsigned char, 64>;  // the bytes of a CUipcMemHandle
+  // Of what was opened at an address until it is closed: no other import's.
+  using Number = std::uint64_t;
+
+  // Opened: gives how often it is open now; 1 also when our own memory is exhausted. The driver may
+  // give an address to another import before it answers the one that closes what was there: so
+  // where every open there is being closed, another handle is of other memory.
+  [[nodiscard]] std::uint64_t add(Address address, const Handle& handle) noexcept {
     const SystemLock lock(mutex_);
     try {
-      return ++counts_[address];
+      Import& import = imports_[address];
+      const bool is_gone = import.opens <= import.closing && import.handle != handle;
+      if (import.opens == 0 || is_gone) import = {.handle = handle, .number = ++newest_};
+      return ++import.opens;
     } catch (const std::bad_alloc&) {
       return 1;
     }
@@ -26,21 +37,48 @@ class ImportCounts {
   // Opened anew: what was open there ended with its context.
   void begin_again(Address address) noexcept {
     const SystemLock lock(mutex_);
-    if (const auto it = counts_.find(address); it != counts_.end()) it->second = 1;
+    if (const auto it = imports_.find(address); it != imports_.end()) it->second.opens = 1;
+  }
+  // Before the driver closes it; remove() follows, or refused().
+  [[nodiscard]] Number begin_close(Address address) noexcept {
+    const SystemLock lock(mutex_);
+    const auto it = imports_.find(address);
+    if (it == imports_.end()) return 0;
+    ++it->second.closing;
+    return it->second.number;
   }
   // Closed: gives how often it is still open.
-  [[nodiscard]] std::uint64_t remove(Address address) noexcept {
+  [[nodiscard]] std::uint64_t remove(Address address, Number number) noexcept {
     const SystemLock lock(mutex_);
-    const auto it = counts_.find(address);
-    if (it == counts_.end()) return 0;
-    if (--it->second > 0) return it->second;
-    counts_.erase(it);
+    const auto it = find(address, number);
+    if (it == imports_.end()) return 0;
+    --it->second.closing;
+    if (--it->second.opens > 0) return it->second.opens;
+    imports_.erase(it);
     return 0;
+  }
+  void refused(Address address, Number number) noexcept {
+    const SystemLock lock(mutex_);
+    if (const auto it = find(address, number); it != imports_.end()) --it->second.closing;
   }
 
  private:
+  struct Import {
+    Handle handle{};
+    Number number = 0;
+    std::uint64_t opens = 0;
+    std::uint64_t closing = 0;
+  };
+  using Imports = std::map<Address, Import>;
+
+  [[nodiscard]] Imports::iterator find(Address address, Number number) VRAMSCOPE_REQUIRES(mutex_) {
+    const auto it = imports_.find(address);
+    return it != imports_.end() && it->second.number == number ? it : imports_.end();
+  }
+
   SystemMutex mutex_;
-  std::map<Address, std::uint64_t> counts_ VRAMSCOPE_GUARDED_BY(mutex_);
+  Imports imports_ VRAMSCOPE_GUARDED_BY(mutex_);
+  Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace vramscope

@@ -1,5 +1,8 @@
 // Memory of other processes and of graphics: borrowed, so recorded apart.
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
+
+#include "allocator/ground/call_time.h"
 #include "interpose/driver/range_bytes.h"
 #include "interpose/routes/routes.h"
 
@@ -7,11 +10,12 @@ namespace vramscope::routes {
 namespace {
 
 // A handle that is open already gives the same address again and counts how often.
-CUresult open_ipc(Call& call, const DirectCall& direct, CUdeviceptr* pdptr) {
+CUresult open_ipc(Call& call, const DirectCall& direct, CUdeviceptr* pdptr,
+                  const CUipcMemHandle& handle) {
   const CUresult code = direct();
   if (code != CUDA_SUCCESS) return code;
   ImportCounts& open = call.profiler().import_counts();
-  if (open.add(*pdptr) > 1) {
+  if (open.add(*pdptr, std::bit_cast<ImportCounts::Handle>(handle)) > 1) {
     if (call.find(Kind::imported, *pdptr).direct) return code;
     open.begin_again(*pdptr);
   }
@@ -19,7 +23,8 @@ CUresult open_ipc(Call& call, const DirectCall& direct, CUdeviceptr* pdptr) {
   return code;
 }
 
-// A resource is known by its handle: what it was mapped at is no longer the program's.
+// A resource is known by its handle: what it was mapped at is no longer the program's. The driver
+// gives no handle away: who maps it again has waited for the end of this call.
 CUresult unmap_resources(Call& call, const DirectCall& direct, unsigned int count,
                          CUgraphicsResource* resources) {
   const CUresult code = direct();
@@ -33,18 +38,28 @@ CUresult unmap_resources(Call& call, const DirectCall& direct, unsigned int coun
 }  // namespace
 
 CUresult cuIpcOpenMemHandle(Call& call, const DirectCall& direct, CUdeviceptr* pdptr,
-                            CUipcMemHandle, unsigned int) noexcept {
-  return open_ipc(call, direct, pdptr);
+                            CUipcMemHandle handle, unsigned int) noexcept {
+  return open_ipc(call, direct, pdptr, handle);
 }
 CUresult cuIpcOpenMemHandle_v2(Call& call, const DirectCall& direct, CUdeviceptr* pdptr,
-                               CUipcMemHandle, unsigned int) noexcept {
-  return open_ipc(call, direct, pdptr);
+                               CUipcMemHandle handle, unsigned int) noexcept {
+  return open_ipc(call, direct, pdptr, handle);
 }
 CUresult cuIpcCloseMemHandle(Call& call, const DirectCall& direct, CUdeviceptr dptr) noexcept {
+  Profiler& profiler = call.profiler();
+  ImportCounts& open = profiler.import_counts();
   const Found leaving = call.find(Kind::imported, dptr);
+  const Releases::Underway release(profiler.releases(), {.kind = Kind::imported,
+                                                         .address = dptr,
+                                                         .newest = profiler.allocator().newest(),
+                                                         .start_ns = call_time_ns});
+  const ImportCounts::Number number = open.begin_close(dptr);
   const CUresult code = direct();
-  if (code == CUDA_SUCCESS && call.profiler().import_counts().remove(dptr) == 0)
-    call.forget(leaving);
+  if (code != CUDA_SUCCESS) {
+    open.refused(dptr, number);
+  } else if (open.remove(dptr, number) == 0) {
+    call.forget(leaving, &release);
+  }
   return code;
 }
 

@@ -130,7 +130,7 @@ class Read(TraceTest):
 
     def test_a_free_tells_of_its_memory_when_another_thread_has_got_the_address_before_it_returned(self):
         # The record of the first block was gone when its free looked for it: a row of 0 bytes by nobody.
-        for way in ("plain", "ordered"):
+        for way in ("plain", "ordered", "imported"):
             with self.subTest(way=way):
                 outcome, (path,) = self.traced([harness.program("address_again"), way], mode="observe")
                 self.assertIn("the same address: 1", outcome.stdout)

@@ -327,13 +327,38 @@ TEST_F(GraphMemoryTest, EndsWhatAReleaseUnderwayHadAtItsAddress) {
   EXPECT_EQ(release.ended().requested, 0x40u);
 }
 
+constexpr ImportCounts::Handle kHandle{1}, kOther{2};
+
 TEST(ImportCounts, TheLastCloseEnds) {
   ImportCounts open;
-  EXPECT_EQ(open.add(0x100), 1u);
-  EXPECT_EQ(open.add(0x100), 2u);
-  EXPECT_EQ(open.remove(0x100), 1u);
-  EXPECT_EQ(open.remove(0x100), 0u);
-  EXPECT_EQ(open.remove(0x100), 0u);
+  EXPECT_EQ(open.add(0x100, kHandle), 1u);
+  EXPECT_EQ(open.add(0x100, kHandle), 2u);
+  for (const std::uint64_t left : {1u, 0u, 0u}) {
+    EXPECT_EQ(open.remove(0x100, open.begin_close(0x100)), left);
+  }
+}
+
+// The driver gave the address to another import before it answered who closed the first one.
+TEST(ImportCounts, AnotherHandleAtAnAddressThatIsBeingClosedIsOtherMemory) {
+  ImportCounts open;
+  EXPECT_EQ(open.add(0x100, kHandle), 1u);
+  const ImportCounts::Number closing = open.begin_close(0x100);
+  EXPECT_EQ(open.add(0x100, kOther), 1u);
+  EXPECT_EQ(open.remove(0x100, closing), 0u);
+
+  EXPECT_EQ(open.add(0x100, kOther), 2u) << "the close was not of it";
+}
+
+TEST(ImportCounts, AnotherHandleIsTheSameMemoryWhileSomebodyHasItOpen) {
+  ImportCounts open;
+  EXPECT_EQ(open.add(0x100, kHandle), 1u);
+  EXPECT_EQ(open.add(0x100, kOther), 2u);
+  const ImportCounts::Number closing = open.begin_close(0x100);
+  EXPECT_EQ(open.add(0x100, kOther), 3u);
+  EXPECT_EQ(open.remove(0x100, closing), 2u);
+
+  open.refused(0x100, open.begin_close(0x100));
+  EXPECT_EQ(open.add(0x100, kHandle), 3u);
 }
 
 }  // namespace
