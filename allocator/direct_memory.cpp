@@ -1,4 +1,5 @@
-// Memory that the program got from the driver itself: adopted, counted, forgotten.
+// Memory that the program got from the driver itself: adopted, counted, forgotten. Nothing of it
+// has to do with where our own blocks go the usual way: no section here needs to be settled.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/size_policy.h"
 #include "allocator/idle.h"
@@ -15,7 +16,7 @@ Outcome CachingAllocator::adopt(Place where, Address address, std::size_t bytes,
               .where = where,
               .tag = tag};
   const bool representable = bytes < kRefused && address <= ~Address{0} - bytes;
-  const ScopedLock section(*state_);
+  const State::QuietLock section(*state_);
   state_->accounts.capacities().end_promise({.kind = promise.kind, .device = promise.device},
                                             promise.bytes);
   if (bytes == 0 || address == 0 || !representable || where.device >= kMaxDevices) return out;
@@ -45,7 +46,7 @@ Outcome CachingAllocator::forget(Address address) noexcept { return forget(Kind:
 
 Outcome CachingAllocator::forget(Kind kind, Address address, std::uint64_t newest) noexcept {
   Outcome out{.status = {Result::invalid, 0}, .address = address};
-  const ScopedLock section(*state_);
+  const State::QuietLock section(*state_);
   const DirectBlocks::Entry* entry = state_->directs.find(kind, address);
   if (!entry || entry->second.serial > newest) return out;
   const DirectBlock& block = entry->second;
@@ -64,7 +65,7 @@ std::uint64_t CachingAllocator::newest() const noexcept {
 
 Found CachingAllocator::find_direct(Kind kind, Address address) const noexcept {
   Found found;
-  const ScopedLock section(*state_);
+  const State::QuietLock section(*state_);
   static_cast<void>(Reading::find_direct(*state_, space_of(kind), address, found));
   return found;
 }
