@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "allocator/ground/call_time.h"
+#include "allocator/ground/machine.h"
 
 namespace vramscope {
 
@@ -28,8 +29,17 @@ Releases::Slot* Releases::claim_in(std::size_t word) noexcept {
   }
 }
 
-// The first word suffices nearly always, so that others need not be looked at.
+// The first thread that frees has a slot to itself, which takes no atomic instruction. Of the
+// others the first word suffices nearly always, so that further ones need not be looked at.
 Releases::Slot* Releases::claim() noexcept {
+  const std::uintptr_t self = this_control_block();
+  std::uintptr_t owner = owner_.load(std::memory_order_relaxed);
+  if (owner == 0 && owner_.compare_exchange_strong(owner, self, std::memory_order_relaxed)) {
+    owner = self;
+  }
+  const bool is_free = own_.address.load(std::memory_order_relaxed) == 0;
+  if (owner == self && is_free) [[likely]]
+    return &own_;
   if (Slot* const slot = claim_in(0)) return slot;
   beyond_.fetch_add(1, std::memory_order_relaxed);
   for (std::size_t word = 1; word < busy_.size(); ++word) {
@@ -49,6 +59,8 @@ void Releases::begin(Slot& slot, const Release& release) noexcept {
 
 void Releases::end(Slot& slot) noexcept {
   slot.address.store(0, std::memory_order_relaxed);
+  if (&slot == &own_) [[likely]]
+    return;
   const auto index = static_cast<std::size_t>(&slot - slots_.data());
   busy_[index / kBits].fetch_and(~(std::uint64_t{1} << index % kBits), std::memory_order_release);
   if (index >= kBits) beyond_.fetch_sub(1, std::memory_order_relaxed);
@@ -56,6 +68,7 @@ void Releases::end(Slot& slot) noexcept {
 
 void Releases::end_overlapped(CachingAllocator& allocator, Kind kind, Address address,
                               std::uint64_t bytes) noexcept {
+  end_overlapped_by(own_, allocator, kind, address, bytes);
   for (std::size_t word = 0; word < busy_.size(); ++word) {
     std::uint64_t rest = busy_[word].load(std::memory_order_acquire);
     for (; rest != 0; rest &= rest - 1) {
@@ -105,10 +118,11 @@ Outcome Releases::Underway::ended() const noexcept {
 Outcome Releases::Underway::forget(CachingAllocator& allocator, Kind kind,
                                    Address address) const noexcept {
   Outcome gone = allocator.forget(kind, address, newest_);
-  if (!gone.status.ok() && space_of(kind) == Space::memory) {
-    gone = allocator.forget(Kind::mapping, address, newest_);
-  }
-  return gone.status.ok() ? gone : ended();
+  if (gone.status.ok()) [[likely]]
+    return gone;
+  if (space_of(kind) == Space::memory) gone = allocator.forget(Kind::mapping, address, newest_);
+  if (!gone.status.ok()) gone = ended();
+  return gone;
 }
 
 }  // namespace vramscope

@@ -53,14 +53,16 @@ class Releases {
     Slot* const slot_;
   };
 
-  static constexpr std::size_t kMost = 256;
+  static constexpr std::size_t kMost = 257;
 
   // The driver gave this memory, which is recorded next: what lay there is ended now in the name of
   // the release that is amid, at the time at which that began.
   void end_before(CachingAllocator& allocator, Kind kind, Address address,
                   std::uint64_t bytes) noexcept {
-    const std::uint64_t busy = busy_[0].load(std::memory_order_acquire);
-    if ((busy | beyond_.load(std::memory_order_acquire)) != 0) [[unlikely]]
+    const std::uint64_t busy = busy_[0].load(std::memory_order_acquire) |
+                               beyond_.load(std::memory_order_acquire) |
+                               own_.address.load(std::memory_order_acquire);
+    if (busy != 0) [[unlikely]]
       end_overlapped(allocator, kind, address, bytes);
   }
 
@@ -89,9 +91,11 @@ class Releases {
   [[gnu::cold]] void end_overlapped_by(Slot& slot, CachingAllocator& allocator, Kind kind,
                                        Address address, std::uint64_t bytes) noexcept;
 
+  std::atomic<std::uintptr_t> owner_{0};  // of own_: the control block of a thread; 0: nobody yet
   std::atomic<std::uint64_t> beyond_{0};  // slots that are busy behind those of the first word
   std::array<std::atomic<std::uint64_t>, kMost / kBits> busy_{};  // a bit a slot
-  std::array<Slot, kMost> slots_;
+  Slot own_;                                                      // while it has an address
+  std::array<Slot, kMost - 1> slots_;
 };
 
 }  // namespace vramscope

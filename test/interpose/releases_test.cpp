@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
+#include <thread>
 
 #include "allocator/ground/call_time.h"
 #include "test/simulator/device/simulated_backend.h"
@@ -104,6 +106,20 @@ TEST_F(ReleasesTest, AreFoundByTheAllocatorWhereNobodyTookTheRecord) {
 
   EXPECT_FALSE(release.ended().status.ok());
   EXPECT_EQ(end(release, 0x1000).tag, kFirst);
+}
+
+// The first thread has a slot to itself, for one at a time.
+TEST_F(ReleasesTest, OfSeveralThreadsAreAllFound) {
+  for (const Address address : {0x1000, 0x2000, 0x3000}) add(kPlain, address, 0x100, kFirst);
+  const Releases::Underway first(releases_, release_of(0x1000));
+  std::optional<Releases::Underway> of_another;
+  std::thread([&] { of_another.emplace(releases_, release_of(0x2000)); }).join();
+  const Releases::Underway amid_first(releases_, release_of(0x3000));
+  for (const Address address : {0x1000, 0x2000, 0x3000}) add(kPlain, address, 0x100, kSecond);
+
+  EXPECT_EQ(first.ended().address, 0x1000u);
+  EXPECT_EQ(of_another->ended().address, 0x2000u);
+  EXPECT_EQ(amid_first.ended().address, 0x3000u);
 }
 
 // One for each thread: of more than 64 that freed at once the others were not noted.
