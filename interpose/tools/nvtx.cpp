@@ -10,6 +10,7 @@
 #include <cwchar>
 #include <new>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "allocator/ground/capability.h"
@@ -21,6 +22,7 @@
 #include "interpose/loader/loader.h"
 #include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"
+#include "interpose/tools/nvtx_payload.h"
 #include "interpose/tools/nvtx_table.h"
 #include "reporter/record/stream_table.h"
 
@@ -112,6 +114,11 @@ std::string text_of(const wchar_t* text) {
   }
   return result;
 }
+std::string text_of(State&, std::string_view text) { return std::string(text); }
+template <class Character>
+std::string text_of(State&, const Character* text) {
+  return text_of(text);
+}
 std::string text_of(State& now, const nvtxEventAttributes_t* event) {
   if (event == nullptr) return {};
   switch (event->messageType) {
@@ -143,13 +150,8 @@ auto ours(F&& f) noexcept -> decltype(f(*state.load())) {
 
 template <class Message>
 int push(const void* domain, Message message) noexcept {
-  return ours([&](State& now) {
-    if constexpr (std::is_same_v<Message, const nvtxEventAttributes_t*>) {
-      return now.ranges.push(now.domains.find(domain), text_of(now, message));
-    } else {
-      return now.ranges.push("", text_of(message));
-    }
-  });
+  return ours(
+      [&](State& now) { return now.ranges.push(now.domains.find(domain), text_of(now, message)); });
 }
 int pop(const void* domain) noexcept {
   return ours([&](State& now) { return now.ranges.pop(now.domains.find(domain)); });
@@ -159,12 +161,7 @@ int pop(const void* domain) noexcept {
 template <class Message>
 nvtxRangeId_t start(const void* domain, Message message, nvtxRangeId_t other) noexcept {
   const std::uint64_t id = ours([&](State& now) {
-    std::uint64_t made = 0;
-    if constexpr (std::is_same_v<Message, const nvtxEventAttributes_t*>) {
-      made = now.ranges.start(now.domains.find(domain), text_of(now, message));
-    } else {
-      made = now.ranges.start("", text_of(message));
-    }
+    const std::uint64_t made = now.ranges.start(now.domains.find(domain), text_of(now, message));
     if (other != 0) {
       now.other_ranges.add(reinterpret_cast<const void*>(other), std::to_string(made));
     }
@@ -182,11 +179,7 @@ bool end(nvtxRangeId_t id) noexcept {
 template <class Message>
 bool mark(const void* domain, Message message) noexcept {
   return ours([&](State& now) {
-    if constexpr (std::is_same_v<Message, const nvtxEventAttributes_t*>) {
-      now.ranges.mark(now_ns(), now.domains.find(domain), text_of(now, message));
-    } else {
-      now.ranges.mark(now_ns(), "", text_of(message));
-    }
+    now.ranges.mark(now_ns(), now.domains.find(domain), text_of(now, message));
     return true;
   });
 }
@@ -217,7 +210,7 @@ nvtxRangeId_t start_a(const char* text) {
 nvtxRangeId_t start_w(const wchar_t* text) {
   return start(nullptr, text, PASS_ON(core, RangeStartW, text));
 }
-void end_range(nvtxRangeId_t id) { PASS_ON(core, RangeEnd, id), end(id); }
+void end_core(nvtxRangeId_t id) { PASS_ON(core, RangeEnd, id), end(id); }
 int push_ex(const nvtxEventAttributes_t* e) {
   const int other = PASS_ON(core, RangePushEx, e);
   return push_depth(other, push(nullptr, e));
@@ -230,7 +223,7 @@ int push_w(const wchar_t* text) {
   const int other = PASS_ON(core, RangePushW, text);
   return push_depth(other, push(nullptr, text));
 }
-int pop_range() {
+int pop_core() {
   const int other = PASS_ON(core, RangePop);
   return push_depth(other, pop(nullptr));
 }
@@ -288,10 +281,12 @@ void name_runtime_stream_w(const void* stream, const wchar_t* name) {
 }
 
 // The library that NVTX would have loaded without us.
+constinit std::atomic<void*> other_library{nullptr};
 bool start_other(NvtxGetExportTableFunc_t get_table) {
   const char* const path = std::getenv(kNvtxInjectionVariable);
   if (path == nullptr || *path == '\0') return false;
   void* const library = dlopen(path, RTLD_LAZY);
+  other_library.store(library, std::memory_order_release);
   void* const function =
       library == nullptr ? nullptr : real_dlsym(library, "InitializeInjectionNvtx2");
   if (function != nullptr) {
@@ -312,7 +307,7 @@ void make_state() {
 }
 
 bool take_over(NvtxGetExportTableFunc_t get_table) {
-  if (is_in_secure_execution()) return false;  // who set the variables may not choose its libraries
+  if (is_in_secure_execution()) return false;  // who set the variables may not choose libraries
   const auto* callbacks =
       static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr) return start_other(get_table);
@@ -329,11 +324,11 @@ bool take_over(NvtxGetExportTableFunc_t get_table) {
                             {NVTX_CBID_CORE_RangeStartEx, plain(start_ex)},
                             {NVTX_CBID_CORE_RangeStartA, plain(start_a)},
                             {NVTX_CBID_CORE_RangeStartW, plain(start_w)},
-                            {NVTX_CBID_CORE_RangeEnd, plain(end_range)},
+                            {NVTX_CBID_CORE_RangeEnd, plain(end_core)},
                             {NVTX_CBID_CORE_RangePushEx, plain(push_ex)},
                             {NVTX_CBID_CORE_RangePushA, plain(push_a)},
                             {NVTX_CBID_CORE_RangePushW, plain(push_w)},
-                            {NVTX_CBID_CORE_RangePop, plain(pop_range)}});
+                            {NVTX_CBID_CORE_RangePop, plain(pop_core)}});
   core2.replace(other_core2, {{NVTX_CBID_CORE2_DomainMarkEx, plain(domain_mark)},
                               {NVTX_CBID_CORE2_DomainRangeStartEx, plain(domain_start)},
                               {NVTX_CBID_CORE2_DomainRangeEnd, plain(domain_end)},
@@ -371,6 +366,16 @@ void show_ranges() noexcept {
   RangeTable* const made = ranges();
   if (profiler != nullptr && made != nullptr) profiler->recorder().watch(*made);
 }
+
+int push_range(const void* domain, std::string_view name) noexcept { return push(domain, name); }
+int pop_range(const void* domain) noexcept { return pop(domain); }
+std::uint64_t start_range(const void* domain, std::string_view name, std::uint64_t other) noexcept {
+  return start(domain, name, other);
+}
+void end_range(std::uint64_t id) noexcept { (void)end(id); }
+void set_mark(const void* domain, std::string_view name) noexcept { (void)mark(domain, name); }
+void* other_nvtx_library() noexcept { return other_library.load(std::memory_order_acquire); }
+bool keeps_ranges() noexcept { return active() != nullptr && !is_in_secure_execution(); }
 
 void abandon_ranges() noexcept { abandoned.store(true, std::memory_order_relaxed); }
 

@@ -96,6 +96,16 @@ class Attribution(AttributionTest):
             )
             self.assertEqual((1, ["half"]), (report["range_marks"], [mark["name"] for mark in report["marks"]]))
 
+    def test_ranges_that_carry_data_begin_and_end(self):
+        """NCCL begins them by NVTX's core and ends them by its extension."""
+        for mode in RECORDING:
+            report = self.report(["nvtx_payloads"], mode, NVTX_INJECTION64_PATH=str(harness.LIBRARY))
+            ranges = {value: row["live_bytes"] // MIB for value, row in rows(report, "range").items()}
+            self.assertEqual(
+                {"NCCL:init": 1, "none": 10, "NCCL:sizes": 10, "step/NCCL:init/NCCL:sizes": 4, "step/NCCL:init": 5, "step": 6},
+                ranges, mode)
+            self.assertEqual((1, ["NCCL:sizes"]), (report["range_marks"], [mark["name"] for mark in report["marks"]]))
+
     def test_ranges_and_marks_are_recovered_of_a_program_that_was_killed(self):
         ranges = []
         for arguments in ([], ["killed"]):
@@ -151,6 +161,12 @@ class Attribution(AttributionTest):
             self.assertEqual(native.behaviour(), both.behaviour(), mode)
             for report in both.reports:
                 self.assertIn("step/net:reduce", rows(report, "range"))
+        native = self.run_program([harness.program("nvtx_payloads")], NVTX_INJECTION64_PATH=str(other))
+        self.assertEqual(3, native.stdout.count("pop payload\n"))
+        for mode in harness.MODES:
+            both = self.run_program([harness.program("nvtx_payloads")], mode,
+                                    NVTX_INJECTION64_PATH=str(harness.LIBRARY), VRAMSCOPE_NVTX_INJECTION=str(other))
+            self.assertEqual(native.behaviour(), both.behaviour(), mode)
 
     def test_streams_are_told_apart_where_calls_take_one(self):
         for mode in RECORDING:

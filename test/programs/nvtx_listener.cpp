@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <nvtx3/nvToolsExt.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 
 namespace {
@@ -50,5 +52,31 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
   listen(table, size, NVTX_CBID_CORE_RangeEnd, end);
   if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE2, &table, &size) == 0) return 0;
   listen(table, size, NVTX_CBID_CORE2_DomainCreateA, make_domain);
+  return 1;
+}
+
+// The extension for payloads, module 2: of its functions the one that ends a range (slot 4). The
+// module as in nvtxDetail/nvtxExtTypes.h.
+struct Segment {
+  std::size_t id;
+  std::size_t count;
+  std::intptr_t* slots;
+};
+struct Module {
+  std::uint16_t version, size, id, compatibility;
+  std::size_t count;
+  Segment* segments;
+};
+
+static int pop_payload(nvtxDomainHandle_t, const void*, std::size_t) {
+  std::printf("pop payload\n");
+  return 5;
+}
+
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
+    Module* module) {
+  constexpr std::size_t kPop = 4;
+  if (module->id != 2 || module->count == 0 || module->segments->count <= kPop) return 0;
+  module->segments->slots[kPop] = reinterpret_cast<std::intptr_t>(pop_payload);
   return 1;
 }

@@ -11,7 +11,7 @@ sigaction __sigaction signal bsd_signal sysv_signal __sysv_signal ssignal
 sigset sigignore siginterrupt
 _exit _Exit
 execl execle execlp execv execve execvp execvpe fexecve execveat""".split()
-OPTIONAL = {"InitializeInjectionNvtx2"}
+OPTIONAL = {"InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}
 
 NEEDED = {"libc.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 NEWEST_GLIBC = (2, 34)
