@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "reporter/report/memory_stats.h"
+#include "reporter/report/options_of.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {
@@ -15,13 +16,6 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kSmallPage = 2 * kMiB;
 constexpr std::uint64_t kLargePage = 20 * kMiB;
-
-std::string_view option_of(const Report& report, std::string_view option) {
-  for (const auto& [name, value] : report.process.options) {
-    if (name == option) return value;
-  }
-  return {};
-}
 
 // Whether a block of more than 1 MiB is a segment of its own: not of PyTorch's policy, nor of what
 // nobody knows.

@@ -67,44 +67,6 @@ TEST(Digest, WhatWasFreedIsNotAliveWhileItsFreeIsPending) {
   EXPECT_TRUE(none.empty());
 }
 
-TEST(Digest, HitsSaveWhatTheMeanDriverCallTakesMore) {
-  const Savings saved = savings(sample_report().devices[0].timing);
-
-  EXPECT_EQ(saved.allocations, 1000u);
-  EXPECT_EQ(saved.hits, 990u);
-  EXPECT_EQ(saved.driver_calls, 990u + 998u);
-  EXPECT_TRUE(saved.estimated);
-  EXPECT_EQ(saved.saved_ns, 990u * (100'000 - 100));
-}
-
-TEST(Digest, NothingIsEstimatedWithoutADriverCall) {
-  Timing timing;
-  timing.alloc_hit.count = 5;
-
-  EXPECT_FALSE(savings(timing).estimated);
-}
-
-TEST(Digest, ASlowerCacheSavesNothing) {
-  Timing timing;
-  timing.alloc_hit = {.count = 1, .total_ns = 900, .min_ns = 900, .max_ns = 900, .histogram = {}};
-  timing.alloc_driver = {.count = 1, .total_ns = 9, .min_ns = 9, .max_ns = 9, .histogram = {}};
-
-  EXPECT_EQ(savings(timing).saved_ns, 0u);
-}
-
-TEST(Digest, RegistrationsAreNoMeasureOfWhatPinningCosts) {
-  Report report = sample_report();
-  report.host.timing.alloc_hit = {
-      .count = 6, .total_ns = 600, .min_ns = 100, .max_ns = 100, .histogram = {}};
-  report.functions = {{.name = "cuMemHostRegister_v2",
-                       .totals = {.calls = 3, .failures = 1, .time = {.total_ns = 1'600'000}}}};
-
-  EXPECT_EQ(pinned_driver_time(report).count, 2u);
-  EXPECT_EQ(pinned_driver_time(report).total_ns, 400'000u);
-  EXPECT_EQ(pinned_savings(report).hits, 6u);
-  EXPECT_EQ(pinned_savings(report).saved_ns, 6u * (200'000 - 100));
-}
-
 TEST(Digest, BytesOfAKindAddOwners) {
   Report report = sample_report();
   report.kinds.push_back(report.kinds[1]);

@@ -13,7 +13,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 Duration duration(std::uint64_t count, std::uint64_t total_ns, std::uint64_t max_ns) {
   Duration result{
       .count = count, .total_ns = total_ns, .min_ns = 1, .max_ns = max_ns, .histogram = {}};
-  result.histogram[10] = count;
+  result.histogram[histogram_bucket(total_ns / count)] = count;
   return result;
 }
 

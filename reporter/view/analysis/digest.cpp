@@ -127,41 +127,6 @@ std::vector<std::string_view> words_for_kinds() {
   return words;
 }
 
-Savings savings(const Timing& timing) {
-  Savings result;
-  result.hits = timing.alloc_hit.count;
-  result.allocations = timing.alloc_hit.count + timing.alloc_driver.count;
-  result.kept_frees = timing.free_hit.count;
-  result.driver_calls = result.hits + result.kept_frees;
-  result.estimated = timing.alloc_driver.count != 0;
-  if (!result.estimated) return result;
-  const double mean_ns = static_cast<double>(timing.alloc_driver.total_ns) /
-                         static_cast<double>(timing.alloc_driver.count);
-  const double saved_ns = mean_ns * static_cast<double>(timing.alloc_hit.count) -
-                          static_cast<double>(timing.alloc_hit.total_ns);
-  result.saved_ns = saved_ns > 0 && saved_ns < 1e18 ? static_cast<std::uint64_t>(saved_ns) : 0;
-  return result;
-}
-
-// Counts and sums only: a longest call of the rest is not known.
-Duration pinned_driver_time(const Report& report) {
-  const Duration& all = report.host.timing.alloc_driver;
-  Duration rest{.count = all.count, .total_ns = all.total_ns};
-  for (const FunctionFacts& function : report.functions) {
-    if (!function.name.starts_with("cuMemHostRegister")) continue;
-    const FunctionTotals& totals = function.totals;
-    rest.count -= std::min(rest.count, totals.calls - std::min(totals.calls, totals.failures));
-    rest.total_ns -= std::min(rest.total_ns, totals.time.total_ns);
-  }
-  return rest;
-}
-
-Savings pinned_savings(const Report& report) {
-  Timing timing = report.host.timing;
-  timing.alloc_driver = pinned_driver_time(report);
-  return savings(timing);
-}
-
 KindBytes bytes_of(const Report& report, Kind kind) {
   KindBytes result;
   for (const KindFacts& facts : report.kinds) {

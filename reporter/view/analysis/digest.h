@@ -42,24 +42,6 @@ struct Share {
 [[nodiscard]] std::optional<Kind> kind_of(std::string_view name);
 [[nodiscard]] std::vector<std::string_view> words_for_kinds();
 
-// What serving allocations from the cache saved. Estimated: each hit would have taken as long as
-// the mean allocation that did go to the driver.
-struct Savings {
-  std::uint64_t allocations = 0;
-  std::uint64_t hits = 0;
-  std::uint64_t kept_frees = 0;    // which gave nothing back to the driver
-  std::uint64_t driver_calls = 0;  // not made: allocations and frees
-  std::uint64_t saved_ns = 0;
-  bool estimated = false;  // false: no allocation went to the driver, so nothing to compare with
-};
-[[nodiscard]] Savings savings(const Timing& timing);
-
-// The same for pinned memory. The host's times hold registrations too, which no cache can serve:
-// what the functions that register took is taken off, so the estimate is rather too low.
-[[nodiscard]] Savings pinned_savings(const Report& report);
-// The driver's time for pinned allocations, as used there.
-[[nodiscard]] Duration pinned_driver_time(const Report& report);
-
 // Counters of the allocator that served plain memory of a device; null: of other kinds, and where
 // it served nothing.
 [[nodiscard]] const DeviceStatistics* statistics_of(const Report& report, const KindFacts& kind);

@@ -13,6 +13,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/savings.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/idle_text.h"
 #include "reporter/view/text/refusals_text.h"
@@ -91,10 +92,18 @@ std::string savings_text(const DeviceReport& device, bool has_cache) {
   return result + ": " + counted(saved.driver_calls, "driver call") + " saved";
 }
 
+// "410 ms to 1.66 s"; "": nothing, or nobody knows.
+std::string saved_text(const Savings& saved) {
+  if (saved.most_ns == 0) return "";
+  const std::string most = duration_text(saved.most_ns);
+  const std::string least = duration_text(saved.least_ns);
+  if (saved.least_ns == 0) return "up to " + most;
+  return least == most ? "about " + most : least + " to " + most;
+}
+
 std::string saved_time_text(const DeviceReport& device, const Page& page) {
-  const Savings saved = savings(device.timing);
-  if (saved.saved_ns == 0) return "";
-  return paragraph("the cache saved about " + duration_text(saved.saved_ns) + " (estimated)", page);
+  const std::string saved = saved_text(savings(device.timing));
+  return saved.empty() ? "" : paragraph("the cache saved " + saved + " (estimated)", page);
 }
 
 // As the program saw it; 0: unknown, or nothing to compare sums of peaks with, which may be more.
@@ -378,8 +387,8 @@ std::string pinned_text(const Report& report) {
   if (driver.count == 0) return result;
   result +=
       "; the driver took " + duration_text(driver.total_ns) + " for " + count_text(driver.count);
-  if (saved.saved_ns == 0) return result;
-  return result + ", about " + duration_text(saved.saved_ns) + " saved (estimated)";
+  const std::string time = saved_text(saved);
+  return time.empty() ? result : result + ", " + time + " saved (estimated)";
 }
 
 }  // namespace vramscope

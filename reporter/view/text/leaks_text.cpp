@@ -86,9 +86,12 @@ std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks
 }
 
 // "; 256 KiB each 50 calls of on_error; at this rate the device is full in 3 h".
-std::string growth_text(const GrowthRate& rate, const CallSite& where, const Page& page) {
-  const std::string function =
-      where.callers.empty() ? "" : function_name(where.callers.front(), Table::kUncut);
+std::string growth_text(const GrowthRate& rate, const Leak& leak, const LeaksChoice& choice,
+                        const Page& page) {
+  const std::uint32_t front = choice.fronts->of_sites.front()[leak.share.site];
+  const std::string function = front == SiteFronts::kUnknown
+                                   ? ""
+                                   : function_name(choice.fronts->callers[front], Table::kUncut);
   return "; " + printable(rate_text(rate, function), page) +
          (rate.full_in_ns == 0
               ? ""
@@ -97,10 +100,10 @@ std::string growth_text(const GrowthRate& rate, const CallSite& where, const Pag
 
 // ", allocated in 9 of 10 tenths of the run's allocations", "" where that is not known or says
 // nothing.
-std::string when_text(const Report& report, const Leak& leak, const CallSite& where,
+std::string when_text(const Report& report, const Leak& leak, const LeaksChoice& choice,
                       const Page& page) {
   if (leak.by_initialiser) return ", by an initialiser";
-  if (const auto rate = growth_rate(report, leak)) return growth_text(*rate, where, page);
+  if (const auto rate = growth_rate(report, leak)) return growth_text(*rate, leak, choice, page);
   if (leak.is_in_one_go) {
     const std::uint64_t span_ns = report.sites[leak.share.site].live_span_ns;
     const bool is_known = !is_merged(report) && span_ns != 0;
@@ -142,7 +145,7 @@ std::string one_leak(const Report& report, const Leak& leak, const std::string& 
                      count_of_made(leak, site) + ", " +
                      memory_name(leak.share.kind, leak.share.device);
   if (!where.entry.empty()) line += ", " + printable(where.entry, page);
-  line += when_text(report, leak, where, page) + whose;
+  line += when_text(report, leak, choice, page) + whose;
   if (leak.may_be_repeated) {
     line += "; whether one process allocated there again, only its own report tells";
   }
@@ -266,7 +269,13 @@ void process_json(JsonText& json, const LeakHolder& holder) {
 }  // namespace
 
 std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
-                       const NameFrame& name, const Page& page, const LeaksChoice& choice) {
+                       const NameFrame& name, const Page& page, const LeaksChoice& given) {
+  LeaksChoice choice = given;
+  // A wrapper of cudaMalloc is called by all places: the rate is of the function behind it.
+  const bool grows = std::any_of(leaks.leaks.begin(), leaks.leaks.end(),
+                                 [](const Leak& leak) { return leak.looks == LeakClass::grows; });
+  const Report* const reports[] = {&report};
+  if (grows) choice.fronts = std::make_shared<const SiteFronts>(fronts_of_sites(reports, name));
   const bool are_rows = is_of_several(report) && !choice.whole_stacks;
   const bool are_trees = page.stacks == Stacks::as_tree;
   std::string result = heading(report, leaks, page) +

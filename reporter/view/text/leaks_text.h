@@ -3,20 +3,23 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
 
 struct LeaksChoice {
-  std::size_t most = 0;            // places, 0 for all
-  bool whole_stacks = false;       // of all of them, with types, files and objects
-  std::string path = {};           // the report's file, for the next command
-  TypedOptions suppressions = {};  // that were typed, for that too
+  std::size_t most = 0;                           // places, 0 for all
+  bool whole_stacks = false;                      // of all of them, with types, files and objects
+  std::string path = {};                          // the report's file, for the next command
+  TypedOptions suppressions = {};                 // that were typed, for that too
+  std::shared_ptr<const SiteFronts> fronts = {};  // filled where a rate names a function
 };
 
 // Ends with a newline.

@@ -6,6 +6,7 @@
 
 #include "allocator/ground/driver_pages.h"
 #include "interpose/settings/options.h"
+#include "reporter/report/options_of.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/framework_caches.h"

@@ -5,19 +5,13 @@
 #include <algorithm>
 
 #include "allocator/ground/driver_pages.h"
+#include "reporter/report/options_of.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/segment_sizes.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/text/oom_text.h"
 
 namespace vramscope {
-
-std::string_view option_of(const Report& report, std::string_view option) {
-  for (const auto& [name, value] : report.process.options) {
-    if (name == option) return value;
-  }
-  return {};
-}
 
 bool is_for_small_pool(const Report& report, const OomEvent& event) {
   return report.process.mode == "cache" && option_of(report, "policy") == "pytorch" &&

@@ -11,9 +11,6 @@ namespace vramscope {
 
 struct Report;
 
-// The value of the run's option; "": the report has none.
-[[nodiscard]] std::string_view option_of(const Report& report, std::string_view option);
-
 // Whether --policy pytorch asked for a segment of 20 MiB, which was not free, and --exact-fallback
 // off forbade one of the request's own size, which was. Then nothing that was held is why.
 [[nodiscard]] bool is_refused_by_policy(const Report& report, const OomEvent& event);

@@ -5,6 +5,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/savings.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/report_text.h"
@@ -43,7 +44,7 @@ void device_json(JsonText& json, const Report& report, const DeviceReport& devic
   json.cell(if_known(stats.num_alloc_retries));
   json.field("allocations", saved.allocations).field("hits", saved.hits);
   json.field("saved_driver_calls", saved.driver_calls).key("estimated_saved_ns");
-  (saved.estimated ? json.value(saved.saved_ns) : json.null()).end();
+  (saved.estimated ? json.value(saved.least_ns) : json.null()).end();
 }
 
 // What made the peak, and what is still allocated.

@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/view/analysis/leaks/initialisers.h"
 #include "reporter/view/analysis/leaks/kept_memory.h"
 #include "reporter/view/analysis/leaks/leak_holders.h"
+#include "reporter/view/analysis/leaks/time_to_full.h"
 #include "reporter/view/analysis/site_growth.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
@@ -22,52 +24,6 @@ constexpr std::size_t kTenths = 10;
 constexpr std::size_t kTenthsOfGrowth = 3;  // two may be one busy moment across a border
 constexpr std::uint64_t kCountOfGrowth = 3;
 constexpr std::uint64_t kTurnsOfGrowth = kLeastPasses;
-
-// Of the compilers' functions that initialise a file's variables, and of the loader that calls
-// them.
-bool is_initialiser(std::string_view function) {
-  constexpr std::string_view kNames[] = {"_GLOBAL__sub_I_",
-                                         "__static_initialization_and_destruct",
-                                         "__cxx_global_var_init",
-                                         "global constructors keyed to ",
-                                         "call_init",
-                                         "__libc_csu_init"};
-  return std::any_of(std::begin(kNames), std::end(kNames),
-                     [&](std::string_view name) { return function.starts_with(name); });
-}
-
-// Which sites allocated below an initialiser. Frames are named once: sites share most of theirs.
-class Initialisers {
- public:
-  Initialisers(const Report& report, const NameFrame& name)
-      : report_(report), name_(name), known_(report.frames.size()) {}
-
-  bool are_above(const Site& site) {
-    if (!name_) return false;
-    for (const std::uint32_t frame : site.frames) {
-      if (frame >= known_.size()) continue;
-      std::optional<Found>& found = known_[frame];
-      if (!found) found = look_at(report_.frames[frame]);
-      if (*found != Found::neither) return *found == Found::initialiser;
-    }
-    return false;
-  }
-
- private:
-  enum class Found : std::uint8_t { neither, main, initialiser };
-
-  [[nodiscard]] Found look_at(const FrameFact& frame) const {
-    for (const SourceFrame& named : name_(report_, frame)) {
-      if (named.function == "main") return Found::main;
-      if (is_initialiser(named.function)) return Found::initialiser;
-    }
-    return Found::neither;
-  }
-
-  const Report& report_;
-  const NameFrame& name_;
-  std::vector<std::optional<Found>> known_;  // of each frame
-};
 
 bool is_all_in(const std::vector<std::uint64_t>& by_age, std::size_t tenth) {
   if (by_age.size() != kTenths || by_age[tenth] == 0) return false;
@@ -262,22 +218,6 @@ std::vector<std::uint64_t> left_by_each(const Report& report, KeptMemory& kept) 
     left.push_back(bytes);
   }
   return left;
-}
-
-// As fast as it came; 0: not known.
-std::uint64_t full_in_ns(const Report& report, const Share& share) {
-  const Site& site = report.sites[share.site];
-  const bool is_told = !is_merged(report) && report.oom.events.empty() && !site.is_part &&
-                       site.parts.size() == 1 && takes_device_memory(share.kind);
-  if (!is_told || share.count < 2 || site.live_span_ns == 0) return 0;
-  const DeviceReport* const device = find_device(report, share.device);
-  if (device == nullptr || device->facts.free_bytes == 0) return 0;
-  const auto count = static_cast<double>(share.count);
-  const double in_span_bytes = static_cast<double>(share.bytes) * (count - 1) / count;
-  const double ns = static_cast<double>(device->facts.free_bytes) / in_span_bytes *
-                    static_cast<double>(site.live_span_ns);
-  constexpr double kYear = 3.2e16;  // from there on nobody asks
-  return ns < kYear ? static_cast<std::uint64_t>(ns) : 0;
 }
 
 }  // namespace
