@@ -80,6 +80,18 @@ std::string time_of(const Report& report, std::uint64_t ns) {
   return text + ", " + percent_text(ns, run_ns) + " of the run's " + duration_text(run_ns);
 }
 
+// ", and 341 ms in 20,000 frees"; "": none took time, or a filter left calls out.
+std::string frees_of(const Report& report) {
+  std::uint64_t calls = 0;
+  std::uint64_t ns = 0;
+  for (const FunctionFacts& function : report.functions) {
+    if (report.chosen || !function.name.starts_with("cuMemFree")) continue;
+    calls += function.totals.calls;
+    ns += function.totals.time.total_ns;
+  }
+  return ns == 0 ? "" : ", and " + duration_text(ns) + " in " + counted(calls, "free");
+}
+
 std::string peaks_of(const Report& report) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
   const std::string first = peak_word(report) + (is_choice ? " of " : " ");
@@ -116,7 +128,7 @@ std::string totals_text(const Report& report, const Page& page) {
   const Sums sums = sums_of(report);
   if (allocations == 0 && sums.temporary.allocations == 0) return "";
   const std::string calls = "Total: " + counted(allocations, "allocation") + temporary_text(sums) +
-                            "; " + time_of(report, sums.ns);
+                            "; " + time_of(report, sums.ns) + frees_of(report);
   const std::string peaks = peaks_of(report);
   const std::string bytes = peaks + (peaks.empty() ? "" : "; ") + alive_text(report, sums);
   return "\n" + paragraph(calls, page) + paragraph(bytes, page);
