@@ -43,6 +43,17 @@ class PartialSnapshots(Import):
         self.assertEqual(1, len(lines), report["warnings"])
         return lines[0]
 
+    def test_what_the_history_tells_is_told_and_the_rest_is_left_out(self):
+        """A step that is freed at once is temporary; nobody knows the device's size, or how long calls took."""
+        path = self.file(pickle.dumps(reused()))
+        (step,) = [site for site in self.json("sites", path) if site["frames"][0].startswith("step")]
+        self.assertEqual((6, 5), (step["total_count"], step["temporary_count"]))  # after the last one nothing came
+        for verb in ("report", "owners", "sites", "peak"):
+            text = self.run_tool(verb, path).stdout
+            self.assertNotIn(" of 0 B", text, verb)
+            self.assertNotIn(" in them", text, verb)
+        self.assertIn(" used on GPU 0, as far as the file tells\n", self.run_tool("owners", path).stdout)
+
     def test_every_action_may_be_left_out(self):
         """skip_actions: without frees an address is allocated twice, without allocations freed twice."""
         peak = 12 * MIB - 100 + 1000 + 300  # of the whole history, which is that of what is live at the end

@@ -68,6 +68,7 @@ class Counts {
 
   void add(const ImportedEvent& event) {
     if (event.what == ImportedEvent::What::refused) return add_refusal(event);
+    note_temporary(event);
     KindCount& kind = kind_of(event.place);
     TagTotals& tag = touch(event.tag, kind);
     const bool came = event.what == ImportedEvent::What::came;
@@ -149,6 +150,24 @@ class Counts {
     std::uint64_t live = 0;
     std::uint64_t peak = 0;
   };
+
+  struct LastCall {
+    Address address = 0;  // that the thread allocated last
+    Tag tag = 0;
+    bool is_freed = false;
+  };
+
+  // What is freed before the next allocation of its thread, as far as the file tells threads.
+  void note_temporary(const ImportedEvent& event) {
+    const AxisValues& values = run_.names.tags.own()[event.tag].values;
+    LastCall& last = last_[values[static_cast<std::size_t>(Axis::thread)]];
+    if (event.what == ImportedEvent::What::came) {
+      if (last.is_freed) ++run_.names.tags.own()[last.tag].temporary;
+      last = {.address = event.address, .tag = event.tag};
+    } else if (event.address == last.address) {
+      last.is_freed = true;
+    }
+  }
 
   KindCount& kind_of(Place place) {
     const KindTotals none{.kind = place.kind, .device = place.device};
@@ -274,6 +293,7 @@ class Counts {
   std::vector<TagCount> tags_;
   std::vector<GroupCount> groups_;
   std::unordered_map<Address, std::uint64_t> born_;
+  std::map<std::uint32_t, LastCall> last_;  // by thread
   OomReport oom_;
   std::map<KindPlace, std::int64_t> refusals_;
 };

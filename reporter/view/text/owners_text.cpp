@@ -314,8 +314,11 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
   const std::uint64_t others = used_on(report, facts.index, words_of(LedgerRow::others).first);
   const bool is_bound = managed != 0 || (is_of_several(report) && others != 0);
   std::string title = when_used(report) + (is_bound ? "up to " : "") + amount_text(used);
-  if (!is_of_several(report)) title += " of " + amount_text(facts.total_bytes);
-  title += " used on GPU " + std::to_string(facts.index) + ", " + printable(facts.name, page);
+  const bool is_known = facts.total_bytes != 0;  // not in files of other tools
+  if (!is_of_several(report) && is_known) title += " of " + amount_text(facts.total_bytes);
+  title += " used on GPU " + std::to_string(facts.index) +
+           (facts.name.empty() ? "" : ", " + printable(facts.name, page)) +
+           (is_known ? "" : ", as far as the file tells");
   std::vector<OwnerRow> rows = rows_on(report, facts.index, choice);
   std::string cached;
   for (const OwnerRow& row : rows) {

@@ -66,7 +66,8 @@ std::size_t threads_of(const Report& report) {
 
 std::string time_of(const Report& report, std::uint64_t ns) {
   const ProcessFacts& process = report.process;
-  std::string text = duration_text(ns) + " in them";
+  if (ns == 0) return "";  // nobody measured it
+  std::string text = "; " + duration_text(ns) + " in them";
   if (is_of_several(report)) return text + ", of all processes added";
   if (const std::size_t threads = threads_of(report); threads > 1) {
     return text + ", of " + counted(threads, "thread") + " added";
@@ -128,7 +129,7 @@ std::string totals_text(const Report& report, const Page& page) {
   const Sums sums = sums_of(report);
   if (allocations == 0 && sums.temporary.allocations == 0) return "";
   const std::string calls = "Total: " + counted(allocations, "allocation") + temporary_text(sums) +
-                            "; " + time_of(report, sums.ns) + frees_of(report);
+                            time_of(report, sums.ns) + frees_of(report);
   const std::string peaks = peaks_of(report);
   const std::string bytes = peaks + (peaks.empty() ? "" : "; ") + alive_text(report, sums);
   return "\n" + paragraph(calls, page) + paragraph(bytes, page);
