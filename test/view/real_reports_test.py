@@ -115,6 +115,12 @@ class OutOfMemory(RealReports):
             self.assertNotIn("leak", text)
 
 
+class Order(RealReports):
+    def test_the_largest_kind_of_memory_stands_first(self):
+        lines = self.text("report", self.real("gpt-expandable")).split("GPU 0  NVIDIA H200\n")[1].splitlines()
+        self.assertTrue(lines[0].strip().startswith("physical "), lines[:3])
+
+
 class Figures(RealReports):
     def test_no_share_is_above_all(self):
         for name in NAMES:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -92,15 +93,6 @@ std::string savings_text(const DeviceReport& device, bool has_cache) {
   return result + ": " + counted(saved.driver_calls, "driver call") + " saved";
 }
 
-// "410 ms to 1.66 s"; "": nothing, or nobody knows.
-std::string saved_text(const Savings& saved) {
-  if (saved.most_ns == 0) return "";
-  const std::string most = duration_text(saved.most_ns);
-  const std::string least = duration_text(saved.least_ns);
-  if (saved.least_ns == 0) return "up to " + most;
-  return least == most ? "about " + most : least + " to " + most;
-}
-
 std::string saved_time_text(const DeviceReport& device, const Page& page) {
   const std::string saved = saved_text(savings(device.timing));
   return saved.empty() ? "" : paragraph("the cache saved " + saved + " (estimated)", page);
@@ -151,9 +143,10 @@ std::string pools_text(const UsedDevice& device, const KindFacts& kind) {
 bool has_bars(const Page& page) { return page.brevity < Brevity::no_bars; }
 
 // "stream_ordered peak 64.0 MiB, now 0 B; managed peak 40.0 MiB, now 0 B".
-std::string other_kinds_without_bars(const UsedDevice& device, const Page& page) {
+std::string other_kinds_without_bars(const UsedDevice& device, std::span<const KindFacts> kinds,
+                                     const Page& page) {
   std::string text;
-  for (const KindFacts& kind : device.others) {
+  for (const KindFacts& kind : kinds) {
     text += (text.empty() ? "" : "; ") + kind_text(kind.kind) +
             (device.adds_peaks ? " sum of peaks " : " peak ") + amount_text(kind.peak_bytes) +
             ", now " + amount_text(kind.current_bytes);
@@ -161,10 +154,11 @@ std::string other_kinds_without_bars(const UsedDevice& device, const Page& page)
   return text.empty() ? "" : paragraph(text, page);
 }
 
-std::string other_kinds(const UsedDevice& device, const Page& page) {
-  if (!has_bars(page)) return other_kinds_without_bars(device, page);
+std::string other_kinds(const UsedDevice& device, std::span<const KindFacts> kinds,
+                        const Page& page) {
+  if (!has_bars(page)) return other_kinds_without_bars(device, kinds, page);
   std::string result;
-  for (const KindFacts& kind : device.others) {
+  for (const KindFacts& kind : kinds) {
     result +=
         paragraph(level_text(device, kind_text(kind.kind), name_cells_of(device), kind.peak_bytes,
                              static_cast<std::int64_t>(kind.current_bytes), page) +
@@ -273,11 +267,17 @@ std::string device_in_full(const Report& whole, const UsedDevice& device, std::s
   }
   heading += note;
   std::string result = part_title(heading, page);
+  const std::span<const KindFacts> others = device.others;  // the largest first
+  std::size_t larger = 0;  // than plain memory, which stands behind
   if (report != nullptr && report->used) {
+    const auto plain = positive(report->statistics.requested_bytes.all.peak);
+    while (larger < others.size() && others[larger].peak_bytes > plain) ++larger;
+    result += other_kinds(device, others.first(larger), page);
     result += plain_memory(whole, device, has_cache, page);
     result += pages_text(report->facts.pages, page);
   }
-  result += other_kinds(device, page) + together_text(whole, device.index, "", page);
+  result += other_kinds(device, others.subspan(larger), page) +
+            together_text(whole, device.index, "", page);
   if (report != nullptr) result += limit_text(device, page);
   return result;
 }

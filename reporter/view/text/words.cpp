@@ -102,4 +102,12 @@ std::string bounds_text(const PeakBounds& bounds) {
   return amount_text(bounds.lower) + " to " + amount_text(bounds.upper);
 }
 
+std::string saved_text(const Savings& saved) {
+  if (saved.most_ns == 0) return "";
+  const std::string most = duration_text(saved.most_ns);
+  const std::string least = duration_text(saved.least_ns);
+  if (saved.least_ns == 0) return "up to " + most;
+  return least == most ? "about " + most : least + " to " + most;
+}
+
 }  // namespace vramscope
