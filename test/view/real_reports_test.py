@@ -115,6 +115,14 @@ class OutOfMemory(RealReports):
             self.assertNotIn("leak", text)
 
 
+class FullDevice(RealReports):
+    def test_the_driver_keeps_the_last_of_its_memory(self):
+        text = self.text("oom", self.real("fill-refused"))
+        self.assertIn("hint: the driver had as much free, and keeps its last 3 MiB or so for itself", text)
+        self.assertIn("734 MiB more, free, would have been enough", text)  # 1 GiB, 293 MiB free, of which it keeps some
+        self.assertNotIn("perhaps in pieces", text)
+
+
 class Order(RealReports):
     def test_the_largest_kind_of_memory_stands_first(self):
         lines = self.text("report", self.real("gpt-expandable")).split("GPU 0  NVIDIA H200\n")[1].splitlines()
