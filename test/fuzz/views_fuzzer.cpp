@@ -39,7 +39,8 @@ void show(Report report) {
   for (const SiteOrder order : {SiteOrder::growth, SiteOrder::peak}) {
     demand_harmless(all_sites_text(report, order, unnamed, page, kRows));
     demand_harmless(histograms_text(report, order, unnamed, page, kRows));
-    demand_harmless(all_sites_json(report, order, unnamed, kRows));
+    demand_harmless(
+        json_of(sites_in_order(report, order, unnamed, kRows), site_columns(report, unnamed)));
   }
   demand_harmless(stats_text(report, {}, page).value_or(""));
   const RunTimeline timeline = run_timeline(report, {});

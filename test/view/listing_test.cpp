@@ -156,7 +156,7 @@ TEST(Histograms, NameAsManyFramesAsOtherListings) {
 }
 
 TEST(Functions, AreListedWithPathAndEffect) {
-  const json read = json::parse(functions_json(0));
+  const json read = json::parse(json_of(function_rows(), function_columns()));
 
   const auto found = std::find_if(read.begin(), read.end(), [](const json& row) {
     return row["symbol"] == "cuMemAllocAsync_ptsz";
@@ -170,10 +170,11 @@ TEST(Functions, AreListedWithPathAndEffect) {
 }
 
 TEST(Functions, AreCutAtTheRowsAskedFor) {
-  const std::string text = functions_text(Page{}, 2);
+  const auto rows = chosen_rows(function_rows(), function_columns(), 2);
+  const std::string text = table_of(function_columns(), rows, Page{}).text(Page{});
 
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3);
-  EXPECT_EQ(json::parse(functions_json(2)).size(), 2u);
+  EXPECT_EQ(json::parse(json_of(rows, function_columns())).size(), 2u);
 }
 
 }  // namespace

@@ -10,14 +10,20 @@ import re
 import jsonschema
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "reporter/view"
-SCHEMA = json.loads((FOLDER / "listings.schema.json").read_text())
+FILE = FOLDER / "listings.schema.json"
+SCHEMA = json.loads(FILE.read_text())
 PAGE = FOLDER / "LISTINGS.md"
 UNITS = {"bytes": "bytes", "ns": "ns"}
 
 
 def validator(name):
     """Of the definition with that name, `several` for a listing of several reports."""
-    return jsonschema.Draft7Validator({"$ref": f"#/definitions/{name}", "definitions": SCHEMA["definitions"]})
+    return jsonschema.Draft7Validator({**SCHEMA, "anyOf": [{"$ref": f"#/definitions/{name}"}]})
+
+
+def write_schema(text):
+    FILE.write_text(text)
+    SCHEMA.update(json.loads(text))
 
 
 def problems(name, listing):
@@ -36,7 +42,7 @@ def fields(schema, path=""):
 
 
 def type_of(schema):
-    kind = schema.get("type", "any")
+    kind = "string" if "$ref" in schema else schema.get("type", "any")  # those of $defs are words
     kinds = kind if isinstance(kind, list) else [kind]
     if "array" in kinds and "properties" not in schema["items"]:
         kinds = [f"array of {schema['items']['type']}"]
@@ -52,7 +58,7 @@ def table(name):
     lines = ["| field | type | unit | meaning |", "|---|---|---|---|"]
     for path, field in fields(schema):
         meaning = field["description"]
-        if "enum" in field and path.rsplit(".", 1)[-1] != "kind":
+        if "enum" in field:
             meaning += ": " + ", ".join(f"`{word}`" for word in field["enum"])
         lines.append(f"| `{path}` | {type_of(field)} | {unit_of(path, field)} | {meaning} |")
     if len(lines) == 2:

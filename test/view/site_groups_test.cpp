@@ -19,7 +19,8 @@ TEST(Groups, AreSumsOfAllSites) {
   report.sites.back().parts[0].totals.peak_bytes = 1 << 20;
 
   const auto rows = [&](GroupBy by, std::size_t most = 0) {
-    return json::parse(groups_json(report, by, SiteOrder::peak, sample_names(), {most, ""}));
+    return json::parse(json_of(group_rows(report, by, SiteOrder::peak, sample_names(), {most, ""}),
+                               group_columns(by)));
   };
 
   const json functions = rows(GroupBy::function);

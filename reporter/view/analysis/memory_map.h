@@ -7,23 +7,18 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocator/ground/named_enum.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {
 
 // Blocks of one pool are exchanged for each other only.
-enum class MapPool : std::uint8_t {
-  small,      // requests of 1 MiB and less share segments
-  large,      // the others do, or have one each
-  dedicated,  // a block of exactly its size, of ours
-  direct,     // from the driver itself
-};
-
-// "small": as JSON has it.
-[[nodiscard]] constexpr const char* pool_name(MapPool pool) {
-  constexpr const char* kNames[] = {"small", "large", "dedicated", "direct"};
-  return kNames[static_cast<std::size_t>(pool)];
-}
+//   small      requests of 1 MiB and less share segments
+//   large      the others do, or have one each
+//   dedicated  a block of exactly its size, of ours
+//   direct     from the driver itself
+#define VRAMSCOPE_MAP_POOLS(X) X(small) X(large) X(dedicated) X(direct)
+VRAMSCOPE_NAMED_ENUM(MapPool, std::uint8_t, VRAMSCOPE_MAP_POOLS);
 
 // A segment, and what its blocks leave free.
 struct MapSegment {

@@ -28,12 +28,12 @@ std::uint64_t host_peak_by(const ReportOfProcess& one) {
 }
 
 constexpr auto kFigures =
-    std::to_array<Figure>({{FigureOf::peak, "peak", "peak_bytes", highest_of},
-                           {FigureOf::reserved, "reserved", "reserved_peak_bytes", reserved_by},
-                           {FigureOf::needed, "needed", "needed_most_bytes", needed_by},
-                           {FigureOf::left, "at the end", "current_bytes", held_by},
-                           {FigureOf::host, "host memory", "host_peak_bytes", host_peak_by},
-                           {FigureOf::allocations, "allocations", "allocations", allocations_by}});
+    std::to_array<Figure>({{FigureOf::peak, "peak", highest_of},
+                           {FigureOf::reserved, "reserved", reserved_by},
+                           {FigureOf::needed, "needed", needed_by},
+                           {FigureOf::left, "at the end", held_by},
+                           {FigureOf::host, "host memory", host_peak_by},
+                           {FigureOf::allocations, "allocations", allocations_by}});
 
 }  // namespace
 

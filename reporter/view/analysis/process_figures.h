@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reporter/report/report.h"
@@ -36,13 +37,19 @@ void choose_memory(std::vector<ReportOfProcess>& reports);
 [[nodiscard]] PeakBounds peak_bounds(const ReportOfProcess& one);
 
 enum class FigureOf : std::uint8_t { peak, reserved, needed, left, host, allocations };
+// The fields of a process's row that they are taken from.
+inline constexpr std::string_view kFigureFields[] = {"peak_bytes",        "reserved_peak_bytes",
+                                                     "needed_most_bytes", "current_bytes",
+                                                     "host_peak_bytes",   "allocations"};
 
 struct Figure {
   FigureOf what;
   const char* name;
-  const char* field;  // of a process's row that it is taken from
   std::uint64_t (*of)(const ReportOfProcess& one);
 
+  [[nodiscard]] std::string_view field() const {
+    return kFigureFields[static_cast<std::size_t>(what)];
+  }
   [[nodiscard]] bool is_peak() const { return what == FigureOf::peak; }
   [[nodiscard]] bool is_reserved() const { return what == FigureOf::reserved; }
   [[nodiscard]] bool is_left() const { return what == FigureOf::left; }

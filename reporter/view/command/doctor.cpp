@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "reporter/view/command/verb.h"
+#include "reporter/view/command/publish_rows.h"
 #include "reporter/view/doctor/findings_text.h"
 #include "reporter/view/doctor/heads.h"
 
@@ -41,18 +41,16 @@ std::string next_of(const Patient& patient, const Findings& findings) {
          "\n";
 }
 
-int publish_findings(const Patient& patient, const Listing& listing) {
-  const RowChoice choice = listing.rows();
-  choice.refuse_unless({finding_columns()});
-  const Findings findings = examine(patient);
-  const auto written = [&] {
-    if (listing.csv) {
-      return publish_csv(listing, [&](CsvText& csv) { add_findings_csv(findings, csv, choice); });
-    }
-    if (listing.json) return publish(listing, findings_json(findings, choice));
-    return publish(listing,
-                   findings_text(findings, page_of(listing), choice) + next_of(patient, findings));
-  }();
+int publish_findings(const Patient& patient, Listing& listing) {
+  Findings findings;
+  const auto examined = [&] {
+    findings = examine(patient);
+    return findings.in_order();
+  };
+  const auto text = [&](const std::vector<Finding>& shown, const Page& page) {
+    return findings_text(findings, shown, page) + next_of(patient, findings);
+  };
+  const int written = publish_rows<Finding>(listing, examined, finding_columns(), text);
   if (written != kFine) return written;
   return findings.count(FindingState::stops) == 0 ? kFine : kStops;
 }
@@ -66,7 +64,6 @@ int examine_and_show(Arguments& arguments) {
       std::atoi(arguments.words[0].c_str()) == 0) {
     return refuse("'" + arguments.words[0] + "' is no number of a process");
   }
-  settle_rows(arguments.listing);
   return publish_findings(patient_of(arguments), arguments.listing);
 }
 

@@ -130,8 +130,7 @@ void say_written(const ExportFormat& format, const std::string& to,
     if (stat(file.c_str(), &found) == 0) bytes += static_cast<std::uint64_t>(found.st_size);
   }
   std::string line(format.name);
-  if (files.size() > 1)
-    line = count_text(static_cast<std::int64_t>(files.size())) + " files of " + line;
+  if (files.size() > 1) line = count_text(files.size()) + " files of " + line;
   if (!to.empty()) {
     line += " in " + shell_word(files.size() > 1 ? to : files.front()) + " (" + amount_text(bytes) +
             ")";

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include "reporter/view/command/verb.h"
+#include "reporter/view/command/publish_rows.h"
 #include "reporter/view/text/functions_text.h"
 
 namespace vramscope {
@@ -24,16 +24,12 @@ Verb add_functions(CommandLine& line) {
       "Examples:\n"
       "  vramscope functions | grep -i ipc                    is a call of mine seen?\n"
       "  vramscope functions --json | jq -r '.[] | select(.effect == \"allocate\").symbol'");
-  const auto show = [listing] {
-    settle_rows(*listing);
-    const RowChoice choice = listing->rows();
-    choice.refuse_unless({function_columns()});
-    if (listing->csv) {
-      return publish_csv(*listing, [&](CsvText& csv) { add_functions_csv(csv, choice); });
-    }
-    const std::string rows = listing->json ? functions_json(choice)
-                                           : functions_text(page_of(*listing), choice) + kNextRun;
-    return publish(*listing, rows);
+  const auto text = [](const std::vector<InterceptedFunction>& rows, const Page& page) {
+    const Table table = table_of(function_columns(), rows, page);
+    return table.text(page) + table.left_out(page) + kNextRun;
+  };
+  const auto show = [=] {
+    return publish_rows<InterceptedFunction>(*listing, function_rows, function_columns(), text);
   };
   return {.command = &command, .act = show};
 }

@@ -51,9 +51,7 @@ std::string after_the_peak(const Report& report) {
   const KindFacts* const highest = highest_of(report);
   if (highest == nullptr || highest->current_bytes == highest->peak_bytes) return "";
   const std::uint64_t written = report.timeline.duration_ns;
-  const auto amount = [](std::uint64_t bytes) {
-    return bytes_text(static_cast<std::int64_t>(bytes));
-  };
+  const auto amount = [](std::uint64_t bytes) { return bytes_text(bytes); };
   return "written " + duration_text(written - std::min(written, highest->peak_ns)) +
          " after the peak, with " + amount(highest->current_bytes) + " of its " +
          amount(highest->peak_bytes) + " of " + memory_name(highest->kind, highest->device) +

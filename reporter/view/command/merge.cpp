@@ -110,7 +110,7 @@ int merge(const Arguments& given) try {
     say(counted(twice, "report") + " counted again: of a process that is in it already");
   }
   const std::string path = renamed(std::get<std::string>(written), own, goal, given.output);
-  const std::string processes = count_text(static_cast<std::int64_t>(report.processes.size()));
+  const std::string processes = count_text(report.processes.size());
   say(processes + (report.processes.size() == 1 ? " process" : " processes") + " in " + path);
   say("next: vramscope report " + shell_word(path));
   return kFine;

@@ -36,8 +36,8 @@ std::string others_now(const Report& report, const Page& page) {
   std::string line;
   for (const OtherProcess& other : others_on(report, ask_nvml(library))) {
     if (other.device != last.device) continue;
-    line += (line.empty() ? "" : ", ") + printable(other.name, page) + " " +
-            bytes_text(static_cast<std::int64_t>(other.bytes));
+    line +=
+        (line.empty() ? "" : ", ") + printable(other.name, page) + " " + bytes_text(other.bytes);
   }
   if (line.empty()) return "";
   return "\n" + sentence("Others on GPU " + std::to_string(last.device) + " now: " + line, page);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include "reporter/view/command/verb.h"
+#include "reporter/view/command/publish_rows.h"
 #include "reporter/view/text/options_text.h"
 
 namespace vramscope {
@@ -14,17 +14,11 @@ struct Arguments {
 };
 
 int show(Arguments& arguments) {
-  settle_rows(arguments.listing);
-  const Listing& listing = arguments.listing;
-  const RowChoice choice = listing.rows();
-  choice.refuse_unless({option_columns()});
-  if (listing.csv) {
-    return publish_csv(listing, [&](CsvText& csv) { add_options_csv(csv, choice); });
-  }
-  if (arguments.markdown) return publish(listing, options_markdown(choice));
-  if (listing.json) return publish(listing, options_json(choice));
-  const std::string next = "\nNext: vramscope run --help\n";
-  return publish(listing, options_text(page_of(listing), choice) + next);
+  const auto text = [&](const std::vector<OptionRow>& rows, const Page& page) {
+    return arguments.markdown ? options_markdown(rows)
+                              : options_text(rows, page) + "\nNext: vramscope run --help\n";
+  };
+  return publish_rows<OptionRow>(arguments.listing, option_rows, option_columns(), text);
 }
 
 }  // namespace

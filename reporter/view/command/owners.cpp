@@ -68,7 +68,8 @@ int show_owners(Arguments& given) {
                      : add_axis_csv(rows, report, *axis_named(given.by), names_from_symbols(),
                                     given.listing.rows());
   };
-  given.columns = {given.by.empty() ? names_of(owner_columns()) : names_of(axis_columns(Report()))};
+  given.columns = {given.by.empty() ? names_of(owner_columns())
+                                    : names_of(axis_columns(Report(), Axis::owner))};
   given.next = given.by.empty() ? "owners --by size" : "peak";
   return show(given, {text, json, csv});
 }
@@ -88,10 +89,9 @@ Verb add_owners(CommandLine& line) {
                  {.value_name = "AXIS", .why_not = no_axis, .choices = choices_in(kAxisWords)});
   command.footer(
       "The parts in the end add up to what is used of a GPU. Threads have the names that the "
-      "system "
-      "knows; Python tells it none before 3.14, so the function that a thread began in stands "
-      "beside its number. What functions of the program did, sites --group function "
-      "tells, and of two reports diff --by function.\n"
+      "system knows; Python tells it none before 3.14, so the function that a thread began in "
+      "stands beside its number. What functions of the program did, sites --group function tells, "
+      "and of two reports diff --by function.\n"
       "Examples:\n"
       "  vramscope owners vramscope.train.4711.json\n"
       "  vramscope owners --by range vramscope.train.4711.json    by NVTX range");

@@ -161,7 +161,7 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
     any = true;
     choose_frames(*report, arguments.stacks);
     if (listing.json) {
-      if (paths.size() > 1) which_report(json.object(), *report, path);
+      if (paths.size() > 1) add_fields(json.object(), *report, which_report(path));
       if (paths.size() > 1) json.key("listing");
       const auto add_processes = [&](JsonText& to) {
         Runs runs = processes_of(*report, path, arguments.filter);
@@ -277,8 +277,8 @@ int show(Arguments& arguments) {
     const std::string newest = newest_report_here();
     if (newest.empty()) {
       return refuse(
-          "report: no FILE was named, and no report is in this folder; vramscope run "
-          "PROGRAM makes one");
+          "report: no FILE was named, and no report is in this folder; vramscope run PROGRAM makes "
+          "one");
     }
     say("the newest report here is " + newest);
     arguments.files.push_back(newest);

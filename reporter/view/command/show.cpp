@@ -40,7 +40,7 @@ class Several {
     std::string one = listing_.json ? make.json(report) : make.text(report, page);
     if (are_several_ && listing_.json) {
       json_.object();
-      which_report(json_, report, path);
+      add_fields(json_, report, which_report(path));
       json_.key("listing").json(one).end();
     } else if (!are_several_ || !one.empty()) {
       const std::string before = text_.empty() ? "" : "\n";

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "reporter/report/report.h"
+#include "reporter/view/command/publish_rows.h"
 #include "reporter/view/command/show.h"
 #include "reporter/view/text/site_groups.h"
 #include "reporter/view/text/sites_text.h"
@@ -37,24 +38,21 @@ std::string no_group(const std::string& name) {
 int show_groups(Arguments& given, SiteOrder order) {
   if (!is_order_of_groups(order)) {
     return refuse("--by " + given.by +
-                  " is of single sites: with --group it is one of peak, live, "
-                  "total, count, time");
+                  " is of single sites: with --group it is one of peak, live, total, count, time");
   }
   const GroupBy by = *group_named(given.group);
   const NameFrame name = names_from_symbols(given.stacks.shown);
   const auto text = [&](const Report& report, const Page& page) {
     return groups_text(report, by, order, name, page, given.listing.rows());
   };
-  const auto json = [&](const Report& report) {
-    return groups_json(report, by, order, name, given.listing.rows());
+  const auto rows = [&](const Report& report) {
+    return group_rows(report, by, order, name, given.listing.rows());
   };
-  const auto csv = [&](const Report& report, CsvText& rows) {
-    add_groups_csv(rows, report, by, order, name, given.listing.rows());
-  };
-  given.columns = {names_of(group_columns())};
+  const auto columns = [by](const Report&) { return group_columns(by); };
+  given.columns = {names_of(group_columns(by))};
   given.next = "sites";
   given.use.of_a_trace = "sites --group " + given.group;
-  return show(given, {text, json, csv});
+  return show(given, row_makers(text, rows, columns));
 }
 
 int show_sites(Arguments& given) {
@@ -63,24 +61,21 @@ int show_sites(Arguments& given) {
                       : order == SiteOrder::live ? Measure::live
                                                  : Measure::total;
   if (!given.group.empty()) return show_groups(given, order);
+  const NameFrame name = names_from_symbols(given.stacks.shown);
   const auto text = [&](const Report& report, const Page& page) {
     const auto rows = given.histograms ? histograms_text : all_sites_text;
-    return rows(report, order, names_from_symbols(given.stacks.shown), page, given.listing.rows());
+    return rows(report, order, name, page, given.listing.rows());
   };
-  const auto json = [&](const Report& report) {
-    return all_sites_json(report, order, names_from_symbols(given.stacks.shown),
-                          given.listing.rows());
+  const auto rows = [&](const Report& report) {
+    return sites_in_order(report, order, name, given.listing.rows());
   };
-  const auto csv = [&](const Report& report, CsvText& rows) {
-    add_sites_csv(rows, report, order, names_from_symbols(given.stacks.shown),
-                  given.listing.rows());
-  };
+  const auto columns = [&](const Report& report) { return site_columns(report, name); };
   given.columns = {names_of(site_columns(Report(), {}))};
   given.next = given.histograms                        ? "sites --full"
                : given.stacks.shown == Stacks::in_rows ? "sites --full"
                : given.by != "growth"                  ? "sites --by growth"
                                                        : "sites --histograms -n 3";
-  return show(given, {text, json, csv});
+  return show(given, row_makers(text, rows, columns));
 }
 
 }  // namespace

@@ -92,9 +92,8 @@ int show_trace(TraceArguments& arguments) {
   const std::string remark = take_in(reader, input.is_own(), arguments.file, arguments.reading);
   if (!remark.empty()) say(remark);
   if (!reader.is_complete() && reader.names().process.pid == 0 && reader.events() == 0) {
-    return refuse(arguments.file, "none of its " +
-                                      bytes_text(static_cast<std::int64_t>(input.bytes().size())) +
-                                      " can be read");
+    return refuse(arguments.file,
+                  "none of its " + bytes_text(input.bytes().size()) + " can be read");
   }
   const std::string missing = missing_from(reader.names(), arguments.filter);
   if (!missing.empty()) return lacks(arguments.file, missing);

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "reporter/view/listing/columns.h"
-
 namespace vramscope {
 
 std::vector<Finding> Findings::in_order() const {
@@ -22,23 +20,6 @@ std::size_t Findings::count(FindingState state) const {
 
 namespace {
 
-Columns<Finding> columns() {
-  return {{"state",
-           [](const Finding& row) {
-             return std::string(kFindingStateNames[static_cast<std::size_t>(row.state)]);
-           }},
-          {"subject", [](const Finding& row) { return row.subject; }},
-          {"found", [](const Finding& row) { return row.found; }},
-          {"advice", [](const Finding& row) { return row.advice; }}};
-}
-
-std::vector<Finding> rows(const Findings& findings, const RowChoice& choice) {
-  std::vector<Finding> all = findings.in_order();
-  arrange(all, columns(), choice);
-  all.resize(rows_shown(all.size(), choice.most));
-  return all;
-}
-
 std::string sum_of(const Findings& findings) {
   const std::size_t stops = findings.count(FindingState::stops);
   const std::size_t limits = findings.count(FindingState::limits);
@@ -50,28 +31,24 @@ std::string sum_of(const Findings& findings) {
 
 }  // namespace
 
-std::string findings_text(const Findings& findings, const Page& page, const RowChoice& choice) {
-  using enum Table::Align;
-  Table table({{"STATE", left}, {"SUBJECT", left}, {"FOUND, AND WHAT TO DO", left}});
+Columns<Finding> finding_columns() {
+  using Row = Finding;
+  const auto found_and_advice = [](const Row& row) {
+    return row.found + (row.advice.empty() ? "" : "; " + row.advice);
+  };
+  return {
+      {"state", "what it does to recording", &Row::state, Titled("STATE"),
+       OneOf(kFindingStateNames)},
+      {"subject", "what was looked at", &Row::subject, Titled("SUBJECT")},
+      {"found", "what was found", &Row::found, Titled("FOUND, AND WHAT TO DO"), found_and_advice},
+      {"advice", "what to do; empty: nothing", &Row::advice}};
+}
+
+std::string findings_text(const Findings& all, const std::vector<Finding>& shown,
+                          const Page& page) {
+  Table table = table_of(finding_columns(), shown, page);
   table.place_last(Table::Last::wrapped);
-  for (const Finding& row : rows(findings, choice)) {
-    const std::string line = row.found + (row.advice.empty() ? "" : "; " + row.advice);
-    table.add({std::string(kFindingStateNames[static_cast<std::size_t>(row.state)]), row.subject,
-               printable(line, page)});
-  }
-  return table.text(page) + "\n" + sum_of(findings) + ".\n";
+  return table.text(page) + "\n" + sum_of(all) + ".\n";
 }
-
-std::string findings_json(const Findings& findings, const RowChoice& choice) {
-  JsonText json;
-  add_objects(json.array(), rows(findings, choice), columns(), choice.most);
-  return json.end().text();
-}
-
-void add_findings_csv(const Findings& findings, CsvText& csv, const RowChoice& choice) {
-  add_rows(csv, rows(findings, choice), columns(), choice.most);
-}
-
-std::vector<std::string> finding_columns() { return names_of(columns()); }
 
 }  // namespace vramscope

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -19,11 +20,13 @@ using CellNumbers = std::vector<std::uint64_t>;
 using CellValue = std::variant<std::monostate, bool, std::int64_t, std::uint64_t, std::string,
                                CellStack, CellNumbers>;
 
-// Of an integer of any width.
-[[nodiscard]] constexpr std::uint64_t number(std::uint64_t value) { return value; }
 // Unknown where it is negative.
-[[nodiscard]] inline CellValue if_known(std::int64_t value) {
-  return value < 0 ? CellValue() : CellValue(value);
+[[nodiscard]] inline std::optional<std::int64_t> if_known(std::int64_t value) {
+  return value < 0 ? std::nullopt : std::optional(value);
+}
+template <class Number>
+[[nodiscard]] std::optional<Number> if_not_zero(Number value) {
+  return value == 0 ? std::nullopt : std::optional(value);
 }
 
 // Unknown last; else by number, or by the letters of words.

@@ -120,8 +120,12 @@ std::string in_capitals(std::string_view word) {
 }
 
 std::string counted(std::uint64_t count, std::string_view noun) {
-  std::string text = count_text(static_cast<std::int64_t>(count)) + " " + std::string(noun);
+  std::string text = count_text(count) + " " + std::string(noun);
   return count == 1 ? text : text + "s";
+}
+
+std::string and_more(std::uint64_t count, std::string_view noun) {
+  return count == 0 ? "" : "  and " + counted(count, "more " + std::string(noun)) + "\n";
 }
 
 std::string percent_text(std::uint64_t part, std::uint64_t whole) {

@@ -130,7 +130,7 @@ std::string area_text(const std::vector<std::uint64_t>& columns, const BytesAxis
   std::string result;
   for (std::size_t row = axis.rows; row-- > 0;) {
     const std::uint64_t top = std::min<std::uint64_t>(axis.top_of(row), INT64_MAX);
-    const std::string number = bytes_text(static_cast<std::int64_t>(top));
+    const std::string number = bytes_text(top);
     std::string line = padded(number, kAxisColumns - 2) + (page.unicode ? " ┤" : " |");
     for (const std::size_t height : heights) {
       const std::size_t below = row * kEighths;

@@ -7,27 +7,28 @@
 #include <memory>
 #include <optional>
 
+#include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/site_listing.h"
 
 namespace vramscope {
 
-struct Report;
+inline constexpr const char* kSiteMeaning =
+    "number of the call stack in the report's file; `null`: unknown";
 
 // What the columns of one row say of its site: an index into the report's, -1: unknown. Names of
 // the last one are kept, for its columns ask in turn. Threads: one.
 class SiteCells {
  public:
   SiteCells(const Report& report, NameFrame name) : report_(report), name_(std::move(name)) {}
-  [[nodiscard]] CellValue number(std::int64_t site) const;   // its number in the report's file
-  [[nodiscard]] CellValue numbers(std::int64_t site) const;  // of all that it stands for
-  [[nodiscard]] CellValue called(std::int64_t site);
-  [[nodiscard]] CellValue frames(std::int64_t site);
-  [[nodiscard]] CellValue line(std::int64_t site);
+  [[nodiscard]] std::optional<std::int64_t> number(std::int64_t site) const;  // in the file
+  [[nodiscard]] CellNumbers numbers(std::int64_t site) const;  // of all that it stands for
+  [[nodiscard]] const CallSite& where(std::int64_t site);
+  [[nodiscard]] CellStack frames(std::int64_t site);
 
  private:
-  const CallSite& where(std::int64_t site);
   const Report& report_;
   NameFrame name_;
   std::optional<std::int64_t> known_;
@@ -36,22 +37,90 @@ class SiteCells {
 
 // site, sites.
 template <class Row>
-void add_site_numbers(Columns<Row>& columns, const std::shared_ptr<SiteCells>& cells,
-                      const std::function<std::int64_t(const Row&)>& site) {
-  columns.push_back({"site", [=](const Row& row) { return cells->number(site(row)); }});
-  columns.push_back({"sites", [=](const Row& row) { return cells->numbers(site(row)); }});
+[[nodiscard]] Columns<Row> site_numbers(const std::shared_ptr<SiteCells>& cells,
+                                        const std::function<std::int64_t(const Row&)>& site) {
+  return {{"site", kSiteMeaning, [=](const Row& row) { return cells->number(site(row)); }},
+          {"sites",
+           "all of that file's sites that the row stands for: several where frames were left out "
+           "or read alike, or `--lines` was given",
+           [=](const Row& row) { return cells->numbers(site(row)); }}};
 }
 
 // called, frames, line.
 template <class Row>
-void add_stack(Columns<Row>& columns, const std::shared_ptr<SiteCells>& cells,
-               const std::function<std::int64_t(const Row&)>& site) {
-  columns.push_back({"called", [=](const Row& row) { return cells->called(site(row)); }});
-  columns.push_back({"frames", [=](const Row& row) { return cells->frames(site(row)); }});
-  columns.push_back({"line", [=](const Row& row) { return cells->line(site(row)); }});
+[[nodiscard]] Columns<Row> stack_columns(const std::shared_ptr<SiteCells>& cells,
+                                         const std::function<std::int64_t(const Row&)>& site) {
+  return {
+      {"called", "function of CUDA's runtime or driver that the program called; empty: unknown",
+       [=](const Row& row) { return cells->where(site(row)).entry; }},
+      {"frames",
+       "call stack, innermost first: `make<float> (a.cpp:1)`, with `--full` `void make<float>(int) "
+       "(/src/a.cpp:1)`; in CSV one text, `make<float> (a.cpp:1) < main (b.cpp:2)`",
+       [=](const Row& row) { return cells->frames(site(row)); }},
+      {"line", "what is written where the innermost frame was; empty: unknown",
+       [=](const Row& row) { return source_line(cells->where(site(row))); }}};
 }
 
-[[nodiscard]] CellValue kind_cell(Kind kind);
+// The columns of rows that lie at a site: what comes before, its numbers, what is said of the row,
+// its stack.
+template <class Row, class Site>
+[[nodiscard]] Columns<Row> with_site(const Report& report, const NameFrame& name, Site site,
+                                     const Columns<Row>& columns, Columns<Row> all = {}) {
+  const auto cells = std::make_shared<SiteCells>(report, name);
+  append(all, site_numbers<Row>(cells, site));
+  append(all, columns);
+  append(all, stack_columns<Row>(cells, site));
+  return all;
+}
+
+// kind; device.
+template <class Row, class Get>
+[[nodiscard]] Column<Row> kind_column(Get get) {
+  return {"kind", "kind of memory, as in reports", get};
+}
+template <class Row, class Get>
+[[nodiscard]] Column<Row> device_column(Get get) {
+  return {"device", "number of the GPU; 0 for memory of no device", get};
+}
+
+// peak_bytes, live_bytes, live_count, total_bytes, total_count, total_ns. Of those that the text
+// has, which yields when; see Table::Column.
+struct TotalsYield {
+  unsigned peak, live, total, count, time;
+};
+template <class Row>
+[[nodiscard]] Columns<Row> totals_columns(std::function<const SiteTotals&(const Row&)> totals,
+                                          TotalsYield yield) {
+  const auto of = [&](std::uint64_t SiteTotals::*member) {
+    return [totals, member](const Row& row) { return totals(row).*member; };
+  };
+  return {{"peak_bytes",
+           "requested bytes live when the kind and device held most; of a merged report the sum "
+           "over its processes, each at its own peak",
+           of(&SiteTotals::peak_bytes), Titled("AT PEAK", yield.peak)},
+          {"live_bytes", "requested bytes live when the report was made",
+           of(&SiteTotals::live_bytes), Titled("NOW", yield.live)},
+          {"live_count", "allocations that they are in", of(&SiteTotals::live_count)},
+          {"total_bytes", "requested bytes ever allocated", of(&SiteTotals::total_bytes),
+           Titled("TOTAL", yield.total)},
+          {"total_count", "allocations ever", of(&SiteTotals::total_count),
+           Titled("COUNT", yield.count)},
+          {"total_ns", "time in the allocating calls", of(&SiteTotals::total_ns),
+           Titled("TIME", yield.time), Legend("TIME: in the allocating calls.")}};
+}
+
+// Such rows as text, the stacks below `where`.
+template <class Rows, class Row, class Site>
+[[nodiscard]] SiteListing site_listing(const Report& report, const NameFrame& name,
+                                       const Columns<Row>& columns, const Rows& rows, Site site,
+                                       const std::string& where, const Page& page,
+                                       SiteListing::Calls calls = SiteListing::Calls::hidden) {
+  SiteListing table(report, name, titles_of(columns, {{where}}), calls);
+  for (const Row& row : rows) {
+    table.add(text_cells(columns, row, page), static_cast<std::int64_t>(std::invoke(site, row)));
+  }
+  return table;
+}
 
 // site, sites, kind, device, bytes, count, called, frames, line. The report outlives them.
 [[nodiscard]] Columns<Share> share_columns(const Report& report, const NameFrame& name);

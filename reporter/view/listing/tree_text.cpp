@@ -183,10 +183,9 @@ class Tree {
                                          : (last ? "`- " : "|- ");
       const char* const further = !forks ? "" : last ? "   " : unicode ? "\u2502  " : "|  ";
       const Branch& branch = all[i];
-      drawing.table.add({bytes_text(static_cast<std::int64_t>(branch.amount.bytes)),
-                         percent_text(branch.amount.bytes, drawing.whole),
-                         count_text(static_cast<std::int64_t>(branch.amount.count)),
-                         margin + mark + printable(branch.text, drawing.page)});
+      drawing.table.add(
+          {bytes_text(branch.amount.bytes), percent_text(branch.amount.bytes, drawing.whole),
+           count_text(branch.amount.count), margin + mark + printable(branch.text, drawing.page)});
       if (branch.node != 0) draw_below(drawing, branch.node, margin + further);
     }
   }
@@ -231,8 +230,7 @@ std::string one_tree(const Report& report, const NameFrame& name, const std::vec
   const std::string more = shown == shares.size()
                                ? ""
                                : "  and " + counted(shares.size() - shown, "more site") + ", " +
-                                     bytes_text(static_cast<std::int64_t>(sum_of(shares, shown))) +
-                                     ", in these sums\n";
+                                     bytes_text(sum_of(shares, shown)) + ", in these sums\n";
   return table.text(page) + more + table.left_out(page);
 }
 
@@ -248,10 +246,10 @@ std::string tree_text(const Report& report, const NameFrame& name, const std::ve
   std::string result;
   for (const std::vector<Share>& kind : kinds) {
     const std::uint64_t whole = sum_of(kind);
-    result += paragraph(memory_name(kind.front().kind, kind.front().device) + ", " +
-                            bytes_text(static_cast<std::int64_t>(whole)),
-                        page) +
-              one_tree(report, name, kind, whole, title, page, most);
+    result +=
+        paragraph(memory_name(kind.front().kind, kind.front().device) + ", " + bytes_text(whole),
+                  page) +
+        one_tree(report, name, kind, whole, title, page, most);
   }
   return result;
 }

@@ -122,7 +122,8 @@ class PageMap::Writer {
     const MapSegment& facts = segment.facts;
     JsonText json;
     json.object().field("address", segment.address).field("bytes", segment.bytes);
-    json.field("pool", pool_name(facts.pool)).field("live_count", facts.live_count);
+    json.field("pool", kMapPoolNames[static_cast<std::size_t>(facts.pool)])
+        .field("live_count", facts.live_count);
     json.field("free_bytes", facts.free_bytes).field("stranded_bytes", facts.stranded_bytes());
     json.field("hole_bytes", facts.hole_bytes).field("gives_back_bytes", facts.gives_back_bytes);
     const auto pin = std::find_if(segment.cells.begin(), segment.cells.end(),

@@ -147,8 +147,7 @@ std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
 std::string temporary_sentence(const Report& report) {
   const TemporaryShare share = temporary_share(report);
   if (share.temporary == 0) return "";
-  return count_text(static_cast<std::int64_t>(share.temporary)) + " of " +
-         counted(share.allocations, "allocation") + " (" +
+  return count_text(share.temporary) + " of " + counted(share.allocations, "allocation") + " (" +
          percent_text(share.temporary, share.allocations) + ") were temporary: freed before " +
          "the next allocation of their thread.";
 }

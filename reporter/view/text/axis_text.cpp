@@ -34,9 +34,9 @@ std::string size_text(const AxisEntry& entry) {
   return bytes_text(from) + " .. " + bytes_text(2 * from);
 }
 
-std::string value_text(const AxisEntry& entry, const ThreadNames& threads, const Page& page) {
-  return entry.axis == Axis::thread ? text_of_thread(threads, entry.value, page)
-                                    : printable(size_text(entry), page);
+std::string value_text(const AxisEntry& entry, const ThreadNames* threads, const Page& page) {
+  return entry.axis == Axis::thread ? text_of_thread(*threads, entry.value, page)
+                                    : size_text(entry);
 }
 
 // Those of one value next to each other; values and what is of one stay in their order.
@@ -59,14 +59,14 @@ std::vector<AxisEntry> entries_of(const Report& report, Axis axis, const ThreadN
            std::tie(b.totals.peak_bytes, b.own_peak_bytes);
   });
   if (choice.sort.empty()) group_by_value(entries);
-  arrange(entries, axis_columns(report, &threads), choice);
+  arrange(entries, axis_columns(report, axis, &threads), choice);
   return entries;
 }
 
 // As JSON and CSV have it.
-std::string axis_name(Axis axis) {
-  return axis == Axis::function ? "call" : std::string(kAxisNames[static_cast<std::size_t>(axis)]);
-}
+constexpr std::string_view kAxisWords[] = {"owner", "thread", "stream",
+                                           "range", "call",   "size_class"};
+std::string axis_name(Axis axis) { return std::string(kAxisWords[static_cast<std::size_t>(axis)]); }
 
 // As a person reads it.
 std::string axis_word(Axis axis) { return axis == Axis::size_class ? "size" : axis_name(axis); }
@@ -94,40 +94,22 @@ bool is_of_one_memory(const std::vector<AxisEntry>& entries) {
 
 // A row for each value and memory; of one memory with their sum: that is the memory's own peak,
 // since every byte is of one value.
-std::string axis_rows(const Report& report, Axis axis, const std::vector<AxisEntry>& entries,
-                      const ThreadNames& threads, const Page& page, const RowChoice& choice) {
-  using enum Table::Align;
-  const std::string own = own_peak_title(report);
-  Table table({{"AT PEAK", right},
-               {own, right, 2},
-               {"NOW", right, 1},
-               {"TOTAL", right, 4},
-               {"COUNT", right, 3},
-               {"TIME", right, 5},
-               {"MEMORY", left},
-               {in_capitals(axis_word(axis)), left}});
-  const auto add = [&](const SiteTotals& totals, const std::string& own_peak,
-                       const AxisEntry& entry, const std::string& value) {
-    table.add({bytes_text(totals.peak_bytes), own_peak, bytes_text(totals.live_bytes),
-               bytes_text(totals.total_bytes),
-               count_text(static_cast<std::int64_t>(totals.total_count)),
-               duration_text(totals.total_ns), memory_name(entry.kind, entry.device), value});
-  };
-  const std::size_t shown = rows_shown(entries.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const bool is_known = knows_own_peak(report, entries[i]);
-    add(entries[i].totals, is_known ? bytes_text(entries[i].own_peak_bytes) : "-", entries[i],
-        value_text(entries[i], threads, page));
-  }
-  std::string rest;
-  if (shown < entries.size())
-    rest = "  and " + count_text(static_cast<std::int64_t>(entries.size() - shown)) + " more\n";
+std::string axis_rows(const Columns<AxisEntry>& columns, const std::vector<AxisEntry>& entries,
+                      const Page& page, const RowChoice& choice) {
+  Table table = table_of(columns, entries, page, choice.most);
+  const std::size_t rest = entries.size() - rows_shown(entries.size(), choice.most);
   if (entries.size() > 1 && is_of_one_memory(entries)) {
-    SiteTotals sum;
-    for (const AxisEntry& entry : entries) sum += entry.totals;
-    add(sum, "", entries.front(), kAllValues);
+    AxisEntry sum = entries.front();
+    sum.value = kAllValues;
+    sum.totals = {};
+    for (const AxisEntry& entry : entries) sum.totals += entry.totals;
+    std::vector<std::string> cells = text_cells(columns, sum, page);
+    cells[1].clear();  // OWN PEAK
+    cells.back() = kAllValues;
+    table.add(std::move(cells));
   }
-  return table.text(page) + rest + table.left_out(page);
+  return table.text(page) + (rest == 0 ? "" : "  and " + count_text(rest) + " more\n") +
+         table.left_out(page);
 }
 
 // Whether some value has rows of several memories, one below the other.
@@ -149,27 +131,41 @@ std::optional<Axis> axis_named(std::string_view name) {
   return static_cast<Axis>(found - kAxisNames.begin());
 }
 
-Columns<AxisEntry> axis_columns(const Report& report, const ThreadNames* threads) {
+Columns<AxisEntry> axis_columns(const Report& report, Axis axis, const ThreadNames* threads,
+                                const Page& page) {
   using Row = AxisEntry;
-  const auto axis = [](const Row& row) { return axis_name(row.axis); };
-  return {{"axis", axis},
-          {"value", [](const Row& row) { return row.value; }},
-          {"began",
-           [threads](const Row& row) {
-             const bool is_told = threads != nullptr && row.axis == Axis::thread;
-             return is_told ? threads->began(row.value) : std::string();
-           }},
-          {"device", [](const Row& row) { return number(row.device); }},
-          {"kind", [](const Row& row) { return kind_cell(row.kind); }},
-          {"peak_bytes", [](const Row& row) { return row.totals.peak_bytes; }},
-          {"own_peak_bytes",
-           [&report](const Row& row) {
-             return knows_own_peak(report, row) ? number(row.own_peak_bytes) : CellValue();
-           }},
-          {"live_bytes", [](const Row& row) { return row.totals.live_bytes; }},
-          {"total_bytes", [](const Row& row) { return row.totals.total_bytes; }},
-          {"total_count", [](const Row& row) { return row.totals.total_count; }},
-          {"total_ns", [](const Row& row) { return row.totals.total_ns; }}};
+  const auto name = [](const Row& row) { return axis_name(row.axis); };
+  const auto began = [threads](const Row& row) {
+    const bool is_told = threads != nullptr && row.axis == Axis::thread;
+    return is_told ? threads->began(row.value) : std::string();
+  };
+  const auto own_peak = [&report](const Row& row) {
+    return knows_own_peak(report, row) ? std::optional(row.own_peak_bytes) : std::nullopt;
+  };
+  const auto totals = [](const Row& row) -> const SiteTotals& { return row.totals; };
+  Columns<Row> sums = totals_columns<Row>(totals, {0, 1, 4, 3, 5});
+  std::erase_if(sums, [](const Column<Row>& sum) { return sum.name == "live_count"; });
+  sums.insert(sums.begin() + 1,
+              {"own_peak_bytes",
+               "most that the value ever held; of a merged report the sum over its processes; "
+               "null: of `none`, which reports do not follow, unless it was all that was held at "
+               "the peak, or nothing of it was freed",
+               own_peak, Titled(own_peak_title(report), 2)});
+  Columns<Row> columns{
+      {"axis", "what `--by` chose", name, OneOf(kAxisWords)},
+      {"value", "of the axis; of `size_class` the least bytes of the class", &Row::value},
+      {"began",
+       "of a thread: `main thread`, or the program's outermost function in it, `load "
+       "(train.py:20)`, with the line where that begins if it is known; empty: unknown, and of "
+       "other axes",
+       began},
+      device_column<Row>(&Row::device),
+      kind_column<Row>(&Row::kind)};
+  append(columns, sums);
+  append(columns, {{{"MEMORY"}, [](const Row& row) { return memory_name(row.kind, row.device); }},
+                   {{in_capitals(axis_word(axis))},
+                    [=](const Row& row) { return value_text(row, threads, page); }}});
+  return columns;
 }
 
 std::string axis_text(const Report& report, Axis axis, const NameFrame& name, const Page& page,
@@ -188,23 +184,21 @@ std::string axis_text(const Report& report, Axis axis, const NameFrame& name, co
   if (axis == Axis::range) {
     remark += " An allocation counts for the innermost range alone: a is without a/b.";
   }
-  return axis_rows(report, axis, entries, threads, page, choice) + "\n" + paragraph(remark, page) +
-         totals_text(report, page);
+  return axis_rows(axis_columns(report, axis, &threads, page), entries, page, choice) + "\n" +
+         paragraph(remark, page) + totals_text(report, page);
 }
 
 std::string axis_json(const Report& report, Axis axis, const NameFrame& name,
                       const RowChoice& choice) {
   const ThreadNames threads(report, name);
-  JsonText json;
-  add_objects(json.array(), entries_of(report, axis, threads, choice),
-              axis_columns(report, &threads), choice.most);
-  return json.end().text();
+  return json_of(first_rows(entries_of(report, axis, threads, choice), choice.most),
+                 axis_columns(report, axis, &threads));
 }
 
 void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const NameFrame& name,
                   const RowChoice& choice) {
   const ThreadNames threads(report, name);
-  add_rows(csv, entries_of(report, axis, threads, choice), axis_columns(report, &threads),
+  add_rows(csv, entries_of(report, axis, threads, choice), axis_columns(report, axis, &threads),
            choice.most);
 }
 

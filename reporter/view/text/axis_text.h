@@ -22,8 +22,9 @@ class ThreadNames;
 [[nodiscard]] std::optional<Axis> axis_named(std::string_view name);
 
 // threads: where those began; null: that is not told. The report outlives them.
-[[nodiscard]] Columns<AxisEntry> axis_columns(const Report& report,
-                                              const ThreadNames* threads = nullptr);
+[[nodiscard]] Columns<AxisEntry> axis_columns(const Report& report, Axis axis,
+                                              const ThreadNames* threads = nullptr,
+                                              const Page& page = {});
 
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string axis_text(const Report& report, Axis axis, const NameFrame& name,

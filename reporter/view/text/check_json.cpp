@@ -1,73 +1,122 @@
 // Checks as JSON and as CSV.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/check_text.h"
 
 namespace vramscope {
 
+namespace {
+
+constexpr std::string_view kUnits[] = {"bytes", "count"};
+constexpr const char* kInUnit = "`unit`";
+
+}  // namespace
+
 Columns<Check> check_columns(const std::string& file) {
   using Row = Check;
-  const auto baseline = [](const Row& row) {
-    return row.baseline ? CellValue(*row.baseline) : CellValue();
+  const InUnit in_unit(kInUnit);
+  return {
+      {"file", "report, or what was typed first", [file](const Row&) { return file; }},
+      {"pid", "process that was judged; `null`: all of the report together",
+       [](const Row& row) { return if_not_zero(row.process.pid); }},
+      {"rank", "its rank; `null`: none", [](const Row& row) { return if_known(row.process.rank); }},
+      {"what", "in words: `peak of GPU 0`", &Row::what},
+      {"passed", "the limit holds", &Row::passed},
+      {"unit", "of the numbers: requested bytes, or allocations and calls",
+       [](const Row& row) { return kUnits[row.is_count ? 1 : 0]; }, OneOf(kUnits)},
+      {"value",
+       "in the report; of several kinds of memory together the most that the process can have held "
+       "at one time",
+       &Row::value, in_unit},
+      {"at_least",
+       "what it held at one time at least; equal to `value` where that is known, as from a trace",
+       [](const Row& row) { return row.at_least.value_or(row.value); }, in_unit},
+      {"limit", "most that passes", &Row::limit, in_unit},
+      {"baseline", "value of the baseline; `null`: the limit was given", &Row::baseline, in_unit}};
+}
+
+namespace {
+
+using AllChecked = std::vector<Checked>;
+
+Columns<Check> with_sites(const std::string& file, std::size_t most) {
+  using Site = CheckedSite;
+  const Columns<Site> site{
+      {"amount", "that they hold, or grew by", &Site::amount, InUnit(kInUnit)},
+      {"sites",
+       "numbers of its sites in the report; of several that were added up for `--against`, in "
+       "their sum",
+       &Site::numbers},
+      {"frames", "call stack, innermost first", &Site::frames}};
+  Columns<Check> fields = check_columns(file);
+  fields.push_back({"sites", "places that are responsible, the largest first", site,
+                    [most](const Check& row) { return first_rows(row.sites, most); }});
+  return fields;
+}
+
+// file, pid, rank of a process, and what is said of it.
+template <class Row>
+Columns<Row> of_process(const Columns<Row>& more) {
+  Columns<Row> fields{
+      {"file", "report", &Row::file},
+      {"pid", "process id", [](const Row& row) { return row.process.pid; }},
+      {"rank", "`null`: none", [](const Row& row) { return if_known(row.process.rank); }}};
+  append(fields, more);
+  return fields;
+}
+
+// Of all reports.
+template <class Item>
+auto joined(std::vector<Item> Checked::*list) {
+  return [list](const AllChecked& all) {
+    std::vector<Item> items;
+    for (const Checked& one : all) {
+      items.insert(items.end(), (one.*list).begin(), (one.*list).end());
+    }
+    return items;
   };
-  const auto pid = [](const Row& row) {
-    return row.process.pid == 0 ? CellValue() : CellValue(row.process.pid);
+}
+
+}  // namespace
+
+Columns<std::vector<Checked>> check_fields(std::size_t most) {
+  const auto add_checks = [most](JsonText& json, const AllChecked& all) {
+    json.array();
+    for (const Checked& one : all) {
+      const Columns<Check> columns = with_sites(one.file, most);
+      for (const Check& check : one.checks) add_value(json, check, columns);
+    }
+    json.end();
   };
-  return {{"file", [file](const Row&) { return file; }},
-          {"pid", pid},
-          {"rank", [](const Row& row) { return if_known(row.process.rank); }},
-          {"what", [](const Row& row) { return row.what; }},
-          {"passed", [](const Row& row) { return row.passed(); }},
-          {"unit", [](const Row& row) { return std::string(row.is_count ? "count" : "bytes"); }},
-          {"value", [](const Row& row) { return row.value; }},
-          {"at_least", [](const Row& row) { return row.at_least.value_or(row.value); }},
-          {"limit", [](const Row& row) { return row.limit; }},
-          {"baseline", baseline}};
+  return {{"passed", "every limit holds", all_passed},
+          {{.name = "checks",
+            .doc = "one for each limit and process",
+            .type = "objects",
+            .fields = fields_of(with_sites("", 0))},
+           add_checks},
+          {"out_of_memory", "processes whose memory ran out, which fails with `--no-oom` alone",
+           of_process<OutOfMemory>(
+               {{"calls", "that allocate and failed because memory ran out", &OutOfMemory::calls}}),
+           joined(&Checked::out_of_memory)},
+          {"died", "processes that were killed or died, which fails nothing",
+           of_process<DeadProcess>(
+               {{"ended_by", "name of the signal; empty: nobody saw it", &DeadProcess::ended_by}}),
+           joined(&Checked::deaths)},
+          {"unfinished",
+           "reports that are not the last word on their runs, which fails; with `--interim` none",
+           Columns<Unfinished>{
+               {"file", "report", &Unfinished::file},
+               {"why", "in words: when it was written, or which is newer", &Unfinished::why}},
+           joined(&Checked::unfinished)}};
 }
 
 void add_check_csv(CsvText& csv, const std::vector<Checked>& all) {
-  for (const Checked& one : all) add_rows(csv, one.checks, check_columns(one.file), 0);
+  for (const Checked& one : all) add_rows(csv, one.checks, check_columns(one.file));
 }
 
 std::string check_json(const std::vector<Checked>& all, std::size_t most) {
   JsonText json;
-  json.object().field("passed", all_passed(all)).key("checks").array();
-  for (const Checked& one : all) {
-    for (const Check& check : one.checks) {
-      add_fields(json.object(), check, check_columns(one.file));
-      json.key("sites").array();
-      for (std::size_t i = 0; i < rows_shown(check.sites.size(), most); ++i) {
-        const CheckedSite& site = check.sites[i];
-        json.object().field("amount", site.amount).key("sites").array();
-        for (const std::int64_t number : site.numbers) json.value(number);
-        json.end().key("frames").array();
-        for (const std::string& frame : site.frames) json.value(frame);
-        json.end().end();
-      }
-      json.end().end();
-    }
-  }
-  json.end().key("out_of_memory").array();
-  for (const Checked& one : all) {
-    for (const OutOfMemory& out : one.out_of_memory) {
-      json.object().field("file", out.file).field("pid", out.process.pid).key("rank");
-      json.cell(if_known(out.process.rank)).field("calls", out.calls).end();
-    }
-  }
-  json.end().key("died").array();
-  for (const Checked& one : all) {
-    for (const DeadProcess& dead : one.deaths) {
-      json.object().field("file", dead.file).field("pid", dead.process.pid).key("rank");
-      json.cell(if_known(dead.process.rank)).field("ended_by", dead.ended_by).end();
-    }
-  }
-  json.end().key("unfinished").array();
-  for (const Checked& one : all) {
-    for (const Unfinished& later : one.unfinished) {
-      json.object().field("file", later.file).field("why", later.why).end();
-    }
-  }
-  return json.end().end().text();
+  add_fields(json.object(), all, check_fields(most));
+  return json.end().text();
 }
 
 }  // namespace vramscope

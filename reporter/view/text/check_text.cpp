@@ -15,7 +15,7 @@ namespace vramscope {
 namespace {
 
 std::string number_text(const Check& check, std::uint64_t number) {
-  return check.is_count ? count_text(static_cast<std::int64_t>(number)) : amount_text(number);
+  return check.is_count ? count_text(number) : amount_text(number);
 }
 
 // How much worse than it may be; below 0: it passes. Numbers of calls are not compared with bytes.
@@ -33,8 +33,7 @@ std::string compared_text(const Check& check, std::uint64_t number) {
       !check.is_count && !check.passed() &&
       (amount_text(check.value) == amount_text(check.limit) ||
        (check.baseline && amount_text(check.value) == amount_text(*check.baseline)));
-  return reads_alike ? count_text(static_cast<std::int64_t>(number)) + " B"
-                     : number_text(check, number);
+  return reads_alike ? count_text(number) + " B" : number_text(check, number);
 }
 
 // "peak of GPU 0: 183 MiB requested, 83.0 MiB above the limit of 100 MiB".
@@ -151,11 +150,11 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
     text = "not all judged, " + counted(unread, "report") + " could not be read; the rest " + text;
   }
   if (processes > 1) {
-    const std::string number = count_text(static_cast<std::int64_t>(processes));
-    text += passed        ? " in each of " + number + " processes, at most"
-            : failed == 0 ? " for all " + number + " processes together; the highest"
-                          : " in " + count_text(static_cast<std::int64_t>(failed)) + " of " +
-                                number + " processes; the highest";
+    const std::string number = count_text(processes);
+    text += passed ? " in each of " + number + " processes, at most"
+            : failed == 0
+                ? " for all " + number + " processes together; the highest"
+                : " in " + count_text(failed) + " of " + number + " processes; the highest";
   }
   const std::vector<const Check*> rows = highest_of(all);
   bool has_bytes = false;
@@ -322,8 +321,7 @@ std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
     }
   }
   if (out_of_memory <= kNamed) return text;
-  return text + "So did " + count_text(static_cast<std::int64_t>(out_of_memory - kNamed)) +
-         " more.\n";
+  return text + "So did " + count_text(out_of_memory - kNamed) + " more.\n";
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ namespace vramscope {
 // check, 0 for all; fewer where many fail, unless it was `typed`. Each ends with a newline.
 [[nodiscard]] std::string check_text(const std::vector<Checked>& all, const Page& page,
                                      std::size_t most, bool typed);
+[[nodiscard]] Columns<std::vector<Checked>> check_fields(std::size_t most);
 [[nodiscard]] std::string check_json(const std::vector<Checked>& all, std::size_t most);
 // A row for each check.
 void add_check_csv(CsvText& csv, const std::vector<Checked>& all);

@@ -183,8 +183,8 @@ std::string together_text(const Report& report, const std::string& file) {
             std::to_string(sum.index);
   }
   if (text.empty()) return text;
-  return "The " + count_text(static_cast<std::int64_t>(report.processes.size())) +
-         " processes held " + text + " together at one time.";
+  return "The " + count_text(report.processes.size()) + " processes held " + text +
+         " together at one time.";
 }
 
 std::vector<Share> shares_of(const Leaks& leaks) {
@@ -338,8 +338,7 @@ CheckedProcess checked_process(const ProcessFacts& process) {
 
 CheckedProcess all_processes(const Report& report) {
   if (!is_of_several(report)) return checked_process(report.process);
-  return {.words = "all " + count_text(static_cast<std::int64_t>(report.processes.size())) +
-                   " processes together"};
+  return {.words = "all " + count_text(report.processes.size()) + " processes together"};
 }
 
 Checked checks_of(const Report& report, const std::string& file, const CheckLimits& limits,

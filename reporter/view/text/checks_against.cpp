@@ -156,8 +156,7 @@ std::string other_processes(const Report& report, const Report& baseline) {
     if (count < kNamed) missing += (count == 0 ? "" : ", ") + std::to_string(rank);
     ++count;
   }
-  if (count > kNamed)
-    missing += " and " + count_text(static_cast<std::int64_t>(count - kNamed)) + " more";
+  if (count > kNamed) missing += " and " + count_text(count - kNamed) + " more";
   if (count != 0) {
     missing = (count == 1 ? " (rank " : " (ranks ") + missing + (count == 1 ? " is" : " are") +
               " missing)";

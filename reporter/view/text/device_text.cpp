@@ -118,8 +118,7 @@ std::string level_text(const UsedDevice& device, std::string name, std::size_t n
     const std::size_t cells =
         std::min(kBarCells, page.width - std::min(page.width, kBesideBar + name_cells));
     if (cells != 0) result += "  [" + bar(*peak, whole, cells, page) + "]";
-    result +=
-        "  " + percent_text(*peak, whole) + " of " + bytes_text(static_cast<std::int64_t>(whole));
+    result += "  " + percent_text(*peak, whole) + " of " + bytes_text(whole);
   }
   return result + ", now " + bytes_text(now);
 }

@@ -40,33 +40,47 @@ std::vector<std::string> where_texts(const Differences& found, std::size_t shown
   return stack_texts(stacks, room, found.equal_frames);
 }
 
-std::vector<std::string> cells_of(const Difference& row) {
-  return {change_text(row.change()), side_text(row.before), side_text(row.after), word(row.what()),
-          memory_name(row.kind, row.device)};
+constexpr std::string_view kWords[] = {"new", "gone", "grown", "shrunk", "equal"};
+
+// Of a row, before what its sides hold.
+Columns<Difference> change_columns(const char* doc) {
+  using Row = Difference;
+  const auto what = [](const Row& row) { return row.change() == 0 ? "equal" : word(row.what()); };
+  const auto in_text = [](const Row& row) { return word(row.what()); };
+  return {{"what", doc, what, Titled("WHAT", 1), in_text, OneOf(kWords)},
+          kind_column<Row>(&Row::kind),
+          device_column<Row>(&Row::device),
+          {"name", "of an owner or function; else empty", &Row::name},
+          {"change_bytes", "after minus before", &Row::change, Titled("CHANGE"),
+           [](const Row& row) { return change_text(row.change()); }},
+          {{"BEFORE", right}, [](const Row& row) { return side_text(row.before); }},
+          {{"AFTER", right}, [](const Row& row) { return side_text(row.after); }},
+          {{"MEMORY"}, [](const Row& row) { return memory_name(row.kind, row.device); }}};
+}
+
+// Those of a row's text before what it is of.
+Columns<Difference> text_columns() {
+  return picked(change_columns(""), {"CHANGE", "BEFORE", "AFTER", "WHAT", "MEMORY"});
 }
 
 // The first rows with what each is of, as far as the page has room for that.
 Table table_of(const Differences& found, std::size_t shown, DiffBy by, const Page& page) {
   // Of kinds the column before it has said all.
-  const Table::Column where{by == DiffBy::site ? "WHERE" : by == DiffBy::kind ? "" : "NAME", left};
-  Table table({{"CHANGE", right},
-               {"BEFORE", right},
-               {"AFTER", right},
-               {"WHAT", left, 1},
-               {"MEMORY", left},
-               where});
+  const char* const where = by == DiffBy::site ? "WHERE" : by == DiffBy::kind ? "" : "NAME";
+  Table table(titles_of(text_columns(), {{where}}));
   table.place_last(Table::Last::below);
-  for (std::size_t i = 0; i < shown; ++i) table.add(cells_of(found.rows[i]));
+  for (const Difference& row : first_rows(found.rows, shown)) {
+    table.add(text_cells(text_columns(), row, page));
+  }
   table.fill_last(page, [&](std::size_t room) { return where_texts(found, shown, by, room); });
   return table;
 }
 
 // Each row with all frames of its stack below it, a line each.
 std::string rows_in_full(const Differences& found, std::size_t shown, const Page& page) {
-  Table table(
-      {{"CHANGE", right}, {"BEFORE", right}, {"AFTER", right}, {"WHAT", left}, {"MEMORY", left}});
-  for (std::size_t i = 0; i < shown; ++i) table.add(cells_of(found.rows[i]));
-  return table.text(page, [&](std::size_t i) {
+  Columns<Difference> columns = text_columns();
+  keep(columns, "WHAT");
+  return table_of(columns, found.rows, page, shown).text(page, [&](std::size_t i) {
     const std::vector<std::string>& frames = found.rows[i].listed();
     std::string text;
     for (const std::string& frame : frames) text += "      " + printable(frame, page) + "\n";
@@ -107,32 +121,6 @@ constexpr const char* when_text(DiffAt at) {
   return "";
 }
 
-void side_json(JsonText& json, std::string_view key, const DiffSide& side, DiffBy by) {
-  json.key(key);
-  if (!side.is_there) {
-    json.null();
-    return;
-  }
-  json.object().field("bytes", side.bytes).field("count", side.count).key("sites").array();
-  for (const std::int64_t site : side.sites) json.value(site);
-  json.end();
-  if (by == DiffBy::site) {
-    json.key("frames").array();
-    for (const std::string& frame : side.listed()) json.value(frame);
-    json.end();
-  }
-  json.end();
-}
-
-void row_json(JsonText& json, const Difference& row, DiffBy by) {
-  json.object().field("what", row.change() == 0 ? "equal" : word(row.what()));
-  json.field("kind", kKindNames[static_cast<std::size_t>(row.kind)]).field("device", row.device);
-  json.field("name", row.name).field("change_bytes", row.change());
-  side_json(json, "before", row.before, by);
-  side_json(json, "after", row.after, by);
-  json.end();
-}
-
 // The frames say so of a module that has another build id than it had in the run.
 std::string nameless_text(const Differences& found, const Page& page) {
   const bool any = std::any_of(found.rows.begin(), found.rows.end(), [](const Difference& row) {
@@ -143,8 +131,7 @@ std::string nameless_text(const Differences& found, const Page& page) {
   if (!any) return "";
   return paragraph(
       "Replaced: the file is not that of the run any more, so its functions have no names and "
-      "match "
-      "only those of the same build.",
+      "match only those of the same build.",
       page);
 }
 
@@ -257,60 +244,83 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
            limit_text(found, of, page) + next;
   const std::size_t shown = rows_shown(found.rows.size(), of.most);
   text += "\n" + rows_text(found, shown, of.by, page);
-  if (shown < found.rows.size()) {
-    text += "  and " + counted(found.rows.size() - shown, "more row") + "\n";
-  }
+  text += and_more(found.rows.size() - shown, "row");
   text += renamed_text(found, page) + nameless_text(found, page);
   if (found.equal != 0) text += "  " + counted(found.equal, "equal " + of_what) + " not listed\n";
   return text + limit_text(found, of, page) + next;
 }
 
+namespace {
+
+Columns<DiffSide> side_columns() {
+  return {{"bytes", "requested", &DiffSide::bytes},
+          {"count", "allocations", &DiffSide::count},
+          {"sites", "numbers of its sites in that report's file", &DiffSide::sites}};
+}
+
+// by: site: with call stacks.
+Columns<Difference> row_fields(const char* doc, DiffBy by) {
+  Columns<DiffSide> side = side_columns();
+  if (by == DiffBy::site) {
+    side.push_back({"frames", "`--by site` only: call stack, innermost first", &DiffSide::listed});
+    side.back().is_optional = true;
+  }
+  const auto of = [](DiffSide Difference::*which) {
+    return
+        [which](const Difference& row) { return (row.*which).is_there ? &(row.*which) : nullptr; };
+  };
+  Columns<Difference> fields = change_columns(doc);
+  fields.push_back({"before", "in BEFORE; `null`: not there", side, of(&Difference::before)});
+  fields.push_back({"after", "in AFTER; `null`: not there", side, of(&Difference::after)});
+  return fields;
+}
+
+}  // namespace
+
+Columns<Differences> diff_fields(const DiffOf& of) {
+  using All = Differences;
+  const Columns<RenamedFile> renamed{{"before", "name in BEFORE", &RenamedFile::before},
+                                     {"after", "name in AFTER", &RenamedFile::after},
+                                     {"sites", "that have it in their stacks", &RenamedFile::rows}};
+  return {
+      {"before", "BEFORE, as typed", [&of](const All&) { return of.before; }},
+      {"after", "AFTER, as typed", [&of](const All&) { return of.after; }},
+      {"by", "what is compared", [&of](const All&) { return of.by; }, OneOf(kDiffByNames)},
+      {"at", "of which instant", [&of](const All&) { return of.at; }, OneOf(kDiffAtNames)},
+      {"before_bytes", "requested, of all memory", &All::before_bytes},
+      {"after_bytes", "the same in AFTER", &All::after_bytes},
+      {"limit_bytes", "threshold; `null`: none", [&of](const All&) { return of.limit; }},
+      {"crossed", "something grew by more",
+       [&of](const All& found) { return of.limit && crosses(found, *of.limit); }},
+      {"memory", "each kind and device as a whole", row_fields("what happened to it", DiffBy::kind),
+       &All::memory},
+      {"equal", "rows left out because nothing changed", &All::equal},
+      {"matched_by_functions",
+       "sites, equal ones too, of which only the functions are the same in both",
+       &All::by_functions},
+      {"renamed_files", "files that have another name in AFTER, by these", renamed, &All::renamed},
+      {"rows", "the largest change first",
+       row_fields("what happened; `equal` in `memory` only", of.by),
+       [&of](const All& found) { return first_rows(found.rows, of.most); }}};
+}
+
 std::string diff_json(const Differences& found, const DiffOf& of) {
-  JsonText json;
-  json.object().field("before", of.before).field("after", of.after);
-  json.field("by", kDiffByNames[static_cast<std::size_t>(of.by)]);
-  json.field("at", kDiffAtNames[static_cast<std::size_t>(of.at)]);
-  json.field("before_bytes", found.before_bytes).field("after_bytes", found.after_bytes);
-  json.key("limit_bytes");
-  of.limit ? json.value(*of.limit) : json.null();
-  json.field("crossed", of.limit && crosses(found, *of.limit)).key("memory").array();
-  for (const Difference& memory : found.memory) row_json(json, memory, DiffBy::kind);
-  json.end().field("equal", found.equal).field("matched_by_functions", found.by_functions);
-  json.key("renamed_files").array();
-  for (const RenamedFile& file : found.renamed) {
-    json.object().field("before", file.before).field("after", file.after);
-    json.field("sites", file.rows).end();
-  }
-  json.end().key("rows").array();
-  for (std::size_t i = 0; i < rows_shown(found.rows.size(), of.most); ++i) {
-    row_json(json, found.rows[i], of.by);
-  }
-  return json.end().end().text();
+  return json_of(found, diff_fields(of));
 }
 
 Columns<Difference> diff_columns() {
   using Row = Difference;
-  Columns<Row> columns{
-      {"what",
-       [](const Row& row) { return row.change() == 0 ? std::string("equal") : word(row.what()); }},
-      {"kind", [](const Row& row) { return kind_cell(row.kind); }},
-      {"device", [](const Row& row) { return number(row.device); }},
-      {"name", [](const Row& row) { return row.name; }},
-      {"change_bytes", [](const Row& row) { return row.change(); }}};
-  const auto side = [&](const std::string& name, DiffSide Row::*which) {
-    const auto add = [&](const char* title, std::function<CellValue(const DiffSide&)> cell) {
-      columns.push_back({name + title, [which, cell](const Row& row) {
-                           return (row.*which).is_there ? cell(row.*which) : CellValue();
+  Columns<Row> columns = change_columns("");
+  const auto add_side = [&](const std::string& name, DiffSide Row::*which) {
+    for (const Column<DiffSide>& column : side_columns()) {
+      columns.push_back({name + column.name, "", [=](const Row& row) {
+                           return (row.*which).is_there ? column.cell(row.*which) : CellValue();
                          }});
-    };
-    add("_bytes", [](const DiffSide& one) { return one.bytes; });
-    add("_count", [](const DiffSide& one) { return one.count; });
-    add("_sites",
-        [](const DiffSide& one) { return CellNumbers(one.sites.begin(), one.sites.end()); });
+    }
   };
-  side("before", &Row::before);
-  side("after", &Row::after);
-  columns.push_back({"frames", [](const Row& row) { return row.listed(); }});
+  add_side("before_", &Row::before);
+  add_side("after_", &Row::after);
+  columns.push_back({"frames", "", &Row::listed});
   return columns;
 }
 

@@ -33,6 +33,9 @@ struct DiffOf {
 // Of the rows, with before and after beside each other.
 [[nodiscard]] Columns<Difference> diff_columns();
 
+// What diff_json() writes. `of` outlives it.
+[[nodiscard]] Columns<Differences> diff_fields(const DiffOf& of);
+
 [[nodiscard]] bool crosses(const Differences& found, std::uint64_t limit);
 
 // "+24.0 MiB", "-512 B", "0 B".

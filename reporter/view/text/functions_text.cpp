@@ -3,10 +3,8 @@
 #include "reporter/view/text/functions_text.h"
 
 #include <iterator>
-#include <string_view>
 
 #include "reporter/ground/event.h"
-#include "reporter/view/listing/columns.h"
 
 namespace vramscope {
 namespace {
@@ -16,17 +14,7 @@ constexpr bool moves_memory(Effect effect) {
   return effect == allocate || effect == release || effect == pin || effect == unpin;
 }
 
-struct Row {
-  const char* symbol;
-  const char* asked_as;
-  int since;
-  const char* stream;
-  const char* path;
-  const char* effect;
-  std::string_view kind;  // "" where no memory comes or goes
-};
-
-constexpr Row kRows[] = {
+constexpr InterceptedFunction kRows[] = {
 #define DRIVER_FUNCTION(symbol, asked_as, since, stream, parameters, arguments, path, effect, \
                         kind, address, bytes)                                                 \
   {#symbol, #asked_as, since, #stream, #path, #effect, moves_memory(Effect::effect) ? #kind : ""},
@@ -39,50 +27,25 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-Columns<Row> row_columns() {
-  return {{"symbol", [](const Row& row) { return std::string(row.symbol); }},
-          {"asked_as", [](const Row& row) { return std::string(row.asked_as); }},
-          {"since", [](const Row& row) { return std::int64_t{row.since}; }},
-          {"per_thread", [](const Row& row) { return *row.stream != '\0'; }},
-          {"path", [](const Row& row) { return std::string(row.path); }},
-          {"effect", [](const Row& row) { return std::string(row.effect); }},
-          {"kind", [](const Row& row) { return std::string(row.kind); }}};
-}
-
-std::vector<Row> rows(const RowChoice& choice) {
-  std::vector<Row> all(std::begin(kRows), std::end(kRows));
-  arrange(all, row_columns(), choice);
-  all.resize(rows_shown(all.size(), choice.most));
-  return all;
-}
+constexpr std::string_view kPaths[] = {"routed", "direct", "bounded"};
+constexpr std::string_view kEffects[] = {"none",  "allocate", "release", "pin",
+                                         "unpin", "query",    "life"};
 
 }  // namespace
 
-std::string functions_text(const Page& page, const RowChoice& choice) {
-  using enum Table::Align;
-  Table table({{"FUNCTION", left},
-               {"ASKED AS", left, 3},
-               {"SINCE", right, 2},
-               {"PATH", left},
-               {"EFFECT", left, 1},
-               {"MEMORY", left}});
-  for (const Row& row : rows(choice)) {
-    table.add({row.symbol, row.asked_as, version_text(row.since), row.path, row.effect,
-               std::string(row.kind)});
-  }
-  return table.text(page) + table.left_out(page);
+Columns<InterceptedFunction> function_columns() {
+  using Row = InterceptedFunction;
+  return {{"symbol", "exported name", &Row::symbol, Titled("FUNCTION")},
+          {"asked_as", "name by which programs ask for it", &Row::asked_as, Titled("ASKED AS", 3)},
+          {"since", "version of CUDA: 11020 is 11.2", &Row::since, Titled("SINCE", 2),
+           [](const Row& row) { return version_text(row.since); }},
+          {"per_thread", "flavour for per-thread default streams",
+           [](const Row& row) { return *row.stream != '\0'; }},
+          {"path", "who answers", &Row::path, Titled("PATH"), OneOf(kPaths)},
+          {"effect", "on what is recorded", &Row::effect, Titled("EFFECT", 1), OneOf(kEffects)},
+          {"kind", "kind of memory that comes or goes; empty: none", &Row::kind, Titled("MEMORY")}};
 }
 
-std::string functions_json(const RowChoice& choice) {
-  JsonText json;
-  add_objects(json.array(), rows(choice), row_columns(), choice.most);
-  return json.end().text();
-}
-
-void add_functions_csv(CsvText& csv, const RowChoice& choice) {
-  add_rows(csv, rows(choice), row_columns(), choice.most);
-}
-
-std::vector<std::string> function_columns() { return names_of(row_columns()); }
+std::vector<InterceptedFunction> function_rows() { return {std::begin(kRows), std::end(kRows)}; }
 
 }  // namespace vramscope

@@ -1,20 +1,24 @@
-// functions_text() lists the driver functions that the library intercepts, from
-// interpose/table/functions.def.
+// The driver functions that the library intercepts, from interpose/table/functions.def.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <string>
+#include <string_view>
 #include <vector>
 
-#include "reporter/view/listing/csv_text.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/columns.h"
 
 namespace vramscope {
 
-[[nodiscard]] std::string functions_text(const Page& page, const RowChoice& choice);
-[[nodiscard]] std::string functions_json(const RowChoice& choice);
-void add_functions_csv(CsvText& csv, const RowChoice& choice);
-[[nodiscard]] std::vector<std::string> function_columns();
+struct InterceptedFunction {
+  const char* symbol;
+  const char* asked_as;
+  int since;  // 11020 is 11.2
+  const char* stream;
+  const char* path;
+  const char* effect;
+  std::string_view kind;  // "" where no memory comes or goes
+};
+[[nodiscard]] Columns<InterceptedFunction> function_columns();
+[[nodiscard]] std::vector<InterceptedFunction> function_rows();
 
 }  // namespace vramscope

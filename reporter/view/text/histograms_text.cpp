@@ -26,7 +26,7 @@ std::string bars(const char* title, const std::vector<std::uint64_t>& counts, co
                  Name name) {
   std::uint64_t most = 0;
   for (const std::uint64_t count : counts) most = std::max(most, count);
-  const std::size_t digits = count_text(static_cast<std::int64_t>(most)).size();
+  const std::size_t digits = count_text(most).size();
   const std::size_t others = kBarBegins + 4 + digits;
   const std::size_t room = page.width > others ? page.width - others : 1;
   const std::size_t cells = page.cuts ? std::min(kMostBarCells, room) : kMostBarCells;
@@ -37,8 +37,7 @@ std::string bars(const char* title, const std::vector<std::uint64_t>& counts, co
     line.resize(12, ' ');
     line += name(i);
     line.resize(kBarBegins, ' ');
-    result += line + "[" + bar(counts[i], most, cells, page) + "]  " +
-              count_text(static_cast<std::int64_t>(counts[i])) + "\n";
+    result += line + "[" + bar(counts[i], most, cells, page) + "]  " + count_text(counts[i]) + "\n";
   }
   return result;
 }
@@ -51,8 +50,7 @@ const char* lifetime_name(std::size_t decade) {
 
 std::string size_class_name(std::size_t size_class) {
   if (size_class == 0) return "unknown";
-  return "from " + bytes_text(static_cast<std::int64_t>(
-                       std::uint64_t{1} << std::min<std::size_t>(size_class - 1, 62)));
+  return "from " + bytes_text(std::uint64_t{1} << std::min<std::size_t>(size_class - 1, 62));
 }
 
 std::string histograms_text(const Report& report, SiteOrder order, const NameFrame& name,

@@ -28,8 +28,7 @@ std::string each_text(const std::vector<LeakHolder>& holders) {
 }  // namespace
 
 std::string of_processes(std::size_t some, std::size_t all) {
-  return count_text(static_cast<std::int64_t>(some)) + " of " +
-         count_text(static_cast<std::int64_t>(all));
+  return count_text(some) + " of " + count_text(all);
 }
 
 std::string who_text(const LeakHolder& holder) {
@@ -45,8 +44,7 @@ std::string holders_text(const std::vector<LeakHolder>& holders, std::size_t pro
   const std::uint64_t most = holders.front().bytes;
   const std::uint64_t least = holders.back().bytes;
   if (holders.size() == processes && most == least) {
-    return ", " + amount_text(most) + " in each of " +
-           count_text(static_cast<std::int64_t>(processes)) + " processes";
+    return ", " + amount_text(most) + " in each of " + count_text(processes) + " processes";
   }
   std::string text = ", in " + of_processes(holders.size(), processes) + " processes";
   if (!are_all) text += " or more";
@@ -61,7 +59,7 @@ std::string spread_text(std::vector<LeakHolder> processes, const Page& page) {
   put_most_first(processes);
   const LeakHolder& most = processes.front();
   const std::uint64_t least = processes.back().bytes;
-  std::string text = count_text(static_cast<std::int64_t>(processes.size())) + " processes left ";
+  std::string text = count_text(processes.size()) + " processes left ";
   if (most.bytes == least) return paragraph(text + amount_text(least) + " each", page);
   // The most first; of an even number it is the mean of the middle two.
   const std::size_t half = processes.size() / 2;

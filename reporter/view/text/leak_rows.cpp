@@ -55,7 +55,7 @@ Table table_of(std::span<const LeakRow> rows, std::size_t processes, const Page&
     const bool is_known = !row.holders.empty();
     const bool are_equal = is_known && row.holders.size() == processes &&
                            row.holders.front().bytes == row.holders.back().bytes;
-    table.add({amount_text(row.bytes), count_text(static_cast<std::int64_t>(row.count)),
+    table.add({amount_text(row.bytes), count_text(row.count),
                is_known ? of_processes(row.holders.size(), processes) : "-",
                is_known ? amount_text(row.holders.front().bytes) : "-",
                are_equal  ? "each"

@@ -54,8 +54,8 @@ std::string heading(const Report& report, const Leaks& leaks, const Page& page) 
   if (leaks.leaks.empty())
     return sentence(what + "nothing" + (suppressed.empty() ? "." : " but" + suppressed + "."),
                     page);
-  what += bytes_text(static_cast<std::int64_t>(bytes)) + " in " + counted(count, "allocation") +
-          " of " + counted(leaks.leaks.size(), "place") + sites_text(report, leaks) +
+  what += bytes_text(bytes) + " in " + counted(count, "allocation") + " of " +
+          counted(leaks.leaks.size(), "place") + sites_text(report, leaks) +
           (suppressed.empty() ? "" : ", and" + suppressed);
   if (!sampling_text(report).empty()) what += ", " + sampling_text(report);
   return sentence(what, Colour::bold, page);
@@ -66,23 +66,10 @@ std::string memory_table(const Leaks& leaks, const Page& page) {
   using enum Table::Align;
   Table table({{"BYTES", right}, {"COUNT", right}, {"PLACES", right}, {"MEMORY", left}});
   for (const LeakedMemory& memory : leaks.memory) {
-    table.add({bytes_text(static_cast<std::int64_t>(memory.bytes)),
-               count_text(static_cast<std::int64_t>(memory.count)),
-               count_text(static_cast<std::int64_t>(memory.sites)),
+    table.add({bytes_text(memory.bytes), count_text(memory.count), count_text(memory.sites),
                memory_name(memory.kind, memory.device)});
   }
   return table.text(page);
-}
-
-// Of a merged report what each process left, in its order.
-std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks) {
-  std::vector<LeakHolder> processes;
-  for (std::size_t i = 0; i < leaks.left.size(); ++i) {
-    const MergedProcess& one = report.processes[i];
-    processes.push_back(
-        {.process = &one.process, .bytes = leaks.left[i], .death = death_word(one)});
-  }
-  return processes;
 }
 
 // "; 256 KiB each 50 calls of on_error; at this rate the device is full in 3 h".
@@ -141,8 +128,7 @@ std::string one_leak(const Report& report, const Leak& leak, const std::string& 
                      const NameFrame& name, const Page& page, const LeaksChoice& choice) {
   const Site& site = report.sites[leak.share.site];
   const CallSite where = call_site(report, site, name, kAllFrames);
-  std::string line = bytes_text(static_cast<std::int64_t>(leak.share.bytes)) + " in " +
-                     count_of_made(leak, site) + ", " +
+  std::string line = bytes_text(leak.share.bytes) + " in " + count_of_made(leak, site) + ", " +
                      memory_name(leak.share.kind, leak.share.device);
   if (!where.entry.empty()) line += ", " + printable(where.entry, page);
   line += when_text(report, leak, choice, page) + whose;
@@ -156,16 +142,9 @@ std::string one_leak(const Report& report, const Leak& leak, const std::string& 
 std::string rows(const Report& report, const std::vector<Leak>& leaks, const NameFrame& name,
                  const Page& page) {
   if (leaks.empty()) return "";
-  using enum Table::Align;
-  SiteListing table(report, name,
-                    {{"BYTES", right}, {"COUNT", right, 1}, {"MEMORY", left}, {"WHERE", left}});
-  for (const Leak& leak : leaks) {
-    table.add({bytes_text(static_cast<std::int64_t>(leak.share.bytes)),
-               count_text(static_cast<std::int64_t>(leak.share.count)),
-               memory_name(leak.share.kind, leak.share.device)},
-              static_cast<std::int64_t>(leak.share.site));
-  }
-  return table.text(page);
+  return site_listing(report, name, leak_columns(report, name), leaks,
+                      within(&Leak::share)(&Share::site), "WHERE", page)
+      .text(page);
 }
 
 std::string class_title(LeakClass looks, const Page& page) {
@@ -256,16 +235,6 @@ std::string next_text(const Report& report, const Leaks& leaks, const Page& page
   return next_command(next, choice.path, with_suppressions);
 }
 
-void memory_json(JsonText& json, Kind kind, std::uint16_t device) {
-  json.field("kind", kKindNames[static_cast<std::size_t>(kind)]).field("device", device);
-}
-
-void process_json(JsonText& json, const LeakHolder& holder) {
-  const ProcessFacts& process = *holder.process;
-  json.object().field("pid", process.pid).key("rank").cell(if_known(process.rank));
-  json.field("hostname", process.hostname).field("bytes", holder.bytes);
-}
-
 }  // namespace
 
 std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
@@ -285,98 +254,12 @@ std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressi
                         : are_rows ? merged_rows(report, leaks, name, page, choice.most)
                                    : classes_text(report, leaks, name, page, choice));
   if (leaks.without_site != 0) {
-    result += "\n" + paragraph(bytes_text(static_cast<std::int64_t>(leaks.without_site)) +
+    result += "\n" + paragraph(bytes_text(leaks.without_site) +
                                    " more came from call stacks that nobody knows.",
                                page);
   }
   return result + caches_text(leaks, page) + suppressed_text(leaks, suppressions, page) +
          next_text(report, leaks, page, choice);
-}
-
-Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
-  const auto cells = std::make_shared<SiteCells>(report, name);
-  const auto site = [](const Leak& leak) { return static_cast<std::int64_t>(leak.share.site); };
-  Columns<Leak> columns;
-  const auto add = [&](const char* title, std::function<CellValue(const Leak&)> cell) {
-    columns.push_back({title, std::move(cell)});
-  };
-  add_site_numbers<Leak>(columns, cells, site);
-  add("class", [](const Leak& leak) {
-    return std::string(kLeakClassNames[static_cast<std::size_t>(leak.looks)]);
-  });
-  add("kind", [](const Leak& leak) { return kind_cell(leak.share.kind); });
-  add("device", [](const Leak& leak) { return number(leak.share.device); });
-  add("bytes", [](const Leak& leak) { return leak.share.bytes; });
-  add("count", [](const Leak& leak) { return leak.share.count; });
-  add("tenths", [](const Leak& leak) { return number(leak.tenths); });
-  add("by_initialiser", [](const Leak& leak) { return leak.by_initialiser; });
-  const auto add_rate = [&](const char* title, auto cell) {
-    add(title, [&report, cell](const Leak& leak) {
-      const std::optional<GrowthRate> rate = growth_rate(report, leak);
-      return rate ? cell(*rate) : CellValue();
-    });
-  };
-  add_rate("rate_bytes", [](const GrowthRate& rate) { return CellValue(rate.bytes); });
-  add_rate("rate_periods", [](const GrowthRate& rate) { return CellValue(rate.periods); });
-  add_rate("rate_range", [](const GrowthRate& rate) {
-    return rate.unit == GrowthUnit::pass ? CellValue(rate.name) : CellValue();
-  });
-  add_rate("rate_mark", [](const GrowthRate& rate) {
-    return rate.unit == GrowthUnit::mark ? CellValue(rate.name) : CellValue();
-  });
-  add_rate("full_in_ns", [](const GrowthRate& rate) {
-    return rate.full_in_ns == 0 ? CellValue() : CellValue(rate.full_in_ns);
-  });
-  add_stack<Leak>(columns, cells, site);
-  return columns;
-}
-
-std::string leaks_json(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
-                       const NameFrame& name, std::size_t most) {
-  JsonText json;
-  json.object().field("trigger", report.trigger).field("final", is_final(report));
-  json.field("estimated", report.sample_bytes != 0);
-  json.field("without_site_bytes", leaks.without_site).key("memory").array();
-  for (const LeakedMemory& memory : leaks.memory) {
-    json.object();
-    memory_json(json, memory.kind, memory.device);
-    json.field("bytes", memory.bytes).field("count", memory.count);
-    json.field("sites", memory.sites).end();
-  }
-  json.end().key("processes").array();
-  for (const LeakHolder& holder : left_by_process(report, leaks)) {
-    process_json(json, holder);
-    json.end();
-  }
-  json.end().key("leaks").array();
-  const Columns<Leak> columns = leak_columns(report, name);
-  const LeakHolders holders(report);
-  for (std::size_t i = 0; i < rows_shown(leaks.leaks.size(), most); ++i) {
-    add_fields(json.object(), leaks.leaks[i], columns);
-    json.key("processes").array();
-    for (const LeakHolder& holder : holders.of(leaks.leaks[i].share)) {
-      process_json(json, holder);
-      json.field("count", holder.count).end();
-    }
-    json.end().end();
-  }
-  json.end().key("suppressed").array();
-  for (const UsedSuppression& used : leaks.suppressed) {
-    const Suppression& row = suppressions.rows()[used.row];
-    json.object().field("pattern", row.pattern).field("file", row.source).field("line", row.line);
-    json.field("bytes", used.bytes).field("count", used.count).field("sites", used.sites).end();
-  }
-  json.end().key("caches").array();
-  for (const HeldByCache& held : leaks.caches) {
-    json.object().field("cache", std::string(framework_caches()[held.row].name));
-    json.field("bytes", held.bytes).field("count", held.count).field("sites", held.sites).end();
-  }
-  json.end().key("unused_suppressions").array();
-  for (const Suppression* row : unused_suppressions(leaks, suppressions)) {
-    json.object().field("pattern", row->pattern).field("file", row->source);
-    json.field("line", row->line).end();
-  }
-  return json.end().end().text();
 }
 
 }  // namespace vramscope

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "reporter/view/analysis/leaks/framework_caches.h"
+#include "reporter/view/analysis/leaks/leak_holders.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/listing/columns.h"
@@ -29,6 +30,12 @@ struct LeaksChoice {
 [[nodiscard]] std::string leaks_json(const Report& report, const Leaks& leaks,
                                      const Suppressions& suppressions, const NameFrame& name,
                                      std::size_t most);
+
+// What leaks_json() writes. The report and the suppressions outlive it.
+[[nodiscard]] Columns<Leaks> leaks_fields(const Report& report, const Suppressions& suppressions,
+                                          const NameFrame& name, std::size_t most);
+// Of a merged report what each process left, in its order.
+[[nodiscard]] std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks);
 
 // Of a row for each place. The report outlives them.
 [[nodiscard]] Columns<Leak> leak_columns(const Report& report, const NameFrame& name);

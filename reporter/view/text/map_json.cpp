@@ -1,5 +1,7 @@
 // Writes a map of memory as JSON and as CSV.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "reporter/report/report.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/map_text.h"
@@ -7,107 +9,133 @@
 namespace vramscope {
 namespace {
 
-std::string name_of(BlockState state) {
-  return std::string(kBlockStateNames[static_cast<std::size_t>(state)]);
+// address, size_bytes, ... of a block.
+template <class Row>
+Columns<Row> block_fields(std::function<const BlockFacts&(const Row&)> block,
+                          const Columns<Row>& more) {
+  const auto of = [=](auto member) { return [=](const Row& row) { return block(row).*member; }; };
+  Columns<Row> fields{{"address", "first address", of(&BlockFacts::address)},
+                      {"size_bytes", "with rounding", of(&BlockFacts::size)},
+                      {"requested_bytes", "without; 0: free", of(&BlockFacts::requested_size)},
+                      {"state", "as in reports", of(&BlockFacts::state), OneOf(kBlockStateNames)}};
+  append(fields, more);
+  return fields;
 }
 
-void write_block(JsonText& json, const SiteCells& cells, const BlockFacts& block) {
-  json.object().field("address", block.address).field("size_bytes", block.size);
-  json.field("requested_bytes", block.requested_size).field("state", name_of(block.state));
-  json.key("site").cell(cells.number(block.site));
-  json.key("born_ns").cell(if_known(block.born_ns)).end();
+template <class Row>
+Column<Row> born_field(std::function<const BlockFacts&(const Row&)> block) {
+  return {"born_ns", "when it was allocated, after the timeline's start; `null`: unknown",
+          [=](const Row& row) { return if_known(block(row).born_ns); }};
 }
 
-void write_segment(JsonText& json, const SiteCells& cells, const MapSegment& segment) {
-  const SegmentFacts& facts = *segment.facts;
-  add_fields(json.object(), segment, segment_columns());
-  json.key("pin");
-  if (segment.pin == MapSegment::kNoPin) {
-    json.null();
-  } else {
-    const BlockFacts& block = facts.blocks[segment.pin];
-    json.object().field("address", block.address).field("size_bytes", block.size);
-    json.key("site").cell(cells.number(block.site));
-    json.key("born_ns").cell(if_known(block.born_ns));
-    json.field("hole_bytes", segment.hole_bytes);
-    json.field("gives_back_bytes", segment.gives_back_bytes).end();
-  }
-  json.key("blocks").array();
-  for (const BlockFacts& block : facts.blocks) write_block(json, cells, block);
-  json.end().end();
+Columns<MapSegment> pin_fields(const std::shared_ptr<SiteCells>& cells) {
+  using Row = MapSegment;
+  const auto block = [](const Row& row) -> const BlockFacts& { return row.facts->blocks[row.pin]; };
+  return {{"address", "of the block", [=](const Row& row) { return block(row).address; }},
+          {"size_bytes", "with rounding", [=](const Row& row) { return block(row).size; }},
+          {"site", kSiteMeaning, [=](const Row& row) { return cells->number(block(row).site); }},
+          born_field<Row>(block),
+          {"hole_bytes", "that its free opens", &Row::hole_bytes},
+          {"gives_back_bytes", "of this what could go to the driver", &Row::gives_back_bytes}};
 }
 
-void write_figures(JsonText& json, const MapPlace& place) {
-  const std::pair<const char*, std::uint64_t> numbers[] = {
-      {"total_bytes", place.total_bytes},
-      {"allocated_bytes", place.allocated_bytes},
-      {"requested_bytes", place.requested_bytes},
-      {"live_count", place.live_count},
-      {"pending_bytes", place.pending_bytes},
-      {"free_bytes", place.free_bytes},
-      {"largest_free_bytes", place.largest_free_bytes},
-      {"external_fragmentation_permille", external_fragmentation(place)},
-      {"stranded_bytes", place.stranded_bytes},
-      {"stranded_segments", place.stranded_segments},
-      {"returnable_bytes", place.returnable_bytes},
-      {"idle_segments", place.idle_segments},
-      {"small_request_bytes", place.small_request_bytes},
-      {"large_request_bytes", place.large_request_bytes}};
-  for (const auto& [field, number] : numbers) json.field(field, number);
-  json.key("whole_request_bytes").array();
-  for (const std::uint64_t bytes : place.whole_bytes) json.value(bytes);
-  json.end();
+// Of a segment with what lies in it.
+Columns<MapSegment> segment_fields(const std::shared_ptr<SiteCells>& cells) {
+  using Row = MapSegment;
+  const auto itself = [](const BlockFacts& block) -> const BlockFacts& { return block; };
+  const Columns<BlockFacts> blocks = block_fields<BlockFacts>(
+      itself,
+      {{"site", kSiteMeaning, [=](const BlockFacts& block) { return cells->number(block.site); }},
+       born_field<BlockFacts>(itself)});
+  Columns<Row> fields = segment_columns();
+  fields.push_back(
+      {"pin", "block whose free opens the largest hole; `null`: nothing is free, or everything",
+       pin_fields(cells), [](const Row& row) { return row.pin == Row::kNoPin ? nullptr : &row; }});
+  fields.push_back({"blocks", "by address", blocks,
+                    [](const Row& row) { return std::span(row.facts->blocks); }});
+  return fields;
+}
+
+Columns<MapPlace> place_fields() {
+  using Row = MapPlace;
+  return {
+      kind_column<Row>(&Row::kind),
+      device_column<Row>(&Row::device),
+      {"total_bytes", "of the segments", &Row::total_bytes},
+      {"allocated_bytes", "of blocks in use, with rounding", &Row::allocated_bytes},
+      {"requested_bytes", "of blocks in use, without", &Row::requested_bytes},
+      {"live_count", "blocks in use", &Row::live_count},
+      {"pending_bytes", "freed, but perhaps in use yet", &Row::pending_bytes},
+      {"free_bytes", "free blocks", &Row::free_bytes},
+      {"largest_free_bytes", "the largest of them", &Row::largest_free_bytes},
+      {"external_fragmentation_permille", "1000 × (1 - largest / free): the usual measure",
+       external_fragmentation, InUnit("1/1000")},
+      {"stranded_bytes",
+       "free, but beside live blocks: neither the driver nor larger requests can have it",
+       &Row::stranded_bytes},
+      {"stranded_segments", "segments with such bytes", &Row::stranded_segments},
+      {"returnable_bytes", "free, and the driver could have it at once", &Row::returnable_bytes},
+      {"idle_segments", "segments without a live block", &Row::idle_segments},
+      {"small_request_bytes", "largest request of 1 MiB and less that needs no new segment",
+       &Row::small_request_bytes},
+      {"large_request_bytes", "largest request above 1 MiB that needs none",
+       &Row::large_request_bytes},
+      {"whole_request_bytes",
+       "sizes of idle segments that serve only requests that need all of one", &Row::whole_bytes}};
 }
 
 }  // namespace
 
-Columns<MapPinner> pinner_columns(const Report& report, const NameFrame& name) {
+std::string age_text(std::int64_t born_ns, std::uint64_t at_ns) {
+  return born_ns < 0 ? ""
+                     : duration_text(at_ns - std::min(static_cast<std::uint64_t>(born_ns), at_ns));
+}
+
+Columns<MapPinner> pinner_columns(const Report& report, const NameFrame& name,
+                                  std::uint64_t at_ns) {
   using Row = MapPinner;
-  const auto cells = std::make_shared<SiteCells>(report, name);
-  const auto site = [](const Row& row) { return row.site; };
-  Columns<Row> columns;
-  add_site_numbers<Row>(columns, cells, site);
-  columns.insert(columns.end(),
-                 {{"segments", [](const Row& row) { return row.segments; }},
-                  {"stranded_bytes", [](const Row& row) { return row.stranded_bytes; }},
-                  {"blocks", [](const Row& row) { return row.blocks; }},
-                  {"block_bytes", [](const Row& row) { return row.block_bytes; }},
-                  {"gives_back_segments", [](const Row& row) { return row.gives_back_segments; }},
-                  {"gives_back_bytes", [](const Row& row) { return row.gives_back_bytes; }},
-                  {"oldest_born_ns", [](const Row& row) { return if_known(row.oldest_ns); }}});
-  add_stack<Row>(columns, cells, site);
-  return columns;
+  const auto age = [at_ns](const Row& row) { return age_text(row.oldest_ns, at_ns); };
+  return with_site<Row>(
+      report, name, &Row::site,
+      {{"segments", "that they pin", &Row::segments, Titled("SEGMENTS", 2)},
+       {"stranded_bytes", "in these", &Row::stranded_bytes, Titled("STRANDED")},
+       {"blocks", "of the site in these", &Row::blocks, Titled("BLOCKS", 3)},
+       {"block_bytes", "of these blocks, with rounding", &Row::block_bytes},
+       {"gives_back_segments", "of these, those in which nobody else's block lives",
+        &Row::gives_back_segments},
+       {"gives_back_bytes", "that would go back to the driver if all its blocks were free",
+        &Row::gives_back_bytes, Titled("GIVES BACK")},
+       {"oldest_born_ns", "when the oldest of its blocks was allocated; `null`: unknown",
+        [](const Row& row) { return if_known(row.oldest_ns); }, Titled("OLDEST", 1), age}});
 }
 
 Columns<MapSegment> segment_columns() {
   using Row = MapSegment;
-  return {{"address", [](const Row& row) { return row.facts->address; }},
-          {"total_bytes", [](const Row& row) { return row.facts->total_size; }},
-          {"pool", [](const Row& row) { return std::string(pool_name(row.pool)); }},
-          {"is_expandable", [](const Row& row) { return row.facts->is_expandable; }},
-          {"live_count", [](const Row& row) { return row.live_count; }},
-          {"free_bytes", [](const Row& row) { return row.free_bytes; }},
-          {"largest_free_bytes", [](const Row& row) { return row.largest_free_bytes; }},
-          {"stranded_bytes", [](const Row& row) { return row.stranded_bytes(); }}};
+  const auto of = within(&Row::facts);
+  return {{"address", "first address", of(&SegmentFacts::address)},
+          {"total_bytes", "of the segment", of(&SegmentFacts::total_size)},
+          {"pool",
+           "for requests of 1 MiB and less; for larger ones; for one block of its size; from the "
+           "driver itself",
+           &Row::pool, OneOf(kMapPoolNames)},
+          {"is_expandable", "grows by pages", of(&SegmentFacts::is_expandable)},
+          {"live_count", "blocks that are not free", &Row::live_count},
+          {"free_bytes", "free blocks", &Row::free_bytes},
+          {"largest_free_bytes", "the largest", &Row::largest_free_bytes},
+          {"stranded_bytes", "free, but beside live blocks", &Row::stranded_bytes}};
 }
 
 Columns<MapBlock> block_columns(const Report& report, const NameFrame& name) {
   using Row = MapBlock;
-  const auto cells = std::make_shared<SiteCells>(report, name);
-  const auto site = [](const Row& row) { return row.block->site; };
+  const auto block = [](const Row& row) -> const BlockFacts& { return *row.block; };
   Columns<Row> columns{
-      {"kind", [](const Row& row) { return kind_cell(row.kind); }},
-      {"device", [](const Row& row) { return number(row.device); }},
-      {"segment_address", [](const Row& row) { return row.segment->facts->address; }},
-      {"pool", [](const Row& row) { return std::string(pool_name(row.segment->pool)); }},
-      {"address", [](const Row& row) { return row.block->address; }},
-      {"size_bytes", [](const Row& row) { return row.block->size; }},
-      {"requested_bytes", [](const Row& row) { return row.block->requested_size; }},
-      {"state", [](const Row& row) { return name_of(row.block->state); }},
-      {"born_ns", [](const Row& row) { return if_known(row.block->born_ns); }}};
-  add_site_numbers<Row>(columns, cells, site);
-  add_stack<Row>(columns, cells, site);
-  return columns;
+      kind_column<Row>(&Row::kind),
+      device_column<Row>(&Row::device),
+      {"segment_address", "", [](const Row& row) { return row.segment->facts->address; }},
+      {"pool", "", [](const Row& row) { return row.segment->pool; }, OneOf(kMapPoolNames)}};
+  append(columns, block_fields<Row>(block, {born_field<Row>(block)}));
+  const auto site = [](const Row& row) { return row.block->site; };
+  return with_site<Row>(report, name, site, {}, columns);
 }
 
 void add_map_csv(CsvText& csv, const Report& report, const std::vector<MapPlace>& places,
@@ -125,26 +153,31 @@ void add_map_csv(CsvText& csv, const Report& report, const std::vector<MapPlace>
   add_rows(csv, blocks, columns, choice.most);
 }
 
+Columns<MapMoment> map_fields(const Report& report, const std::vector<MapPlace>& places,
+                              const NameFrame& name, std::size_t most) {
+  using All = MapMoment;
+  Columns<MapPlace> place = place_fields();
+  append(place,
+         {{"pinned_by", "call stacks whose blocks pin segments, the most stranded bytes first",
+           pinner_columns(report, name),
+           [most](const MapPlace& one) { return first_rows(one.pinners, most); }},
+          {"segments", "the most stranded bytes first; `-n` counts these",
+           segment_fields(std::make_shared<SiteCells>(report, name)),
+           [most](const MapPlace& one) { return first_rows(one.segments, most); }}});
+  return {{"moment", "when that was, in words", &All::text},
+          {"at_ns", "the same, after the timeline's start", &All::at_ns},
+          {"from_trace", "made of a trace", &All::is_of_trace},
+          {"inferred",
+           "a trace that tells no segments: they are as far as blocks were seen in them, idle ones "
+           "are not known",
+           &All::are_inferred},
+          {"places", "kinds and devices, the most reserved bytes first", place,
+           [&places](const All&) { return std::span(places); }}};
+}
+
 std::string map_json(const Report& report, const std::vector<MapPlace>& places,
                      const MapMoment& moment, const NameFrame& name, std::size_t most) {
-  const SiteCells cells(report, name);
-  const Columns<MapPinner> pinners = pinner_columns(report, name);
-  JsonText json;
-  json.object().field("moment", moment.text).field("at_ns", moment.at_ns);
-  json.field("from_trace", moment.is_of_trace);
-  json.field("inferred", moment.are_inferred).key("places").array();
-  for (const MapPlace& place : places) {
-    json.object().field("kind", kKindNames[static_cast<std::size_t>(place.kind)]);
-    json.field("device", place.device);
-    write_figures(json, place);
-    add_objects(json.key("pinned_by").array(), place.pinners, pinners, most);
-    json.end().key("segments").array();
-    for (std::size_t i = 0; i < rows_shown(place.segments.size(), most); ++i) {
-      write_segment(json, cells, place.segments[i]);
-    }
-    json.end().end();
-  }
-  return json.end().end().text();
+  return json_of(moment, map_fields(report, places, name, most));
 }
 
 }  // namespace vramscope

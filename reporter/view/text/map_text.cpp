@@ -12,7 +12,7 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/map_cells.h"
-#include "reporter/view/listing/site_listing.h"
+#include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/map_driver_text.h"
 #include "reporter/view/text/map_refusal.h"
 #include "reporter/view/text/words.h"
@@ -23,11 +23,6 @@ namespace {
 constexpr std::size_t kLeastWidth = 40;
 constexpr std::size_t kMostWidth = 240;  // of rows of characters, however wide the page is
 constexpr std::size_t kFramesOfPin = 3;  // below a segment; the table above has the whole row
-
-std::string age_text(std::int64_t born_ns, const MapMoment& moment) {
-  if (born_ns < 0) return "";
-  return duration_text(moment.at_ns - std::min(static_cast<std::uint64_t>(born_ns), moment.at_ns));
-}
 
 std::string title_of(const MapPlace& place, const MapMoment& moment) {
   return memory_name(place.kind, place.device) + " " + moment.text + ", after " +
@@ -150,29 +145,14 @@ std::string verdict(const Report& report, const MapPlace& place, const MapMoment
 
 std::string pinners_table(const Report& report, const MapPlace& place, const MapMoment& moment,
                           const NameFrame& name, const Page& page, std::size_t most) {
-  using enum Table::Align;
-  SiteListing table(report, name,
-                    {{"STRANDED", right},
-                     {"SEGMENTS", right, 2},
-                     {"GIVES BACK", right},
-                     {"BLOCKS", right, 3},
-                     {"OLDEST", right, 1},
-                     {"PINNED BY", left}});
-  const std::size_t shown = rows_shown(place.pinners.size(), most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const MapPinner& pinner = place.pinners[i];
-    table.add(
-        {amount_text(pinner.stranded_bytes), count_text(static_cast<std::int64_t>(pinner.segments)),
-         amount_text(pinner.gives_back_bytes), count_text(static_cast<std::int64_t>(pinner.blocks)),
-         age_text(pinner.oldest_ns, moment)},
-        pinner.site);
-  }
-  if (table.empty()) return "";
-  std::string result = table.text(page);
-  if (shown < place.pinners.size()) {
-    result += "  and " + counted(place.pinners.size() - shown, "more site") + "\n";
-  }
-  return result;
+  if (place.pinners.empty()) return "";
+  const Columns<MapPinner> columns =
+      picked(pinner_columns(report, name, moment.at_ns),
+             {"STRANDED", "SEGMENTS", "GIVES BACK", "BLOCKS", "OLDEST"});
+  return site_listing(report, name, columns, first_rows(place.pinners, most), &MapPinner::site,
+                      "PINNED BY", page)
+             .text(page) +
+         and_more(place.pinners.size() - rows_shown(place.pinners.size(), most), "site");
 }
 
 const char* name_of(MapPool pool) {
@@ -237,8 +217,8 @@ class Drawing {
         text += " and " + counted(sizes.size() - kSizesNamed, "size") + " more";
         break;
       }
-      text += (text.empty() ? "idle, all of it free: " : ", ") +
-              count_text(static_cast<std::int64_t>(count)) + " of " + amount_text(bytes);
+      text += (text.empty() ? "idle, all of it free: " : ", ") + count_text(count) + " of " +
+              amount_text(bytes);
     }
     return text.empty() ? "" : paragraph(text + " (-n 0 draws them)", page_);
   }
@@ -284,7 +264,7 @@ class Drawing {
     std::string text = "@ " + amount_text(block.size);
     if (block.requested_size != block.size && block.requested_size != 0)
       text += " (requested " + amount_text(block.requested_size) + ")";
-    const std::string age = age_text(block.born_ns, moment_);
+    const std::string age = age_text(block.born_ns, moment_.at_ns);
     if (!age.empty()) text += ", " + age + " old";
     text += "; its free gives " + gives + ": ";
     return paragraph(text + where_text(report_, block.site, name_, page_, kFramesOfPin), page_, 4);

@@ -26,8 +26,17 @@ struct Report;
                                    const MapMoment& moment, const NameFrame& name,
                                    std::size_t most);
 
-// Of sites that pin segments, and of segments. The report outlives them.
-[[nodiscard]] Columns<MapPinner> pinner_columns(const Report& report, const NameFrame& name);
+// What that writes. The report and the places outlive it.
+[[nodiscard]] Columns<MapMoment> map_fields(const Report& report,
+                                            const std::vector<MapPlace>& places,
+                                            const NameFrame& name, std::size_t most);
+
+// "12.3 s", of what was allocated then; "" not known.
+[[nodiscard]] std::string age_text(std::int64_t born_ns, std::uint64_t at_ns);
+// Of sites that pin segments, whose age the text counts to at_ns, and of segments. The report
+// outlives them.
+[[nodiscard]] Columns<MapPinner> pinner_columns(const Report& report, const NameFrame& name,
+                                                std::uint64_t at_ns = 0);
 [[nodiscard]] Columns<MapSegment> segment_columns();
 
 // A block with the segment that it lies in.

@@ -17,6 +17,7 @@
 #include "reporter/view/text/oom_policy.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/report_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
@@ -206,8 +207,8 @@ std::string enough_clause(const Report& report, const OomEvent& event) {
   const std::uint64_t at_least = std::max(limit, counted_then(event)) + lacking;
   const std::uint64_t enough = (at_least + kMebibyte - 1) / kMebibyte;
   const bool takes_more = option_of(report, "policy") == "pytorch";  // segments of 20 MiB
-  return (takes_more ? "; a limit of at least " : "; a limit of ") +
-         count_text(static_cast<std::int64_t>(enough)) + " MiB would have been enough";
+  return (takes_more ? "; a limit of at least " : "; a limit of ") + count_text(enough) +
+         " MiB would have been enough";
 }
 
 std::string lacking_clause(const Report& report, const OomEvent& event) {

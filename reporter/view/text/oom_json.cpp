@@ -13,55 +13,63 @@ Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
   using Row = OomEvent;
   const auto leaks = std::make_shared<const Leaks>(leaks_for_oom(report, name));
   const auto served = std::make_shared<SiteCells>(report, name);
-  Columns<Row> columns{
-      {"number", [](const Row& row) { return row.number; }},
-      {"time_ns", [](const Row& row) { return row.time_ns; }},
-      {"function", [](const Row& row) { return row.function; }},
-      {"kind", [](const Row& row) { return kind_cell(row.kind); }},
-      {"device", [](const Row& row) { return number(row.device); }},
-      {"bytes", [](const Row& row) { return row.bytes; }},
-      {"thread", [](const Row& row) { return row.thread; }},
-      {"range", [](const Row& row) { return row.range; }},
-      {"by_limit", [](const Row& row) { return row.by_limit; }},
-      {"counted_bytes", [](const Row& row) { return row.counted_bytes; }},
-      {"is_watched", [](const Row& row) { return row.is_watched; }},
-      {"served_ns", [](const Row& row) { return if_known(row.served_ns); }},
-      {"served_site", [=](const Row& row) { return served->number(row.served_site); }},
-      {"has_details", [](const Row& row) { return row.has_details; }},
-      {"total_bytes", [](const Row& row) { return row.total_bytes; }},
-      {"free_bytes", [](const Row& row) { return row.free_bytes; }},
-      {"reserved_bytes", [](const Row& row) { return row.reserved_bytes; }},
-      {"allocated_bytes", [](const Row& row) { return row.allocated_bytes; }},
-      {"requested_bytes", [](const Row& row) { return row.requested_bytes; }},
-      {"allocation_count", [](const Row& row) { return row.allocation_count; }},
-      {"pending_bytes", [](const Row& row) { return row.pending_bytes; }},
-      {"idle_bytes", [](const Row& row) { return row.idle_bytes; }},
-      {"split_free_bytes", [](const Row& row) { return row.split_free_bytes; }},
-      {"largest_free_bytes", [](const Row& row) { return row.largest_free_bytes; }},
-      {"direct_bytes", [](const Row& row) { return row.direct_bytes; }},
-      {"rounding_bytes", [](const Row& row) { return row.rounding_bytes; }},
-      {"outside_bytes", [](const Row& row) { return row.outside_bytes; }},
-      {"context_bytes", [](const Row& row) { return row.context_bytes; }},
-      {"module_bytes", [](const Row& row) { return row.module_bytes; }},
-      {"pool_bytes", [](const Row& row) { return row.pool_bytes; }},
-      {"pool_pending_bytes", [](const Row& row) { return row.pool_pending_bytes; }},
-      {"native_free_bytes", [](const Row& row) { return row.native_free_bytes; }},
-      {"hint", [&report, leaks](const Row& row) { return hint_for(report, row, *leaks); }}};
-  const auto cells = std::make_shared<SiteCells>(report, name);
-  const auto site = [](const Row& row) { return row.site; };
-  add_site_numbers<Row>(columns, cells, site);
-  add_stack<Row>(columns, cells, site);
-  return columns;
+  return with_site<Row>(
+      report, name, &Row::site, {},
+      {{"number", "of all that failed, from 1 on", &Row::number},
+       {"time_ns", "after time 0, when recording began", &Row::time_ns},
+       {"function", "of the driver", &Row::function},
+       kind_column<Row>(&Row::kind),
+       device_column<Row>(&Row::device),
+       {"bytes", "asked for; 0: unknown", &Row::bytes},
+       {"thread", "that asked", &Row::thread},
+       {"range", "NVTX range", &Row::range},
+       {"by_limit", "`--device-memory-limit` refused it", &Row::by_limit},
+       {"counted_bytes", "what counted against that limit when it refused; 0: not known",
+        &Row::counted_bytes},
+       {"is_watched",
+        "the next two were looked out for: of the first 16 and the last refusal, where it is known "
+        "what they asked for",
+        &Row::is_watched},
+       {"served_ns",
+        "when a call began that was given as much of this memory, the first one after the refusal; "
+        "null: none, or unknown",
+        [](const Row& row) { return if_known(row.served_ns); }},
+       {"served_site", "number of the site in the report's file that made that call",
+        [=](const Row& row) { return served->number(row.served_site); }},
+       {"has_details", "the numbers below were taken", &Row::has_details},
+       {"total_bytes", "of the device", &Row::total_bytes},
+       {"free_bytes", "of the device then, as the driver said", &Row::free_bytes},
+       {"reserved_bytes", "in segments", &Row::reserved_bytes},
+       {"allocated_bytes", "in blocks in use", &Row::allocated_bytes},
+       {"requested_bytes", "that their owners asked for", &Row::requested_bytes},
+       {"allocation_count", "blocks in use", &Row::allocation_count},
+       {"pending_bytes", "freed, but perhaps in use yet", &Row::pending_bytes},
+       {"idle_bytes", "segments without a block in use", &Row::idle_bytes},
+       {"split_free_bytes", "free beside blocks in use", &Row::split_free_bytes},
+       {"largest_free_bytes", "largest free block", &Row::largest_free_bytes},
+       {"direct_bytes", "held outside of the cache", &Row::direct_bytes},
+       {"rounding_bytes", "that the driver took beyond these and the segments, for whole pages",
+        &Row::rounding_bytes},
+       {"outside_bytes", "held by others", &Row::outside_bytes},
+       {"context_bytes", "of this process's contexts, in `outside_bytes`", &Row::context_bytes},
+       {"module_bytes", "of code, in `outside_bytes`", &Row::module_bytes},
+       {"pool_bytes", "freed, but kept by the driver's pools, in `outside_bytes`",
+        &Row::pool_bytes},
+       {"pool_pending_bytes", "of these, until the streams of the frees came so far",
+        &Row::pool_pending_bytes},
+       {"native_free_bytes", "estimate of what would have been free without the cache",
+        &Row::native_free_bytes},
+       {"hint", "what would help, most likely; empty: nobody knows",
+        [&report, leaks](const Row& row) { return hint_for(report, row, *leaks); }}});
 }
 
 // What the rows of CSV begin with: the table and its event.
 template <class Row>
 Columns<Row> with_event(const char* list, const OomEvent& event, Columns<Row> columns) {
-  columns.insert(columns.begin(),
-                 {{"list", [list](const Row&) { return CellValue(std::string(list)); }},
-                  {"event", [&event](const Row&) { return CellValue(event.number); }},
-                  {"time_ns", [&event](const Row&) { return CellValue(event.time_ns); }},
-                  {"device", [&event](const Row&) { return number(event.device); }}});
+  columns.insert(columns.begin(), {{"list", "", [list](const Row&) { return list; }},
+                                   {"event", "", [&event](const Row&) { return event.number; }},
+                                   {"time_ns", "", [&event](const Row&) { return event.time_ns; }},
+                                   {"device", "", [&event](const Row&) { return event.device; }}});
   return columns;
 }
 
@@ -81,13 +89,12 @@ std::vector<std::string> titles_of_all(const Columns<OomEvent>& events) {
 
 template <class Row>
 void add_aligned(CsvText& csv, const std::vector<std::string>& titles, const std::vector<Row>& rows,
-                 const Columns<Row>& columns, std::size_t most) {
-  for (std::size_t i = 0; i < rows_shown(rows.size(), most); ++i) {
+                 const Columns<Row>& columns) {
+  for (const Row& row : rows) {
     csv.begin();
     for (const std::string& title : titles) {
-      const auto found = std::find_if(columns.begin(), columns.end(),
-                                      [&](const auto& column) { return column.name == title; });
-      csv.cell(found == columns.end() ? CellValue() : found->cell(rows[i]));
+      const auto found = std::ranges::find(columns, title, &Column<Row>::name);
+      csv.cell(found == columns.end() ? CellValue() : found->cell(row));
     }
     csv.end();
   }
@@ -97,54 +104,47 @@ void add_aligned(CsvText& csv, const std::vector<std::string>& titles, const std
 
 Columns<OomShare> oom_share_columns(const Report& report, const NameFrame& name) {
   using Row = OomShare;
-  const auto cells = std::make_shared<SiteCells>(report, name);
-  const auto site = [](const Row& row) { return row.site; };
-  Columns<Row> columns{{"kind", [](const Row& row) { return kind_cell(row.kind); }},
-                       {"live_bytes", [](const Row& row) { return row.live_bytes; }},
-                       {"live_count", [](const Row& row) { return row.live_count; }}};
-  add_site_numbers<Row>(columns, cells, site);
-  add_stack<Row>(columns, cells, site);
-  return columns;
+  return with_site<Row>(report, name, &Row::site, {},
+                        {kind_column<Row>(&Row::kind),
+                         {"live_bytes", "requested", &Row::live_bytes, Titled("REQUESTED")},
+                         {"live_count", "allocations", &Row::live_count, Titled("COUNT", 2)}});
 }
 
 Columns<OomPin> oom_pin_columns(const Report& report, const NameFrame& name) {
   using Row = OomPin;
-  const auto cells = std::make_shared<SiteCells>(report, name);
-  const auto site = [](const Row& row) { return row.site; };
-  Columns<Row> columns{
-      {"segments", [](const Row& row) { return row.segments; }},
-      {"total_bytes", [](const Row& row) { return row.total_size; }},
-      {"free_bytes", [](const Row& row) { return row.free_bytes; }},
-      {"largest_free_bytes", [](const Row& row) { return row.largest_free_bytes; }},
-      {"live_bytes", [](const Row& row) { return row.live_bytes; }},
-      {"live_count", [](const Row& row) { return row.live_count; }}};
-  add_site_numbers<Row>(columns, cells, site);
-  add_stack<Row>(columns, cells, site);
-  return columns;
+  return with_site<Row>(
+      report, name, &Row::site, {},
+      {{"segments", "how many", &Row::segments, Titled("SEGMENTS", 4)},
+       {"total_bytes", "of these", &Row::total_size},
+       {"free_bytes", "in them", &Row::free_bytes, Titled("FREE")},
+       {"largest_free_bytes", "in one piece", &Row::largest_free_bytes, Titled("LARGEST", 1)},
+       {"live_bytes", "of all blocks in them, of other sites, too, with rounding", &Row::live_bytes,
+        Titled("IN USE", 3)},
+       {"live_count", "all blocks in them", &Row::live_count, Titled("BLOCKS", 2)}});
+}
+
+Columns<OomReport> oom_fields(const Report& report, const NameFrame& name,
+                              const RowChoice& choice) {
+  const auto chosen = [choice](const auto& columns, auto list) {
+    return [=](const OomEvent& event) { return chosen_rows(event.*list, columns, choice); };
+  };
+  const Columns<OomShare> shares = oom_share_columns(report, name);
+  const Columns<OomPin> pins = oom_pin_columns(report, name);
+  const Columns<OomOwner> owners{{"owner", "whose code asked", &OomOwner::owner},
+                                 kind_column<OomOwner>(&OomOwner::kind),
+                                 {"live_bytes", "requested", &OomOwner::live_bytes}};
+  Columns<OomEvent> event = event_columns(report, name);
+  append(event,
+         {{"shares", "what was live, the largest first", shares, chosen(shares, &OomEvent::shares)},
+          {"owners", "the same by owner", owners, &OomEvent::owners},
+          {"pins", "sites whose blocks keep segments from being given back", pins,
+           chosen(pins, &OomEvent::pins)}});
+  return {{"count", "allocations that failed for want of memory", &OomReport::count},
+          {"events", "those that the report describes", event, &OomReport::events}};
 }
 
 std::string oom_json(const Report& report, const NameFrame& name, const RowChoice& choice) {
-  const Columns<OomEvent> columns = event_columns(report, name);
-  const Columns<OomShare> of_shares = oom_share_columns(report, name);
-  const Columns<OomPin> of_pins = oom_pin_columns(report, name);
-  JsonText json;
-  json.object().field("count", report.oom.count).key("events").array();
-  for (const OomEvent& event : report.oom.events) {
-    add_fields(json.object(), event, columns);
-    std::vector<OomShare> shares = event.shares;
-    arrange(shares, of_shares, choice);
-    add_objects(json.key("shares").array(), shares, of_shares, choice.most);
-    json.end().key("owners").array();
-    for (const OomOwner& owner : event.owners) {
-      json.object().field("owner", owner.owner).key("kind").cell(kind_cell(owner.kind));
-      json.field("live_bytes", owner.live_bytes).end();
-    }
-    std::vector<OomPin> pins = event.pins;
-    arrange(pins, of_pins, choice);
-    add_objects(json.end().key("pins").array(), pins, of_pins, choice.most);
-    json.end().end();
-  }
-  return json.end().end().text();
+  return json_of(report.oom, oom_fields(report, name, choice));
 }
 
 void add_oom_csv(CsvText& csv, const Report& report, const NameFrame& name,
@@ -153,15 +153,11 @@ void add_oom_csv(CsvText& csv, const Report& report, const NameFrame& name,
   const std::vector<std::string> titles = titles_of_all(events);
   csv.titles(titles);
   for (const OomEvent& event : report.oom.events) {
-    add_aligned(csv, titles, std::vector{event}, with_event("event", event, events), 0);
-    std::vector<OomShare> shares = event.shares;
-    const auto of_shares = with_event("shares", event, oom_share_columns(report, name));
-    arrange(shares, of_shares, choice);
-    add_aligned(csv, titles, shares, of_shares, choice.most);
-    std::vector<OomPin> pins = event.pins;
-    const auto of_pins = with_event("pins", event, oom_pin_columns(report, name));
-    arrange(pins, of_pins, choice);
-    add_aligned(csv, titles, pins, of_pins, choice.most);
+    add_aligned(csv, titles, std::vector{event}, with_event("event", event, events));
+    const auto shares = with_event("shares", event, oom_share_columns(report, name));
+    add_aligned(csv, titles, chosen_rows(event.shares, shares, choice), shares);
+    const auto pins = with_event("pins", event, oom_pin_columns(report, name));
+    add_aligned(csv, titles, chosen_rows(event.pins, pins, choice), pins);
   }
 }
 

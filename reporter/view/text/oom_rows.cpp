@@ -78,7 +78,7 @@ std::string refused_too(const Report& report, const NameFrame& name, const Page&
     const std::string most =
         row.most_bytes == 0 ? asked_text(*row.first) : amount_text(row.most_bytes);
     table.add({row.least_bytes == 0 ? most : from_to(amount_text(row.least_bytes), most),
-               count_text(static_cast<std::int64_t>(row.count)),
+               count_text(row.count),
                from_to(duration_text(row.first->time_ns), duration_text(row.last->time_ns)),
                served_text(report, row), memory_name(row.first->kind, row.first->device)},
               row.first->site);
@@ -117,9 +117,9 @@ std::string never_served(const Report& report, const NameFrame& name, const Page
     if (was_served_elsewhere(report, i)) continue;
     if (most != 0 && rows++ == most) break;
     // Who retries asks for the same again: a sum would be of nothing. The average, of several.
-    table.add({amount_text(site.refused_bytes / site.refused_count),
-               count_text(static_cast<std::int64_t>(site.refused_count))},
-              static_cast<std::int64_t>(i));
+    table.add(
+        {amount_text(site.refused_bytes / site.refused_count), count_text(site.refused_count)},
+        static_cast<std::int64_t>(i));
   }
   return table.empty() ? "" : "\n" + table.text(page);
 }

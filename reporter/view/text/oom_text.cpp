@@ -13,7 +13,7 @@
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/analysis/subject.h"
-#include "reporter/view/listing/site_listing.h"
+#include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/thread_text.h"
 #include "reporter/view/text/oom_rows.h"
 #include "reporter/view/text/own_time.h"
@@ -127,47 +127,26 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
 
 std::string shares_table(const Report& report, const OomEvent& event, const NameFrame& name,
                          const Page& page, const RowChoice& choice) {
-  using enum Table::Align;
-  SiteListing table(
-      report, name,
-      {{"REQUESTED", right}, {"COUNT", right, 2}, {"MEMORY", left, 1}, {"LIVE THEN", left}});
-  std::vector<OomShare> shares = event.shares;
-  arrange(shares, oom_share_columns(report, name), choice);
-  for (std::size_t i = 0; i < rows_shown(shares.size(), choice.most); ++i) {
-    const OomShare& share = shares[i];
-    table.add(
-        {amount_text(share.live_bytes), count_text(static_cast<std::int64_t>(share.live_count)),
-         memory_name(share.kind, event.device)},
-        share.site);
-  }
+  Columns<OomShare> columns = oom_share_columns(report, name);
+  columns.push_back({{"MEMORY", Table::Align::left, 1},
+                     [&](const OomShare& share) { return memory_name(share.kind, event.device); }});
+  const SiteListing table =
+      site_listing(report, name, columns, chosen_rows(event.shares, columns, choice),
+                   &OomShare::site, "LIVE THEN", page);
   return table.empty() ? "" : table.text(page);
 }
 
 std::string pins_table(const Report& report, const OomEvent& event, const NameFrame& name,
                        const Page& page, const RowChoice& choice) {
-  using enum Table::Align;
-  std::vector<OomPin> pins = event.pins;
-  arrange(pins, oom_pin_columns(report, name), choice);
-  SiteListing table(report, name,
-                    {{"FREE", right},
-                     {"LARGEST", right, 1},
-                     {"SEGMENTS", right, 4},
-                     {"BLOCKS", right, 2},
-                     {"IN USE", right, 3},
-                     {"HELD BY", left}});
-  for (std::size_t i = 0; i < rows_shown(pins.size(), choice.most); ++i) {
-    const OomPin& pin = pins[i];
-    table.add({amount_text(pin.free_bytes), amount_text(pin.largest_free_bytes),
-               count_text(static_cast<std::int64_t>(pin.segments)),
-               count_text(static_cast<std::int64_t>(pin.live_count)), amount_text(pin.live_bytes)},
-              pin.site);
-  }
+  const Columns<OomPin> columns = oom_pin_columns(report, name);
+  const SiteListing table = site_listing(
+      report, name, picked(columns, {"FREE", "LARGEST", "SEGMENTS", "BLOCKS", "IN USE"}),
+      chosen_rows(event.pins, columns, choice), &OomPin::site, "HELD BY", page);
   if (table.empty()) return "";
-  return table.text(page) +
-         paragraph(
-             "BLOCKS and IN USE count all blocks of these segments, those of other places, "
-             "too, rounded up",
-             page);
+  return table.text(page) + paragraph(
+                                "BLOCKS and IN USE count all blocks of these segments, those of "
+                                "other places, too, rounded up",
+                                page);
 }
 
 std::string owners_line(const OomEvent& event, const Page& page) {

@@ -91,6 +91,9 @@ struct HeldThen {
 // Of what was live, and of what pinned segments. The report outlives them.
 [[nodiscard]] Columns<OomShare> oom_share_columns(const Report& report, const NameFrame& name);
 [[nodiscard]] Columns<OomPin> oom_pin_columns(const Report& report, const NameFrame& name);
+// What oom_json() writes.
+[[nodiscard]] Columns<OomReport> oom_fields(const Report& report, const NameFrame& name,
+                                            const RowChoice& choice);
 
 // Each text and JSON ends with a newline. What is chosen are rows of each table. leaks: those of
 // leaks_for_oom().

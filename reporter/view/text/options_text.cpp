@@ -3,31 +3,11 @@
 #include "reporter/view/text/options_text.h"
 
 #include <algorithm>
-#include <vector>
-
-#include "interpose/settings/options.h"
-#include "reporter/view/listing/columns.h"
 
 namespace vramscope {
 namespace {
 
 constexpr std::size_t kIndent = 6;
-
-Columns<OptionRow> option_row_columns() {
-  return {{"name", [](const OptionRow& row) { return std::string(row.name); }},
-          {"flag", [](const OptionRow& row) { return std::string(row.flag); }},
-          {"variable", [](const OptionRow& row) { return std::string(row.variable); }},
-          {"default", [](const OptionRow& row) { return std::string(row.default_value); }},
-          {"takes", [](const OptionRow& row) { return std::string(row.accepted); }},
-          {"meaning", [](const OptionRow& row) { return std::string(row.sentence); }}};
-}
-
-std::vector<OptionRow> rows(const RowChoice& choice) {
-  std::vector<OptionRow> all = option_rows();
-  arrange(all, option_row_columns(), choice);
-  all.resize(rows_shown(all.size(), choice.most));
-  return all;
-}
 
 // A text that is wrapped to the page, each line of it indented.
 std::string indented(const std::string& text, const Page& page) {
@@ -51,9 +31,19 @@ std::string code(const std::string& text) { return text.empty() ? "empty" : "`" 
 
 }  // namespace
 
-std::string options_text(const Page& page, const RowChoice& choice) {
+Columns<OptionRow> option_columns() {
+  using Row = OptionRow;
+  return {{"name", "of the setting", &Row::name},
+          {"flag", "option of `run`", &Row::flag},
+          {"variable", "of the environment", &Row::variable},
+          {"default", "value, unless given", &Row::default_value},
+          {"takes", "values, in words", &Row::accepted},
+          {"meaning", "what it does", &Row::sentence}};
+}
+
+std::string options_text(const std::vector<OptionRow>& rows, const Page& page) {
   std::string result;
-  for (const OptionRow& row : rows(choice)) {
+  for (const OptionRow& row : rows) {
     const std::string usual = row.default_value.empty() ? "empty" : row.default_value;
     result += "  " + coloured(row.flag, Colour::bold, page) + ", " + row.variable + "\n";
     result += indented(row.sentence, page);
@@ -62,23 +52,11 @@ std::string options_text(const Page& page, const RowChoice& choice) {
   return result;
 }
 
-std::string options_json(const RowChoice& choice) {
-  JsonText json;
-  add_objects(json.array(), rows(choice), option_row_columns(), choice.most);
-  return json.end().text();
-}
-
-void add_options_csv(CsvText& csv, const RowChoice& choice) {
-  add_rows(csv, rows(choice), option_row_columns(), choice.most);
-}
-
-std::vector<std::string> option_columns() { return names_of(option_row_columns()); }
-
-std::string options_markdown(const RowChoice& choice) {
+std::string options_markdown(const std::vector<OptionRow>& rows) {
   std::string result =
       "| Option | Variable | Default | Takes | Meaning |\n"
       "|---|---|---|---|---|\n";
-  for (const OptionRow& row : rows(choice)) {
+  for (const OptionRow& row : rows) {
     result += cell(code(row.flag)) + cell(code(row.variable)) + cell(code(row.default_value)) +
               cell(row.accepted) + cell(row.sentence) + "|\n";
   }

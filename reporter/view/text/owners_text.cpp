@@ -113,13 +113,6 @@ std::string more_rows_text(std::size_t count) {
   return count == 0 ? "" : "  and " + std::to_string(count) + " more\n";
 }
 
-std::vector<std::string> cells_at_peak(const OwnerRow& row, std::uint64_t whole, std::size_t cells,
-                                       const Page& page) {
-  if (!row.at_peak) return {"", "", ""};
-  return {amount_text(*row.at_peak), percent_text(*row.at_peak, whole),
-          bar(*row.at_peak, whole, cells, page)};
-}
-
 // What the allocator had from the driver for it is more: requests are rounded, and freed memory is
 // kept. Nobody owns that.
 std::string reserved_text(const Report& report, const Page& page) {
@@ -167,26 +160,27 @@ std::string peak_part(const Report& report, const Page& page, const RowChoice& c
   if (rows.empty()) return nothing_text(report);
   const bool is_told = std::any_of(rows.begin(), rows.end(),
                                    [](const OwnerRow& row) { return row.at_peak.has_value(); });
-  std::vector<Table::Column> titles;
-  if (is_told) titles = {{"AT PEAK", right}, {"SHARE", right}, {"", left, 4}};
-  titles.insert(titles.end(), {{is_of_several(report) ? "OWN PEAKS" : "OWN PEAK", right, 3},
-                               {"NOW", right, 1},
-                               {"CALLS", right, 2},
-                               {"MEMORY", left},
-                               {"OWNER", left}});
-  Table table(std::move(titles));
-  const std::size_t cells = page.width < kNarrow ? kShortBarCells : kBarCells;
-  const std::size_t shown = rows_shown(rows.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const LedgerEntry& entry = rows[i].entry;
-    const std::string memory = memory_of(rows[i]);
-    std::vector<std::string> row;
-    if (is_told) row = cells_at_peak(rows[i], sums[memory], cells, page);
-    row.insert(row.end(), {amount_text(entry.peak_bytes), amount_text(entry.current_bytes),
-                           count_text(static_cast<std::int64_t>(entry.calls)),
-                           printable(memory, page), printable(entry.owner, page)});
-    table.add(std::move(row));
+  const Columns<OwnerRow> all = owner_columns();
+  Columns<OwnerRow> columns;
+  if (is_told) {
+    const std::size_t cells = page.width < kNarrow ? kShortBarCells : kBarCells;
+    const auto of_peak = [&](auto text) {
+      return [&, text](const OwnerRow& row) {
+        return row.at_peak ? text(*row.at_peak, sums[memory_of(row)]) : "";
+      };
+    };
+    const auto share_bar = [&, cells](std::uint64_t part, std::uint64_t whole) {
+      return bar(part, whole, cells, page);
+    };
+    append(columns, picked(all, {"AT PEAK"}));
+    append(columns,
+           {{{"SHARE", right}, of_peak(percent_text)}, {{"", left, 4}, of_peak(share_bar)}});
   }
+  append(columns, picked(all, {"OWN PEAK", "NOW", "CALLS", "MEMORY", "OWNER"}));
+  Column<OwnerRow>& own_peak = columns[is_told ? 3 : 0];
+  if (is_of_several(report)) own_peak.title += "S";
+  const Table table = table_of(columns, rows, page, choice.most);
+  const std::size_t shown = rows_shown(rows.size(), choice.most);
   return peak_heading(report, page) + table.text(page) + more_rows_text(rows.size() - shown) +
          table.left_out(page) +
          (report.chosen ? "" : reserved_text(report, page) + unaccounted_text(report, page));
@@ -245,11 +239,11 @@ std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& r
   if (is_of_several(report)) {
     return paragraph(printable(cached_in_several(row, amount, report), page), page);
   }
-  return paragraph(amount + ") is cached by " + printable(row.entry.owner, page) +
-                       ": free memory that it keeps to serve the next requests. The program does "
-                       "not hold it" +
-                       goes_back_text(report, row.entry),
-                   page);
+  return paragraph(
+      amount + ") is cached by " + printable(row.entry.owner, page) +
+          ": free memory that it keeps to serve the next requests. The program does not hold it" +
+          goes_back_text(report, row.entry),
+      page);
 }
 
 // What is used by nobody that is known.
@@ -272,8 +266,8 @@ std::string words_text(const Report& report, const std::vector<OwnerRow>& rows, 
   if (has(LedgerRow::contexts) || has(LedgerRow::modules) || has(LedgerRow::exported) ||
       has(LedgerRow::unaccounted)) {
     text += paragraph(
-        "unaccounted: what the driver keeps unasked, for contexts, for loaded code "
-        "(modules), for what others import (exported)",
+        "unaccounted: what the driver keeps unasked, for contexts, for loaded code (modules), for "
+        "what others import (exported)",
         page);
   }
   if (has(LedgerRow::contexts) && has(LedgerRow::others)) {
@@ -325,36 +319,57 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
     if (is_cached(row)) cached += cached_text(row, used, report, page);
   }
   std::erase_if(rows, is_cached);
-  Table table({{"BYTES", right}, {"SHARE", right}, {"KIND", left}, {"OWNER", left}});
+  Columns<OwnerRow> columns = picked(owner_columns(), {"BYTES", "KIND", "OWNER"});
+  columns.insert(columns.begin() + 1, {{"SHARE", right}, [used](const OwnerRow& row) {
+                                         return percent_text(row.entry.device_bytes, used);
+                                       }});
+  const Table table = table_of(columns, rows, page, choice.most);
   const std::size_t shown = rows_shown(rows.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const LedgerEntry& entry = rows[i].entry;
-    table.add({amount_text(entry.device_bytes), percent_text(entry.device_bytes, used),
-               printable(entry.kind, page), printable(entry.owner, page)});
-  }
   return "\n" + heading(title, page) + (table.empty() ? "" : table.text(page)) +
          more_rows_text(rows.size() - shown) + cached + managed_text(used, managed, page);
-}
-
-std::vector<OwnerRow> arranged_owners(const Report& report, const RowChoice& choice) {
-  std::vector<OwnerRow> rows = owner_rows(report);
-  arrange(rows, owner_columns(), choice);
-  return rows;
 }
 
 }  // namespace
 
 Columns<OwnerRow> owner_columns() {
   using Row = OwnerRow;
-  return {{"device", [](const Row& row) { return number(row.entry.device); }},
-          {"kind", [](const Row& row) { return row.entry.kind; }},
-          {"owner", [](const Row& row) { return row.entry.owner; }},
-          {"current_bytes", [](const Row& row) { return row.entry.current_bytes; }},
-          {"at_peak_bytes",
-           [](const Row& row) { return row.at_peak ? CellValue(*row.at_peak) : CellValue(); }},
-          {"peak_bytes", [](const Row& row) { return row.entry.peak_bytes; }},
-          {"calls", [](const Row& row) { return row.entry.calls; }},
-          {"device_bytes", [](const Row& row) { return row.entry.device_bytes; }}};
+  const auto of = within(&Row::entry);
+  const auto at_peak = [](const Row& row) { return row.at_peak ? amount_text(*row.at_peak) : ""; };
+  return {
+      device_column<Row>(of(&LedgerEntry::device)),
+      {"kind", "kind of memory, or `cached`, `unaccounted`, `others`", of(&LedgerEntry::kind),
+       Titled("KIND")},
+      {"owner", "whose code asked, or what the driver keeps it for", of(&LedgerEntry::owner),
+       Titled("OWNER")},
+      {"current_bytes", "requested, live", of(&LedgerEntry::current_bytes), Titled("NOW", 1)},
+      {"at_peak_bytes",
+       "requested, when all of the kind was at its peak on the device; `null`: not known, or no "
+       "call asked for it",
+       &Row::at_peak, Titled("AT PEAK"), at_peak},
+      {"peak_bytes",
+       "most that this owner held of the kind; of a merged report the sum over its processes",
+       of(&LedgerEntry::peak_bytes), Titled("OWN PEAK", 3)},
+      {"calls", "successful allocations", of(&LedgerEntry::calls), Titled("CALLS", 2)},
+      {"device_bytes", "its part of what is used of the device", of(&LedgerEntry::device_bytes),
+       Titled("BYTES")},
+      {{"MEMORY"}, memory_of}};
+}
+
+Column<Report> ledger_field(const char* doc, const RowChoice& choice) {
+  return {"ledger", doc, owner_columns(), [choice](const Report& report) {
+            return chosen_rows(owner_rows(report), owner_columns(), choice);
+          }};
+}
+
+Columns<Report> owners_fields(const Report& report, const RowChoice& choice) {
+  const auto index = [](const DeviceReport& device) { return device.facts.index; };
+  const Columns<DeviceReport> device{
+      {"device", "number of the GPU", index},
+      {"total_bytes", "of the GPU", [](const auto& row) { return row.facts.total_bytes; }},
+      {"used_bytes", "sum of `device_bytes`",
+       [&report](const auto& row) { return used_on(report, row.facts.index, ""); }}};
+  return {{"devices", "GPUs", device, &Report::devices},
+          ledger_field("in the report's order", choice)};
 }
 
 std::string owners_text(const Report& report, const Page& page, const RowChoice& choice) {
@@ -373,27 +388,12 @@ std::string owners_text(const Report& report, const Page& page, const RowChoice&
   return result + words + totals_text(report, page);
 }
 
-void add_ledger(JsonText& json, const Report& report, const RowChoice& choice) {
-  json.key("ledger").array();
-  add_objects(json, arranged_owners(report, choice), owner_columns(), choice.most);
-  json.end();
-}
-
 std::string owners_json(const Report& report, const RowChoice& choice) {
-  JsonText json;
-  json.object().key("devices").array();
-  for (const DeviceReport& device : report.devices) {
-    json.object().field("device", device.facts.index);
-    json.field("total_bytes", device.facts.total_bytes);
-    json.field("used_bytes", used_on(report, device.facts.index, "")).end();
-  }
-  json.end();
-  add_ledger(json, report, choice);
-  return json.end().text();
+  return json_of(report, owners_fields(report, choice));
 }
 
 void add_owners_csv(CsvText& csv, const Report& report, const RowChoice& choice) {
-  add_rows(csv, arranged_owners(report, choice), owner_columns(), choice.most);
+  add_rows(csv, chosen_rows(owner_rows(report), owner_columns(), choice), owner_columns());
 }
 
 }  // namespace vramscope

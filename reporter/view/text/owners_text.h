@@ -20,13 +20,15 @@ struct OwnerRow {
 };
 
 [[nodiscard]] Columns<OwnerRow> owner_columns();
+// All of these rows.
+[[nodiscard]] Column<Report> ledger_field(const char* doc, const RowChoice& choice);
+// What owners_json() writes. The report outlives them.
+[[nodiscard]] Columns<Report> owners_fields(const Report& report, const RowChoice& choice);
 
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string owners_text(const Report& report, const Page& page,
                                       const RowChoice& choice);
 [[nodiscard]] std::string owners_json(const Report& report, const RowChoice& choice);
-// The key "ledger" of the object that is open, with all rows as owners_json() has them.
-void add_ledger(JsonText& json, const Report& report, const RowChoice& choice);
 void add_owners_csv(CsvText& csv, const Report& report, const RowChoice& choice);
 
 }  // namespace vramscope

@@ -32,29 +32,6 @@ namespace {
 
 constexpr std::size_t kValuesShown = 3;  // of an axis
 
-std::vector<Share> shares_of(const Report& report, const KindFacts& kind, const NameFrame& name,
-                             const RowChoice& choice) {
-  std::vector<Share> shares = shares_of_peak(report);
-  std::erase_if(shares, [&](const Share& share) {
-    return share.kind != kind.kind || share.device != kind.device || share.bytes == 0;
-  });
-  if (!choice.sort.empty()) arrange(shares, share_columns(report, name), choice);
-  return shares;
-}
-
-std::vector<AxisEntry> values_of(const Report& report, const KindFacts& kind, Axis axis) {
-  std::vector<AxisEntry> values;
-  for (const AxisEntry& entry : report.axes) {
-    const bool counts = entry.axis == axis && entry.kind == kind.kind &&
-                        entry.device == kind.device && entry.totals.peak_bytes != 0;
-    if (counts) values.push_back(entry);
-  }
-  std::stable_sort(values.begin(), values.end(), [](const AxisEntry& a, const AxisEntry& b) {
-    return a.totals.peak_bytes > b.totals.peak_bytes;
-  });
-  return values;
-}
-
 // Of the value as texts call it.
 std::string value_text(const Report& report, Axis axis, const std::string& value,
                        const NameFrame& name, const Page& page) {
@@ -107,27 +84,6 @@ std::string rounded(const Report& report, const KindFacts& kind) {
   return " (" + allocated_words(*device) + reserved_words(reserved_memory(report, *device)) + ")";
 }
 
-// Whose peaks are added, and on how many devices.
-struct AddedPeaks {
-  std::size_t processes = 0;
-  std::size_t devices = 0;
-  SumOfKind together;  // at one time
-};
-
-AddedPeaks added_peaks(const Report& report, const KindFacts& kind) {
-  AddedPeaks added{.together = sum_of_kind(report, kind.kind, kind.device)};
-  std::set<DeviceIdentity> devices;
-  for (const MergedProcess& process : report.processes) {
-    if (!has_kind(process, kind.kind, kind.device)) continue;
-    ++added.processes;
-    for (const ProcessDevice& device : process.devices) {
-      if (device.index == kind.device) devices.insert(identity_of(process, device));
-    }
-  }
-  added.devices = has_device(kind.kind) ? devices.size() : 0;
-  return added;
-}
-
 std::string told_by(const SumOfKind& sum) {
   if (sum.is_traced) return "exactly, from their traces";
   return sum.is_partly_traced ? "as their timelines and the traces that are there tell"
@@ -144,8 +100,7 @@ std::string added_text(const Report& report, const KindFacts& kind, bool is_leas
   if (is_least) {
     return paragraph("at one time " + bounds_text(added.together.peak) + " together", page);
   }
-  std::string text =
-      "the peaks of " + count_text(static_cast<std::int64_t>(added.processes)) + " processes";
+  std::string text = "the peaks of " + count_text(added.processes) + " processes";
   if (added.devices > 1) text += " on " + counted(added.devices, "device");
   return paragraph(text + ", each at its own time, added; at one time they held " +
                        bounds_text(added.together.peak) + " together, " + told_by(added.together),
@@ -179,28 +134,22 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
 std::string live_then(const Report& report, const KindFacts& kind, const std::vector<Share>& shares,
                       bool are_joint, const NameFrame& name, const Page& page,
                       const RowChoice& choice) {
-  using enum Table::Align;
-  std::vector<Table::Column> columns{
-      {"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}};
-  if (are_joint) columns.push_back({"MEMORY", left});
-  columns.push_back(
-      {choice.live_title.empty() ? "LIVE THEN" : std::string(choice.live_title), left});
-  SiteListing table(report, name, std::move(columns));
+  if (shares.empty()) return "";
+  Columns<Share> columns = share_columns(report, name);
+  if (!are_joint) columns = picked(columns, {"REQUESTED", "SHARE", "COUNT"});
+  keep(columns, "MEMORY");
   const std::size_t shown = rows_shown(shares.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    std::vector<std::string> cells{bytes_text(static_cast<std::int64_t>(shares[i].bytes)),
-                                   percent_text(shares[i].bytes, kind.peak_bytes),
-                                   count_text(static_cast<std::int64_t>(shares[i].count))};
-    if (are_joint) cells.push_back(memory_name(shares[i].kind, shares[i].device));
-    table.add(std::move(cells), static_cast<std::int64_t>(shares[i].site));
-  }
-  if (table.empty()) return "";
+  std::vector<Share> rows(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown));
+  for (Share& share : rows) share.whole = kind.peak_bytes;
+  const SiteListing table =
+      site_listing(report, name, columns, rows, &Share::site,
+                   choice.live_title.empty() ? "LIVE THEN" : std::string(choice.live_title), page);
   std::uint64_t rest = 0;
   for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
   return table.text(page) + (shown == shares.size()
                                  ? ""
                                  : "  and " + counted(shares.size() - shown, "more site") + ", " +
-                                       bytes_text(static_cast<std::int64_t>(rest)) + "\n");
+                                       bytes_text(rest) + "\n");
 }
 
 std::string shares_text(const Report& report, const KindFacts& kind,
@@ -211,30 +160,9 @@ std::string shares_text(const Report& report, const KindFacts& kind,
              : live_then(report, kind, shares, are_joint, name, page, choice);
 }
 
-std::vector<Share> shares_of(const Report& report, const JointPeak& joint, const NameFrame& name,
-                             const RowChoice& choice) {
-  std::vector<Share> shares;
-  for (const OomShare& share : joint.shares) {
-    if (share.site < 0) continue;
-    shares.push_back({.site = static_cast<std::size_t>(share.site),
-                      .kind = share.kind,
-                      .device = joint.facts.device,
-                      .bytes = share.live_bytes,
-                      .count = share.live_count,
-                      .whole = joint.facts.peak_bytes});
-  }
-  if (!choice.sort.empty()) arrange(shares, share_columns(report, name), choice);
-  return shares;
-}
-
 std::string owners_line(const Report& report, const JointPeak& joint, const NameFrame& name,
                         const Page& page) {
-  std::vector<AxisEntry> owners;
-  for (const auto& [owner, bytes] : owners_of(report, joint)) {
-    AxisEntry& entry = owners.emplace_back();
-    entry.value = owner;
-    entry.totals.peak_bytes = bytes;
-  }
+  const std::vector<AxisEntry> owners = values_of(report, joint);
   if (owners.size() < 2) return "";
   return axis_line(report, joint.facts, Axis::owner, owners, name, page);
 }
@@ -276,37 +204,6 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_le
   return result;
 }
 
-void add_together(JsonText& json, const Report& report, const KindFacts& kind) {
-  AddedPeaks added{.processes = 1,
-                   .together = {.peak = {.lower = kind.peak_bytes, .upper = kind.peak_bytes}}};
-  if (is_of_several(report)) added = added_peaks(report, kind);
-  const bool is_choice = report.chosen && report.chosen->by_rows;
-  const auto bound = [&](std::uint64_t bytes) {
-    return is_choice && is_of_several(report) ? CellValue() : CellValue(bytes);
-  };
-  json.field("processes", added.processes);
-  json.key("together_lower_bytes").cell(bound(added.together.peak.lower));
-  json.key("together_upper_bytes").cell(bound(added.together.peak.upper));
-}
-
-void add_peak(JsonText& json, const Report& report, const KindFacts& kind) {
-  json.field("device", kind.device).field("peak_bytes", kind.peak_bytes);
-  json.field("current_bytes", kind.current_bytes).field("peak_ns", kind.peak_ns);
-  json.field("process_peak_ns", own_peak_ns(report, kind));
-  add_together(json, report, kind);
-  json.field("peak_thread", kind.peak_thread).field("peak_range", kind.peak_range);
-  json.key("peak_site");
-  kind.peak_site < 0 ? json.null()
-                     : json.value(site_number(report, static_cast<std::size_t>(kind.peak_site)));
-}
-
-void add_live(JsonText& json, const Report& report, const std::vector<Share>& shares,
-              const NameFrame& name, const RowChoice& choice) {
-  json.key("live").array();
-  add_objects(json, shares, share_columns(report, name), choice.most);
-  json.end();
-}
-
 // A line for each GPU of which the report's process had several kinds of memory, whose peaks need
 // not have come together; "" where it had none such, and of what a trace tells.
 std::string all_kinds_text(const Report& report, const Page& page) {
@@ -340,57 +237,13 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
   if (report.chosen && report.chosen->by_rows) {
     result +=
         "\n" + paragraph(
-                   "This is what the rows that pass held when all of the memory was at its "
-                   "peak. At another time they may have held more: " +
+                   "This is what the rows that pass held when all of the memory was at its peak. "
+                   "At another time they may have held more: " +
                        std::string(report.trace.path.empty() ? "a trace tells (run --trace FILE)."
                                                              : "peak of its trace tells."),
                    page);
   }
   return result + totals_text(report, page);
-}
-
-std::string peak_json(const Report& report, const NameFrame& name, const RowChoice& choice) {
-  JsonText json;
-  json.array();
-  for (const KindFacts& kind : kinds_by_peak(report)) {
-    json.object().field("kind", kKindNames[static_cast<std::size_t>(kind.kind)]);
-    add_peak(json, report, kind);
-    add_live(json, report, shares_of(report, kind, name, choice), name, choice);
-    for (std::size_t axis = 0; axis < kAxes; ++axis) {
-      json.key(kAxisNames[axis]).object();
-      for (const AxisEntry& entry : values_of(report, kind, static_cast<Axis>(axis))) {
-        json.field(entry.value, entry.totals.peak_bytes);
-      }
-      json.end();
-    }
-    json.end();
-  }
-  for (const JointPeak& joint : report.joint_peaks) {
-    json.object().field("kind", "all");
-    add_peak(json, report, joint.facts);
-    add_live(json, report, shares_of(report, joint, name, choice), name, choice);
-    for (std::size_t axis = 0; axis < kAxes; ++axis) {
-      json.key(kAxisNames[axis]);
-      if (static_cast<Axis>(axis) != Axis::owner) {
-        json.null();
-        continue;
-      }
-      json.object();
-      for (const auto& [owner, bytes] : owners_of(report, joint)) json.field(owner, bytes);
-      json.end();
-    }
-    json.end();
-  }
-  return json.end().text();
-}
-
-void add_peak_csv(CsvText& csv, const Report& report, const NameFrame& name,
-                  const RowChoice& choice) {
-  const Columns<Share> columns = share_columns(report, name);
-  csv.titles(names_of(columns));
-  for (const KindFacts& kind : kinds_by_peak(report)) {
-    add_rows(csv, shares_of(report, kind, name, choice), columns, choice.most);
-  }
 }
 
 }  // namespace vramscope

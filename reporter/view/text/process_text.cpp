@@ -49,8 +49,7 @@ std::string who_died(const std::vector<MergedProcess>& processes) {
   if (dead.empty()) return "";
   if (dead.size() == 1)
     return process_text(dead.front()->process) + " " + death_text(*dead.front());
-  return count_text(static_cast<std::int64_t>(dead.size())) + " of " +
-         count_text(static_cast<std::int64_t>(processes.size())) + " processes died";
+  return count_text(dead.size()) + " of " + count_text(processes.size()) + " processes died";
 }
 
 std::string end_text(const MergedProcess& process) {

@@ -16,6 +16,7 @@
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/process_figures.h"
 #include "reporter/view/analysis/subject.h"
+#include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {
@@ -23,13 +24,6 @@ namespace {
 
 using enum Table::Align;
 using Reports = std::vector<ReportOfProcess>;
-
-// Whose figure is worth a line.
-struct Outlier {
-  std::size_t which = 0;
-  std::uint64_t number = 0;
-  bool is_above = false;
-};
 
 // More than a tenth from the median is, from 1 MiB or 10 allocations on. Of the peak all above it,
 // the highest first, then all below it, the least first; likewise of what is held at the end; of
@@ -166,10 +160,9 @@ std::string difference_text(const Reports& reports, const Figure& figure, const 
   }
   if (shown < found.size()) {
     const std::size_t more = found.size() - shown;
-    text +=
-        paragraph(count_text(static_cast<std::int64_t>(more)) +
-                      (more == 1 ? " more is" : " more are") + " more than a tenth away from it",
-                  page);
+    text += paragraph(count_text(more) + (more == 1 ? " more is" : " more are") +
+                          " more than a tenth away from it",
+                      page);
   }
   return text;
 }
@@ -275,48 +268,85 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
   return text + differences;
 }
 
-void figures_json(JsonText& json, const Reports& reports) {
+std::vector<FigureRow> figure_rows(const Reports& reports) {
+  std::vector<FigureRow> rows;
   for (const Figure& figure : figures_of_processes()) {
-    const Spread spread = spread_of(reports, figure);
-    json.object().field("figure", figure.field).field("min", spread.least);
-    json.field("median", spread.median).field("max", spread.most);
-    json.field("min_pid", reports[spread.least_in].process.process.pid);
-    json.field("max_pid", reports[spread.most_in].process.process.pid).end();
+    rows.push_back({&figure, spread_of(reports, figure)});
   }
+  return rows;
 }
 
-// Of the peak alone: what made others differ is not known by site.
-void differences_json(JsonText& json, const Reports& reports, const RunsNaming& naming) {
-  if (reports.size() < 2 || !one_program(reports)) return;
+Columns<FigureRow> figure_columns(const Reports& reports) {
+  using Row = FigureRow;
+  const InUnit in_unit("the field's");
+  const auto of = within(&Row::spread);
+  const auto pid = [&reports](std::size_t Spread::*which) {
+    return [&reports, which](const Row& row) {
+      return reports[row.spread.*which].process.process.pid;
+    };
+  };
+  return {{"figure", "field of a process's row", [](const Row& row) { return row.figure->field(); },
+           OneOf(kFigureFields)},
+          {"min", "least", of(&Spread::least), in_unit},
+          {"median", "median; of an even number the mean of the middle two", of(&Spread::median),
+           in_unit},
+          {"max", "most", of(&Spread::most), in_unit},
+          {"min_pid", "process that has the least", pid(&Spread::least_in)},
+          {"max_pid", "process that has the most", pid(&Spread::most_in)}};
+}
+
+std::vector<OutlierRow> outlier_rows(const Reports& reports) {
+  if (reports.size() < 2 || !one_program(reports)) return {};
   const Spread spread = spread_of(reports, peak_figure());
-  for (const Outlier& one : outliers(reports, peak_figure(), spread)) {
-    json.object().field("figure", peak_figure().field);
-    json.field("pid", reports[one.which].process.process.pid).field("value", one.number);
-    json.field("median_pid", reports[spread.median_in].process.process.pid);
-    json.field("median", spread.median).key("sites").array();
-    for (const Difference& row :
-         sites_behind(reports, spread, one, reports[one.which].is_of_host, naming)) {
-      json.object()
-          .field("kind", kKindNames[static_cast<std::size_t>(row.kind)])
-          .field("device", row.device);
-      json.field("bytes", row.after.bytes).field("median_bytes", row.before.bytes).key("frames");
-      json.array();
-      for (const std::string& frame : row.frames()) json.value(frame);
-      json.end().end();
-    }
-    json.end().end();
-  }
+  std::vector<OutlierRow> rows;
+  for (const Outlier& one : outliers(reports, peak_figure(), spread)) rows.push_back({one, spread});
+  return rows;
+}
+
+Columns<OutlierRow> outlier_columns(const Reports& reports, const RunsNaming& naming) {
+  using Row = OutlierRow;
+  const auto pid = [&reports](std::size_t which) { return reports[which].process.process.pid; };
+  const Columns<Difference> site{
+      kind_column<Difference>(&Difference::kind),
+      {"device", "number of the GPU", &Difference::device},
+      {"bytes", "at that process's peak", [](const auto& row) { return row.after.bytes; }},
+      {"median_bytes", "at the peak of the process of the median",
+       [](const auto& row) { return row.before.bytes; }},
+      {"frames", "call stack, innermost first", &Difference::frames}};
+  return {
+      {"figure", "`peak_bytes`", [](const Row&) { return peak_figure().field(); }},
+      {"pid", "of the highest or lowest", [=](const Row& row) { return pid(row.outlier.which); }},
+      {"value", "of that process", [](const Row& row) { return row.outlier.number; }},
+      {"median_pid",
+       "of the process of the median, of an even number the lower one of the middle two",
+       [=](const Row& row) { return pid(row.spread.median_in); }},
+      {"median", "the median", [](const Row& row) { return row.spread.median; }},
+      {"sites", "call stacks that differ most at the peaks of the two, three at most", site,
+       [&](const Row& row) {
+         const bool is_of_host = reports[row.outlier.which].is_of_host;
+         return sites_behind(reports, row.spread, row.outlier, is_of_host, naming);
+       }}};
 }
 
 std::string number_text(const Figure& figure, std::uint64_t number) {
-  return figure.is_bytes() ? amount_text(number) : count_text(static_cast<std::int64_t>(number));
+  return figure.is_bytes() ? amount_text(number) : count_text(number);
 }
 
-void add_figures(Columns<ReportOfProcess>& columns) {
+Columns<ReportOfProcess> figures_of_process() {
+  constexpr const char* kMeanings[] = {
+      "the most that all kinds on all devices together can have held at one time, or of host "
+      "memory where no process has other; requested bytes",
+      "most in segments, and of kinds that the driver serves, of all devices",
+      "of these no more was needed at one time: the rest was idle, as far as that is known",
+      "requested, live at the report",
+      "the most of each kind of host memory, added",
+      "successful ones"};
+  Columns<ReportOfProcess> columns;
   for (const Figure& figure : figures_of_processes()) {
     columns.push_back(
-        {figure.field, [figure](const ReportOfProcess& row) { return CellValue(figure.of(row)); }});
+        {std::string(figure.field()), kMeanings[static_cast<std::size_t>(figure.what)], figure.of});
   }
+  return columns;
 }
 
 }  // namespace vramscope

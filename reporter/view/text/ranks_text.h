@@ -14,7 +14,6 @@
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
-#include "reporter/view/listing/json_text.h"
 
 namespace vramscope {
 
@@ -38,8 +37,8 @@ struct RunsNaming {
 // bad_alloc.
 [[nodiscard]] std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& naming);
 
-// May throw bad_alloc.
-void add_figures(Columns<ReportOfProcess>& columns);
+// Columns of a process's row.
+[[nodiscard]] Columns<ReportOfProcess> figures_of_process();
 [[nodiscard]] std::string number_text(const Figure& figure, std::uint64_t number);
 
 // Whether the figures of all processes stand as a table above what differs; left out, peaks alone
@@ -48,9 +47,28 @@ enum class Figures : std::uint8_t { shown, left_out };
 // "" where the processes are of several programs, or one. All of these may throw bad_alloc.
 [[nodiscard]] std::string ranks_text(const std::vector<ReportOfProcess>& reports,
                                      const RunsNaming& naming, const Page& page, Figures figures);
-// The elements of lists that are open.
-void figures_json(JsonText& json, const std::vector<ReportOfProcess>& reports);
-void differences_json(JsonText& json, const std::vector<ReportOfProcess>& reports,
-                      const RunsNaming& naming);
+// How a figure spreads among the processes.
+struct FigureRow {
+  const Figure* figure = nullptr;
+  Spread spread;
+};
+[[nodiscard]] std::vector<FigureRow> figure_rows(const std::vector<ReportOfProcess>& reports);
+// The reports outlive them.
+[[nodiscard]] Columns<FigureRow> figure_columns(const std::vector<ReportOfProcess>& reports);
+
+// A process whose figure is worth a line.
+struct Outlier {
+  std::size_t which = 0;
+  std::uint64_t number = 0;
+  bool is_above = false;  // the median
+};
+struct OutlierRow {
+  Outlier outlier;
+  Spread spread;
+};
+// Of the peak alone: what made others differ is not known by site.
+[[nodiscard]] std::vector<OutlierRow> outlier_rows(const std::vector<ReportOfProcess>& reports);
+[[nodiscard]] Columns<OutlierRow> outlier_columns(const std::vector<ReportOfProcess>& reports,
+                                                  const RunsNaming& naming);
 
 }  // namespace vramscope

@@ -13,89 +13,149 @@
 namespace vramscope {
 namespace {
 
-void process_json(JsonText& json, const Report& report) {
-  const ProcessFacts& process = report.process;
-  json.key("process").object();
-  json.field("pid", process.pid).field("hostname", process.hostname);
-  json.field("executable", process.executable).key("arguments").array();
-  for (const std::string& argument : process.arguments) json.value(argument);
-  json.end().field("mode", process.mode).field("simulated", process.simulated);
-  json.field("start_time_ns", process.start_time_ns);
-  json.field("report_time_ns", process.report_time_ns).end();
+Columns<ProcessFacts> process_fields() {
+  using Row = ProcessFacts;
+  return {{"pid", "its number", &Row::pid},
+          {"hostname", "machine", &Row::hostname},
+          {"executable", "path of the program", &Row::executable},
+          {"arguments", "with the program's name", &Row::arguments},
+          {"mode", "mode of the library", &Row::mode},
+          {"simulated", "ran on the simulated device", &Row::simulated},
+          {"start_time_ns", "since 1970", &Row::start_time_ns},
+          {"report_time_ns", "since 1970", &Row::report_time_ns}};
 }
 
-void device_json(JsonText& json, const Report& report, const DeviceReport& device) {
-  const DeviceStatistics& stats = device.statistics;
-  const Savings saved = savings(device.timing);
-  json.object().field("index", device.facts.index).field("name", device.facts.name);
-  json.field("total_bytes", device.facts.total_bytes);
-  json.field("reserved_peak_bytes", stats.reserved_bytes.all.peak);
-  json.field("reserved_current_bytes", stats.reserved_bytes.all.current);
-  const ReservedMemory memory = reserved_memory(report, device);
-  json.field("needed_least_bytes", memory.needed_least);
-  json.field("needed_most_bytes", memory.needed_most).key("idle_current_bytes");
-  (memory.idle_now ? json.value(*memory.idle_now) : json.null());
-  json.key("allocated_peak_bytes");
-  const auto allocated = allocated_peak(device);
-  (allocated ? json.value(*allocated) : json.null());
-  json.key("allocated_current_bytes");
-  json.cell(if_known(stats.allocated_bytes.all.current));
-  json.field("num_ooms", stats.num_ooms).key("num_alloc_retries");
-  json.cell(if_known(stats.num_alloc_retries));
-  json.field("allocations", saved.allocations).field("hits", saved.hits);
-  json.field("saved_driver_calls", saved.driver_calls).key("estimated_saved_ns");
-  (saved.estimated ? json.value(saved.least_ns) : json.null()).end();
+struct DeviceRow {
+  const DeviceReport* device = nullptr;
+  Savings saved;
+  ReservedMemory memory;
+};
+
+std::vector<DeviceRow> device_rows(const Report& report) {
+  std::vector<DeviceRow> rows;
+  for (const DeviceReport& device : report.devices) {
+    if (device.used)
+      rows.push_back({&device, savings(device.timing), reserved_memory(report, device)});
+  }
+  return rows;
+}
+
+Columns<DeviceRow> device_fields() {
+  using Row = DeviceRow;
+  const auto of = within(&Row::device, &DeviceReport::statistics);
+  const auto facts = within(&Row::device, &DeviceReport::facts);
+  const auto memory = within(&Row::memory);
+  const auto saved = within(&Row::saved);
+  using Stats = const DeviceStatistics&;
+  return {
+      {"index", "number of the GPU", facts(&DeviceFacts::index)},
+      {"name", "of the GPU", facts(&DeviceFacts::name)},
+      {"total_bytes", "of the GPU", facts(&DeviceFacts::total_bytes)},
+      {"reserved_peak_bytes",
+       "most in segments; where `merged_processes` is more than 1 the sum of what was most in "
+       "each, at different times maybe",
+       of([](Stats stats) { return stats.reserved_bytes.all.peak; })},
+      {"reserved_current_bytes", "in segments now",
+       of([](Stats stats) { return stats.reserved_bytes.all.current; })},
+      {"needed_least_bytes",
+       "what was needed at most at one time is not below this: it was in use. Reserved memory that "
+       "is not needed is idle: it goes back when somebody asks for it",
+       memory(&ReservedMemory::needed_least)},
+      {"needed_most_bytes",
+       "and not above this; less than `reserved_peak_bytes` where the rest is known to have been "
+       "idle then",
+       memory(&ReservedMemory::needed_most)},
+      {"idle_current_bytes", "idle now; null: not known", memory(&ReservedMemory::idle_now)},
+      {"allocated_peak_bytes",
+       "most in blocks in use, with rounding; likewise; null: not known (PyTorch's snapshot, RMM's "
+       "log)",
+       [](const Row& row) { return allocated_peak(*row.device); }},
+      {"allocated_current_bytes", "in blocks in use now; null: not known",
+       of([](Stats stats) { return if_known(stats.allocated_bytes.all.current); })},
+      {"num_ooms", "allocations that failed for want of memory", of(&DeviceStatistics::num_ooms)},
+      {"num_alloc_retries", "allocations for which idle segments were given back; null: not known",
+       of([](Stats stats) { return if_known(stats.num_alloc_retries); })},
+      {"allocations", "of plain device memory", saved(&Savings::allocations)},
+      {"hits", "of these from the cache", saved(&Savings::hits)},
+      {"saved_driver_calls", "allocations and frees that the driver was spared",
+       saved(&Savings::driver_calls)},
+      {"estimated_saved_ns",
+       "least time that the cache saved; `null`: too few calls went to the driver to compare with",
+       [](const Row& row) {
+         return row.saved.estimated ? std::optional(row.saved.least_ns) : std::nullopt;
+       }}};
 }
 
 // What made the peak, and what is still allocated.
-constexpr std::pair<const char*, std::vector<Share> (*)(const Report&)> kLists[] = {
-    {"peak", shares_of_peak}, {"live", shares_alive}};
+constexpr struct {
+  const char* name;
+  const char* meaning;
+  std::vector<Share> (*shares)(const Report&);
+} kLists[] = {
+    {"peak", "sites that made the peak of each kind and device, the largest first", shares_of_peak},
+    {"live", "sites of what is still allocated, the largest first", shares_alive}};
+
+Columns<Report> head_fields(const std::string& path,
+                            const std::function<void(JsonText&)>& add_processes) {
+  const auto merged = [=](JsonText& json, const Report&) {
+    add_processes ? add_processes(json) : (void)json.null();
+  };
+  return {{"file", "path of the report", [path](const Report&) { return path; }},
+          {"trigger", "why it was written, as in reports", &Report::trigger},
+          {"sequence", "number of the report in its process", &Report::sequence},
+          {"merged_processes",
+           "how many processes it was merged of; 0: it is of one and was not merged. Of more than "
+           "one every peak is the sum of theirs, which need not have come together",
+           [](const Report& report) { return report.processes.size(); }},
+          {{.name = "merged",
+            .doc = "of a merged report: its processes, as `report` lists them of several files",
+            .type = "definition processes",
+            .may_be_null = true},
+           merged},
+          {"process", "the process", process_fields(), &Report::process},
+          {"devices",
+           "GPUs that were used; with filters those on which something passes, with the figures of "
+           "the whole GPU",
+           device_fields(), device_rows}};
+}
 
 }  // namespace
+
+Columns<Report> report_fields(const Report& report, const std::string& path, const NameFrame& name,
+                              const RowChoice& choice,
+                              const std::function<void(JsonText&)>& add_processes) {
+  Columns<Report> fields = head_fields(path, add_processes);
+  const Columns<Share> columns = share_columns(report, name);
+  for (const auto& [list, meaning, shares] : kLists) {
+    fields.push_back({list, meaning, columns, [=, shares = shares](const Report& of) {
+                        return chosen_rows(shares(of), columns, choice);
+                      }});
+  }
+  append(
+      fields,
+      {ledger_field("bytes by owner, as `owners` has them", 0),
+       {"sample_bytes", "stacks were taken of one allocation in so many bytes; 0: of all",
+        &Report::sample_bytes},
+       {"dropped_stacks", "calls for which the table of sites was full", &Report::dropped_stacks},
+       {"unrecorded_calls", "calls that went unrecorded", &Report::unrecorded_calls},
+       {"warnings", "of the report", &Report::warnings},
+       {"unknown", "parts of a newer report that are not shown", &Report::unknown}});
+  return fields;
+}
 
 void report_json(JsonText& json, const Report& report, const std::string& path,
                  const NameFrame& name, const RowChoice& choice,
                  const std::function<void(JsonText&)>& add_processes) {
-  json.object().field("file", path).field("trigger", report.trigger);
-  json.field("sequence", report.sequence).field("merged_processes", report.processes.size());
-  json.key("merged");
-  if (add_processes) {
-    add_processes(json);
-  } else {
-    json.null();
-  }
-  process_json(json, report);
-  json.key("devices").array();
-  for (const DeviceReport& device : report.devices) {
-    if (device.used) device_json(json, report, device);
-  }
-  json.end();
-  const Columns<Share> columns = share_columns(report, name);
-  for (const auto& [list, shares_of] : kLists) {
-    std::vector<Share> shares = shares_of(report);
-    arrange(shares, columns, choice);
-    add_objects(json.key(list).array(), shares, columns, choice.most);
-    json.end();
-  }
-  add_ledger(json, report, 0);
-  json.field("sample_bytes", report.sample_bytes).field("dropped_stacks", report.dropped_stacks);
-  json.field("unrecorded_calls", report.unrecorded_calls).key("warnings").array();
-  for (const std::string& warning : report.warnings) json.value(warning);
-  json.end().key("unknown").array();
-  for (const std::string& name : report.unknown) json.value(name);
-  json.end().end();
+  add_value(json, report, report_fields(report, path, name, choice, add_processes));
 }
 
 void add_report_csv(CsvText& csv, const Report& report, const NameFrame& name,
                     const RowChoice& choice) {
   const Columns<Share> columns = share_columns(report, name);
-  for (const auto& [list, shares_of] : kLists) {
-    std::vector<Share> shares = shares_of(report);
-    arrange(shares, columns, choice);
-    Columns<Share> with_list = columns;
-    with_list.insert(with_list.begin(),
-                     {"list", [list](const Share&) { return CellValue(std::string(list)); }});
-    add_rows(csv, shares, with_list, choice.most);
+  for (const auto& [list, meaning, shares] : kLists) {
+    Columns<Share> with_list{{"list", "", [list = list](const Share&) { return list; }}};
+    append(with_list, columns);
+    add_rows(csv, chosen_rows(shares(report), columns, choice), with_list);
   }
 }
 

@@ -110,7 +110,7 @@ std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const
   std::string text = "and " + counted(shares.size() - shown, "more site");
   for (const auto& [memory, bytes] : rest) {
     const std::string name = is_of_one ? "" : memory_name(memory.first, memory.second) + " ";
-    text += ", " + name + bytes_text(static_cast<std::int64_t>(bytes));
+    text += ", " + name + bytes_text(bytes);
   }
   return paragraph(text, page);
 }
@@ -118,17 +118,14 @@ std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const
 // The shares of each memory add up to its own peak: they stand below its name.
 std::string peak_rows(const std::vector<Share>& ordered, const Report& report,
                       const NameFrame& name, const Page& page) {
-  using enum Table::Align;
-  SiteListing table(
-      report, name,
-      {{"REQUESTED", right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"WHERE", left}});
+  const Columns<Share> columns =
+      picked(share_columns(report, name), {"REQUESTED", "SHARE", "COUNT"});
+  SiteListing table(report, name, titles_of(columns, {{"WHERE"}}));
   std::string whole = whole_text(report, ordered.front());
   for (const Share& share : ordered) {
     if (whole != whole_text(report, share)) table.add_heading(whole_text(report, share));
     whole = whole_text(report, share);
-    table.add(
-        {bytes_text(share.bytes), percent_text(share.bytes, share.whole), count_text(share.count)},
-        static_cast<std::int64_t>(share.site));
+    table.add(text_cells(columns, share, page), static_cast<std::int64_t>(share.site));
   }
   return table.text(page);
 }
@@ -168,21 +165,10 @@ std::string peak_sites(const std::vector<Share>& all, std::size_t most, const Re
 
 std::string live_rows(const std::vector<Share>& shares, std::size_t most, const Report& report,
                       const NameFrame& name, const Page& page) {
-  using enum Table::Align;
-  SiteListing table(report, name,
-                    {{"REQUESTED", right},
-                     {"SHARE", right, 2},
-                     {"COUNT", right, 3},
-                     {"MEMORY", left, 1},
-                     {"WHERE", left}});
-  const std::size_t shown = rows_shown(shares.size(), most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const Share& share = shares[i];
-    table.add({bytes_text(share.bytes), percent_text(share.bytes, share.whole),
-               count_text(share.count), memory_name(share.kind, share.device)},
-              static_cast<std::int64_t>(share.site));
-  }
-  return table.text(page) + rest_text(shares, shown, page);
+  return site_listing(report, name, share_columns(report, name), first_rows(shares, most),
+                      &Share::site, "WHERE", page)
+             .text(page) +
+         rest_text(shares, rows_shown(shares.size(), most), page);
 }
 
 std::string live_sites(const std::string& heading, const std::vector<Share>& shares,
@@ -304,9 +290,9 @@ const char* next_of(const Report& report) {
 std::string report_head(const Report& report, const Page& page) {
   const ProcessFacts& process = report.process;
   const std::size_t merged = report.processes.size();
-  std::string who = merged == 0 ? "pid " + std::to_string(process.pid)
-                                : count_text(static_cast<std::int64_t>(merged)) +
-                                      (merged == 1 ? " process" : " processes") + " merged";
+  std::string who =
+      merged == 0 ? "pid " + std::to_string(process.pid)
+                  : count_text(merged) + (merged == 1 ? " process" : " processes") + " merged";
   if (!process.hostname.empty()) who += " on " + printable(process.hostname, page);
   if (process.rank >= 0) who += ", rank " + std::to_string(process.rank);
   if (trigger_of(report) == Trigger::imported) {
@@ -341,11 +327,10 @@ std::string report_head(const Report& report, const Page& page) {
   }
   return coloured(fitted(printable(command_line(report.process), page), page), Colour::bold, page) +
          "\n" + paragraph(who, page) + paragraph(when, page) +
-         (merged > 1
-              ? paragraph("each peak is the sum of the processes' own peaks, which need not have "
-                          "come together",
-                          page)
-              : "");
+         (merged > 1 ? paragraph("each peak is the sum of the processes' own peaks, which need not "
+                                 "have come together",
+                                 page)
+                     : "");
 }
 
 std::string report_in_brief(const Report& report, const std::string& path, const NameFrame& name,

@@ -7,9 +7,8 @@
 #include <string>
 
 #include "reporter/view/analysis/stacks/frames.h"
-#include "reporter/view/listing/csv_text.h"
+#include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
-#include "reporter/view/listing/json_text.h"
 
 namespace vramscope {
 
@@ -33,6 +32,10 @@ inline constexpr std::size_t kReportSites = 10;
 // What its first lines say: the command, then the process, then when it was written.
 [[nodiscard]] std::string report_head(const Report& report, const Page& page);
 
+// What report_json() writes. The report outlives it.
+[[nodiscard]] Columns<Report> report_fields(const Report& report, const std::string& path,
+                                            const NameFrame& name, const RowChoice& choice,
+                                            const std::function<void(JsonText&)>& add_processes);
 // Appends one object.
 // add_processes: writes an object of the processes of a merged report; empty: it is of one.
 void report_json(JsonText& json, const Report& report, const std::string& path,

@@ -18,16 +18,21 @@ std::string heading_text(const Report& report, std::string_view path, const Page
   return coloured(followed_by(text, printable(path, page), page), Colour::bold, page);
 }
 
-void which_report(JsonText& json, const Report& report, std::string_view path) {
-  const ProcessFacts& process = report.process;
-  json.field("file", path).field("pid", process.pid).key("rank");
-  process.rank < 0 ? json.null() : json.value(process.rank);
-  json.field("executable", process.executable);
+Columns<Report> which_report(const std::string& path) {
+  return {{"file", "path of the report", [path](const Report&) { return path; }},
+          {"pid", "number of the process", [](const Report& one) { return one.process.pid; }},
+          {"rank", "from the launcher's variables; `null`: none",
+           [](const Report& one) { return if_known(one.process.rank); }},
+          {"executable", "path of the program",
+           [](const Report& one) { return one.process.executable; }}};
 }
 
 CsvText::Leading leading_cells(const Report& report, const std::string& path) {
-  const ProcessFacts& process = report.process;
-  return {{"file", path}, {"pid", process.pid}, {"rank", if_known(process.rank)}};
+  CsvText::Leading cells;
+  for (const Column<Report>& column : which_report(path)) {
+    if (column.name != "executable") cells.emplace_back(column.name, column.cell(report));
+  }
+  return cells;
 }
 
 void ReportsSummary::add(const Report& report) {
@@ -50,7 +55,7 @@ std::string ReportsSummary::text(const std::string& typed, const Page& page) con
   constexpr std::size_t kPlaces = 4;
   if (reports_ < kMany) return "";
   const auto processes = [](std::size_t count) {
-    return count_text(static_cast<std::int64_t>(count)) + (count == 1 ? " process" : " processes");
+    return count_text(count) + (count == 1 ? " process" : " processes");
   };
   // Of a process with several reports each counts.
   const auto of_each = [&](std::size_t count) {

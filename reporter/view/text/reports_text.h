@@ -12,9 +12,8 @@
 
 #include "allocator/ground/place.h"
 #include "reporter/report/merged_process.h"
-#include "reporter/view/listing/csv_text.h"
+#include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
-#include "reporter/view/listing/json_text.h"
 
 namespace vramscope {
 
@@ -23,8 +22,8 @@ struct Report;
 // "train, rank 3 (4711): vramscope.train.4711.json", in bold.
 [[nodiscard]] std::string heading_text(const Report& report, std::string_view path,
                                        const Page& page);
-// Appends the members file, pid, rank and executable.
-void which_report(JsonText& json, const Report& report, std::string_view path);
+// file, pid, rank and executable.
+[[nodiscard]] Columns<Report> which_report(const std::string& path);
 // The columns file, pid and rank.
 [[nodiscard]] CsvText::Leading leading_cells(const Report& report, const std::string& path);
 

@@ -137,53 +137,53 @@ std::string devices_text(const ReportOfProcess& one) {
 }
 
 // What is the same in each row stands in the title.
+Columns<ReportOfProcess> text_columns(const Reports& reports) {
+  using Row = ReportOfProcess;
+  const auto has_rank = [](const Row& one) { return one.process.process.rank >= 0; };
+  const auto pid = [](const Row& row) { return std::to_string(row.process.process.pid); };
+  const auto allocations = [](const Row& row) { return count_text(allocations_of(row.process)); };
+  Columns<Row> columns;
+  if (std::ranges::any_of(reports, has_rank)) {
+    columns.push_back({{"RANK", right}, [=](const Row& row) {
+                         return has_rank(row) ? std::to_string(row.process.process.rank) : "-";
+                       }});
+  }
+  columns.push_back({{"PID", right}, pid});
+  if (!is_one_program(reports)) {
+    columns.push_back(
+        {{"PROGRAM"}, [](const Row& row) { return program_of(row.process.process); }});
+  }
+  if (several_hosts(reports)) {
+    columns.push_back({{"HOST"}, [](const Row& row) { return row.process.process.hostname; }});
+  }
+  if (are_on_other_devices(reports)) columns.push_back({{"GPU", left, 1}, devices_text});
+  append(columns, {{{"ENDED"}, [](const Row& row) { return end_text(row.process); }},
+                   {{"PEAK", right}, [](const Row& row) { return peak_text(peak_bounds(row)); }},
+                   {{"NOW", right}, [](const Row& row) { return amount_text(held_by(row)); }},
+                   {{"ALLOCATIONS", right, 2}, allocations}});
+  if (needs_column(reports)) {
+    const std::size_t folder = common_folder(reports).size();
+    columns.push_back({{"FILE"}, [=](const Row& row) { return name_of(row).substr(folder); }});
+  }
+  return columns;
+}
+
 std::string table_text(const Reports& reports, const Page& page, std::size_t most) {
-  const bool has_ranks = std::any_of(reports.begin(), reports.end(),
-                                     [](const auto& one) { return one.process.process.rank >= 0; });
-  const bool has_hosts = several_hosts(reports);
-  std::vector<Table::Column> columns;
-  if (has_ranks) columns.push_back({"RANK", right});
-  columns.push_back({"PID", right});
-  const bool has_programs = !is_one_program(reports);
-  if (has_programs) columns.push_back({"PROGRAM", left});
-  if (has_hosts) columns.push_back({"HOST", left});
-  const bool has_devices = are_on_other_devices(reports);
-  if (has_devices) columns.push_back({"GPU", left, 1});
-  columns.insert(columns.end(),
-                 {{"ENDED", left}, {"PEAK", right}, {"NOW", right}, {"ALLOCATIONS", right, 2}});
-  const std::string folder = common_folder(reports);
-  const bool has_names = needs_column(reports);
-  if (has_names) columns.push_back({"FILE", left});
-  Table table(std::move(columns));
-  bool has_bounds = false;
-  if (has_names) table.place_last(Table::Last::whole);
-  for (std::size_t i = 0; i < rows_shown(reports.size(), most); ++i) {
-    const MergedProcess& one = reports[i].process;
-    const PeakBounds peak = peak_bounds(reports[i]);
-    has_bounds = has_bounds || peak.lower != peak.upper;
-    std::vector<std::string> row;
-    if (has_ranks) row.push_back(one.process.rank < 0 ? "-" : std::to_string(one.process.rank));
-    row.push_back(std::to_string(one.process.pid));
-    if (has_programs) row.push_back(printable(program_of(one.process), page));
-    if (has_hosts) row.push_back(printable(one.process.hostname, page));
-    if (has_devices) row.push_back(devices_text(reports[i]));
-    row.insert(row.end(),
-               {printable(end_text(one), page), peak_text(peak), amount_text(held_by(reports[i])),
-                count_text(static_cast<std::int64_t>(allocations_of(one)))});
-    if (has_names) row.push_back(printable(name_of(reports[i]).substr(folder.size()), page));
-    table.add(std::move(row));
-  }
+  Table table = table_of(text_columns(reports), reports, page, most);
+  if (needs_column(reports)) table.place_last(Table::Last::whole);
   std::string text = table.text(page) + table.left_out(page);
-  if (const std::size_t shown = rows_shown(reports.size(), most); shown < reports.size()) {
-    const std::size_t hidden = reports.size() - shown;
-    text += "  and " + count_text(static_cast<std::int64_t>(hidden)) + " more process" +
-            (hidden == 1 ? "" : "es") + "\n";
+  const std::size_t shown = rows_shown(reports.size(), most);
+  if (const std::size_t hidden = reports.size() - shown; hidden != 0) {
+    text += "  and " + count_text(hidden) + " more process" + (hidden == 1 ? "" : "es") + "\n";
   }
-  if (has_bounds) {
+  const auto is_bound = [](const ReportOfProcess& one) {
+    const PeakBounds peak = peak_bounds(one);
+    return peak.lower != peak.upper;
+  };
+  if (std::ranges::any_of(first_rows(reports, most), is_bound)) {
     text += paragraph(
         "<=: at most; its kinds of memory peaked at different times, and only a trace tells "
-        "exactly "
-        "what they held together",
+        "exactly what they held together",
         page);
   }
   return text + host_memory_text(reports, page);
@@ -231,8 +231,7 @@ std::string events_text(const Reports& reports, const Page& page) {
 }
 
 std::string title(const Reports& reports, const LeftAside& left_aside) {
-  std::string text = count_text(static_cast<std::int64_t>(reports.size())) +
-                     (reports.size() == 1 ? " process" : " processes");
+  std::string text = count_text(reports.size()) + (reports.size() == 1 ? " process" : " processes");
   const std::string program = program_of(reports.front().process.process);
   if (is_one_program(reports) && !program.empty()) text += " of " + program;
   if (left_aside.earlier != 0) {
@@ -240,9 +239,8 @@ std::string title(const Reports& reports, const LeftAside& left_aside) {
   }
   if (left_aside.repeated != 0) {
     const bool is_one = left_aside.repeated == 1;
-    text += "; " + count_text(static_cast<std::int64_t>(left_aside.repeated)) +
-            (is_one ? " is" : " are") + " told again by another file, and " +
-            (is_one ? "counts" : "count") + " once";
+    text += "; " + count_text(left_aside.repeated) + (is_one ? " is" : " are") +
+            " told again by another file, and " + (is_one ? "counts" : "count") + " once";
   }
   if (!has_files(reports)) return text;
   if (const std::string name = common_name(reports); !name.empty())
@@ -250,14 +248,6 @@ std::string title(const Reports& reports, const LeftAside& left_aside) {
   const std::string folder = common_folder(reports);
   if (folder.empty()) return text;
   return text + (reports.size() == 1 ? "; report in " : "; reports in ") + folder;
-}
-
-void device_json(JsonText& json, const DeviceSum& sum, const Reports& reports) {
-  json.object().field("hostname", sum.host).field("index", sum.index).field("name", sum.name);
-  json.field("uuid", sum.uuid).field("sum_of_peaks_bytes", sum.sum_of_peaks);
-  json.field("lower_bytes", sum.lower).field("upper_bytes", sum.upper).key("pids").array();
-  for (const std::size_t which : sum.processes) json.value(reports[which].process.process.pid);
-  json.end().end();
 }
 
 }  // namespace
@@ -310,35 +300,86 @@ std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& pa
   return is_one_file(reports) ? text : text + next_command("report", reports.front().file, page);
 }
 
+namespace {
+
+struct SumRow {
+  DeviceSum sum;
+  std::vector<std::int64_t> pids;
+};
+
+std::vector<SumRow> sum_rows(const Runs& runs) {
+  std::vector<SumRow> rows;
+  for (const DeviceSum& sum : runs.sums) {
+    rows.push_back({sum, {}});
+    for (const std::size_t which : sum.processes) {
+      rows.back().pids.push_back(runs.reports[which].process.process.pid);
+    }
+  }
+  return rows;
+}
+
+Columns<SumRow> sum_columns() {
+  const auto of = within(&SumRow::sum);
+  return {{"hostname", "machine; empty: a device that several hosts name", of(&DeviceSum::host)},
+          {"index", "number of the GPU", of(&DeviceSum::index)},
+          {"name", "of the GPU", of(&DeviceSum::name)},
+          {"uuid", "of the GPU", of(&DeviceSum::uuid)},
+          {"sum_of_peaks_bytes", "of each process's peak", of(&DeviceSum::sum_of_peaks)},
+          {"lower_bytes",
+           "the peak of their sum is not below; equal to `upper_bytes` where that is known, as "
+           "from traces of all of them",
+           of(&DeviceSum::lower)},
+          {"upper_bytes", "nor above", of(&DeviceSum::upper)},
+          {"pids", "processes that used it", &SumRow::pids}};
+}
+
+}  // namespace
+
+Columns<Runs> runs_fields(const Reports& reports, const RunsNaming& naming, std::size_t most) {
+  return {{"left_aside", "earlier reports of the same processes",
+           [](const Runs& runs) { return runs.left_aside.earlier; }},
+          {"repeated",
+           "parts of merged reports that are left out, since the same processes have reports of "
+           "their own, or are in others",
+           [](const Runs& runs) { return runs.left_aside.repeated; }},
+          {"processes", "the highest peak first", process_columns(),
+           [most](const Runs& runs) { return first_rows(runs.reports, most); }},
+          {"devices", "what processes held together", sum_columns(), sum_rows},
+          {"figures", "how processes differ", figure_columns(reports),
+           [](const Runs& runs) { return figure_rows(runs.reports); }},
+          {"differences", "processes whose peak is more than a tenth from the median, and why",
+           outlier_columns(reports, naming),
+           [](const Runs& runs) { return outlier_rows(runs.reports); }}};
+}
+
 void add_runs_json(JsonText& json, Reports reports, const LeftAside& left_aside,
                    const RunsNaming& naming, const RowChoice& choice) {
   prepare(reports, choice);
-  json.object().field("left_aside", left_aside.earlier).field("repeated", left_aside.repeated);
-  json.key("processes").array();
-  add_objects(json, reports, process_columns(), choice.most);
-  json.end().key("devices").array();
-  for (const DeviceSum& sum : sums_of(reports)) device_json(json, sum, reports);
-  json.end().key("figures").array();
-  figures_json(json, reports);
-  json.end().key("differences").array();
-  differences_json(json, reports, naming);
-  json.end().end();
+  Runs runs{.reports = std::move(reports), .left_aside = left_aside, .sums = {}};
+  runs.sums = sums_of(runs.reports);
+  add_value(json, runs, runs_fields(runs.reports, naming, choice.most));
 }
 
 Columns<ReportOfProcess> process_columns() {
   using Row = ReportOfProcess;
+  const auto of = within(&Row::process, &MergedProcess::process);
   Columns<Row> columns{
-      {"file", [](const Row& row) { return row.file; }},
-      {"pid", [](const Row& row) { return row.process.process.pid; }},
-      {"rank", [](const Row& row) { return if_known(row.process.process.rank); }},
-      {"hostname", [](const Row& row) { return row.process.process.hostname; }},
-      {"executable", [](const Row& row) { return row.process.process.executable; }},
-      {"trigger", [](const Row& row) { return row.process.trigger; }},
-      {"ended_by", [](const Row& row) { return row.process.process.ended_by; }}};
-  add_figures(columns);
-  columns.push_back({"peak_lower_bytes", [](const Row& row) { return peak_bounds(row).lower; }});
-  columns.push_back({"refused", [](const Row& row) { return row.process.oom.count; }});
-  columns.push_back({"devices", [](const Row& row) { return devices_of(row); }});
+      {"file", "path of the report", &Row::file},
+      {"pid", "number of the process", of(&ProcessFacts::pid)},
+      {"rank", "from the launcher's variables; `null`: none",
+       [](const Row& row) { return if_known(row.process.process.rank); }},
+      {"hostname", "machine", of(&ProcessFacts::hostname)},
+      {"executable", "path of the program", of(&ProcessFacts::executable)},
+      {"trigger", "why the report was written", [](const Row& row) { return row.process.trigger; }},
+      {"ended_by", "signal that ended the process; empty: none", of(&ProcessFacts::ended_by)}};
+  append(columns, figures_of_process());
+  append(columns,
+         {{"peak_lower_bytes", "what they held at one time at least; equal where that is known",
+           [](const Row& row) { return peak_bounds(row).lower; }},
+          {"refused", "allocations that failed for want of memory",
+           [](const Row& row) { return row.process.oom.count; }},
+          {"devices", "numbers of the GPUs that it held memory of, as the process counts them",
+           devices_of}});
   return columns;
 }
 

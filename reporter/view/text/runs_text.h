@@ -37,6 +37,9 @@ struct Runs {
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& page,
                                     const RowChoice& choice, Figures figures = Figures::shown);
+// What add_runs_json() writes. The reports outlive it.
+[[nodiscard]] Columns<Runs> runs_fields(const std::vector<ReportOfProcess>& reports,
+                                        const RunsNaming& naming, std::size_t most);
 void add_runs_json(JsonText& json, std::vector<ReportOfProcess> reports,
                    const LeftAside& left_aside, const RunsNaming& naming, const RowChoice& choice);
 void add_runs_csv(CsvText& csv, std::vector<ReportOfProcess> reports, const RowChoice& choice);

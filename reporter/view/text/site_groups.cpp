@@ -133,8 +133,43 @@ std::uint64_t rank_of_group(const SiteGroup& group, SiteOrder order) {
   }
 }
 
-std::vector<SiteGroup> groups_of(const Report& report, GroupBy by, SiteOrder order,
-                                 const NameFrame& name, const RowChoice& choice) {
+std::string counted_groups(GroupBy by, std::size_t count) {
+  if (by == GroupBy::library && count != 1) return count_text(count) + " more libraries";
+  return counted(count, "more " + std::string(kGroupByNames[static_cast<std::size_t>(by)]));
+}
+
+}  // namespace
+
+bool is_order_of_groups(SiteOrder order) {
+  return order != SiteOrder::temporary && order != SiteOrder::growth;
+}
+
+Columns<SiteGroup> group_columns(GroupBy by) {
+  using Row = SiteGroup;
+  using enum Table::Align;
+  const auto totals = [](const Row& row) -> const SiteTotals& { return row.totals; };
+  const auto share = [](const Row& row) { return percent_text(row.totals.peak_bytes, row.whole); };
+  Columns<Row> sums = totals_columns<Row>(totals, {1, 3, 5, 2, 7});
+  sums.insert(sums.begin() + 1, {{"SHARE", right, 4}, share});
+  Columns<Row> columns{
+      {"group", "what `--group` chose", &Row::by, OneOf(kGroupByNames)},
+      {"name",
+       "of the function, with its file, the file, the object or Python package, or the line; with "
+       "types and paths where `--full` is given, or a shorter name is that of several; of code "
+       "without names or lines the object; `unknown`: no stack was taken",
+       &Row::name},
+      kind_column<Row>(&Row::kind),
+      device_column<Row>(&Row::device),
+      {"site_count", "sites that it is the sum of", &Row::sites}};
+  append(columns, sums);
+  append(columns, {{{"SITES", right, 6}, [](const Row& row) { return count_text(row.sites); }},
+                   {{"MEMORY"}, [](const Row& row) { return memory_name(row.kind, row.device); }},
+                   {{in_capitals(kGroupByNames[static_cast<std::size_t>(by)])}, &Row::name}});
+  return columns;
+}
+
+std::vector<SiteGroup> group_rows(const Report& report, GroupBy by, SiteOrder order,
+                                  const NameFrame& name, const RowChoice& choice) {
   const std::vector<GroupName> names = groups_of_sites(report, by, name);
   std::map<std::pair<GroupName, Memory>, SiteGroup> all;
   std::map<Memory, std::uint64_t> whole;
@@ -159,70 +194,18 @@ std::vector<SiteGroup> groups_of(const Report& report, GroupBy by, SiteOrder ord
     return std::pair(rank_of_group(a, order), a.totals.total_bytes) >
            std::pair(rank_of_group(b, order), b.totals.total_bytes);
   });
-  arrange(groups, group_columns(), choice);
-  return groups;
-}
-
-std::string title_of_groups(GroupBy by) {
-  return in_capitals(kGroupByNames[static_cast<std::size_t>(by)]);
-}
-
-std::string counted_groups(GroupBy by, std::size_t count) {
-  if (by == GroupBy::library && count != 1) return count_text(count) + " more libraries";
-  return counted(count, "more " + std::string(kGroupByNames[static_cast<std::size_t>(by)]));
-}
-
-}  // namespace
-
-bool is_order_of_groups(SiteOrder order) {
-  return order != SiteOrder::temporary && order != SiteOrder::growth;
-}
-
-Columns<SiteGroup> group_columns() {
-  using Row = SiteGroup;
-  return {
-      {"group",
-       [](const Row& row) { return std::string(kGroupByNames[static_cast<std::size_t>(row.by)]); }},
-      {"name", [](const Row& row) { return row.name; }},
-      {"kind", [](const Row& row) { return kind_cell(row.kind); }},
-      {"device", [](const Row& row) { return number(row.device); }},
-      {"site_count", [](const Row& row) { return row.sites; }},
-      {"peak_bytes", [](const Row& row) { return row.totals.peak_bytes; }},
-      {"live_bytes", [](const Row& row) { return row.totals.live_bytes; }},
-      {"live_count", [](const Row& row) { return row.totals.live_count; }},
-      {"total_bytes", [](const Row& row) { return row.totals.total_bytes; }},
-      {"total_count", [](const Row& row) { return row.totals.total_count; }},
-      {"total_ns", [](const Row& row) { return row.totals.total_ns; }}};
+  return chosen_rows(std::move(groups), group_columns(by), choice);
 }
 
 std::string groups_text(const Report& report, GroupBy by, SiteOrder order, const NameFrame& name,
                         const Page& page, const RowChoice& choice) {
-  using enum Table::Align;
-  const std::vector<SiteGroup> groups = groups_of(report, by, order, name, choice);
+  const std::vector<SiteGroup> groups = group_rows(report, by, order, name, {0, choice.sort});
   if (groups.empty()) return nothing_text(report);
-  const auto yields = [&](SiteOrder column, unsigned otherwise) {
-    return column == order ? 0U : otherwise;
-  };
-  Table table({{"AT PEAK", right, yields(SiteOrder::peak, 1)},
-               {"SHARE", right, 4},
-               {"NOW", right, yields(SiteOrder::live, 3)},
-               {"TOTAL", right, yields(SiteOrder::total, 5)},
-               {"COUNT", right, yields(SiteOrder::count, 2)},
-               {"TIME", right, yields(SiteOrder::time, 7)},
-               {"SITES", right, 6},
-               {"MEMORY", left},
-               {title_of_groups(by), left}});
-  const std::size_t shown = rows_shown(groups.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const SiteTotals& totals = groups[i].totals;
-    table.add({bytes_text(totals.peak_bytes), percent_text(totals.peak_bytes, groups[i].whole),
-               bytes_text(totals.live_bytes), bytes_text(totals.total_bytes),
-               count_text(totals.total_count), duration_text(totals.total_ns),
-               count_text(groups[i].sites), memory_name(groups[i].kind, groups[i].device),
-               printable(groups[i].name, page)});
-  }
+  Columns<SiteGroup> columns = group_columns(by);
+  keep(columns, title_of(order));
+  const Table table = table_of(columns, groups, page, choice.most);
   std::string text = table.text(page);
-  if (shown < groups.size()) {
+  if (const std::size_t shown = rows_shown(groups.size(), choice.most); shown < groups.size()) {
     text += paragraph("and " + counted_groups(by, groups.size() - shown), page);
   }
   const std::string when = is_of_several(report) ? "of each process, when its memory held most"
@@ -233,19 +216,6 @@ std::string groups_text(const Report& report, GroupBy by, SiteOrder order, const
                        "library's, nor a wrapper's.",
                    page) +
          totals_text(report, page);
-}
-
-std::string groups_json(const Report& report, GroupBy by, SiteOrder order, const NameFrame& name,
-                        const RowChoice& choice) {
-  JsonText json;
-  add_objects(json.array(), groups_of(report, by, order, name, choice), group_columns(),
-              choice.most);
-  return json.end().text();
-}
-
-void add_groups_csv(CsvText& csv, const Report& report, GroupBy by, SiteOrder order,
-                    const NameFrame& name, const RowChoice& choice) {
-  add_rows(csv, groups_of(report, by, order, name, choice), group_columns(), choice.most);
 }
 
 }  // namespace vramscope

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "allocator/ground/named_enum.h"
 #include "reporter/report/report.h"
@@ -34,16 +35,14 @@ struct SiteGroup {
 // Whether groups can be in this order; single places alone can be in the others.
 [[nodiscard]] bool is_order_of_groups(SiteOrder order);
 
-[[nodiscard]] Columns<SiteGroup> group_columns();
+[[nodiscard]] Columns<SiteGroup> group_columns(GroupBy by);
 
-// Sums are of all places; as many rows as chosen are left of them. Each text and JSON ends with a
-// newline.
+// Sums are of all places; as many rows as chosen are left of them.
+[[nodiscard]] std::vector<SiteGroup> group_rows(const Report& report, GroupBy by, SiteOrder order,
+                                                const NameFrame& name, const RowChoice& choice);
+// Ends with a newline.
 [[nodiscard]] std::string groups_text(const Report& report, GroupBy by, SiteOrder order,
                                       const NameFrame& name, const Page& page,
                                       const RowChoice& choice);
-[[nodiscard]] std::string groups_json(const Report& report, GroupBy by, SiteOrder order,
-                                      const NameFrame& name, const RowChoice& choice);
-void add_groups_csv(CsvText& csv, const Report& report, GroupBy by, SiteOrder order,
-                    const NameFrame& name, const RowChoice& choice);
 
 }  // namespace vramscope

@@ -3,7 +3,6 @@
 #include "reporter/view/text/sites_text.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -64,7 +63,8 @@ std::vector<std::size_t> arranged(const Report& report, SiteOrder order, const N
 }
 
 // The decade in which half of what was freed had been freed: "< 10 us".
-std::string lifetime_text(const std::vector<std::uint64_t>& lifetimes) {
+std::string lifetime_text(const Site& site) {
+  const auto& lifetimes = site.lifetimes;
   const std::uint64_t all = std::accumulate(lifetimes.begin(), lifetimes.end(), std::uint64_t{0});
   std::uint64_t seen = 0;
   for (std::size_t i = 0; i < std::min(lifetimes.size(), kLifetimes); ++i) {
@@ -74,15 +74,15 @@ std::string lifetime_text(const std::vector<std::uint64_t>& lifetimes) {
   return "-";
 }
 
-// "3/8".
-std::string growth_text(const Growth& growth) {
-  return growth.rises == 0 ? "-"
-                           : std::to_string(growth.rises) + "/" + std::to_string(growth.intervals);
+std::string temporary_text(const Site& site) {
+  return site.is_part ? "-" : percent_text(site.temporary_count, site.totals.total_count);
 }
 
-template <class List>
-CellValue numbers(const List& list) {
-  return CellNumbers(list.begin(), list.end());
+// "3/8".
+std::string rises_text(const Site& site) {
+  const Growth growth = growth_of(site);
+  return growth.rises == 0 ? "-"
+                           : std::to_string(growth.rises) + "/" + std::to_string(growth.intervals);
 }
 
 }  // namespace
@@ -91,6 +91,12 @@ std::optional<SiteOrder> site_order(std::string_view name) {
   const auto found = std::find(kSiteOrderNames.begin(), kSiteOrderNames.end(), name);
   if (found == kSiteOrderNames.end()) return std::nullopt;
   return static_cast<SiteOrder>(found - kSiteOrderNames.begin());
+}
+
+std::string_view title_of(SiteOrder order) {
+  constexpr std::string_view kTitles[] = {"AT PEAK", "NOW",  "TOTAL", "COUNT",
+                                          "TIME",    "TEMP", "GREW"};
+  return kTitles[static_cast<std::size_t>(order)];
 }
 
 std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order,
@@ -102,67 +108,8 @@ std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order,
 
 namespace {
 
-// What the listing shows of a site, in the order of the columns.
-struct SiteColumn {
-  SiteOrder order;
-  Table::Column column;
-  const char* legend;  // "" where the line for all bytes says it
-};
-const std::array<SiteColumn, 8> kColumns{{
-    {SiteOrder::peak, {"AT PEAK", Table::Align::right, 1}, ""},
-    {SiteOrder::live, {"NOW", Table::Align::right, 3}, ""},
-    {SiteOrder::total, {"TOTAL", Table::Align::right, 4}, ""},
-    {SiteOrder::count, {"COUNT", Table::Align::right, 2}, ""},
-    {SiteOrder::time, {"TIME", Table::Align::right, 6}, "TIME: in the allocating calls."},
-    {SiteOrder::temporary,
-     {"TEMP", Table::Align::right, 7},
-     "TEMP: freed before the next allocation of the thread."},
-    {SiteOrder::peak, {"LIFE", Table::Align::right, 8}, "LIFE: half of what was freed lived less."},
-    {SiteOrder::growth,
-     {"GREW", Table::Align::right, 9},
-     "GREW: intervals of the run over which its live bytes rose, since they last fell."},
-}};
-
-std::vector<std::string> cells_of(const Site& site) {
-  const SiteTotals& totals = numbers_of(site);
-  return {bytes_text(static_cast<std::int64_t>(totals.peak_bytes)),
-          bytes_text(static_cast<std::int64_t>(totals.live_bytes)),
-          bytes_text(static_cast<std::int64_t>(totals.total_bytes)),
-          count_text(static_cast<std::int64_t>(totals.total_count)),
-          duration_text(totals.total_ns),
-          site.is_part ? "-" : percent_text(site.temporary_count, site.totals.total_count),
-          lifetime_text(site.lifetimes),
-          growth_text(growth_of(site))};
-}
-
-// What the sites are ordered by has its column on every page.
-std::vector<Table::Column> columns_for(SiteOrder order) {
-  std::vector<Table::Column> columns;
-  bool is_first = true;
-  for (const SiteColumn& column : kColumns) {
-    columns.push_back(column.column);
-    if (column.order == order && std::exchange(is_first, false)) columns.back().yields = 0;
-  }
-  columns.push_back({"WHERE", Table::Align::left});
-  return columns;
-}
-
-// Of the columns that the table has.
-std::string legend_of(const Report& report, const std::vector<std::string>& titles,
-                      const Page& page) {
-  std::string text;
-  for (const SiteColumn& column : kColumns) {
-    const bool is_there =
-        std::find(titles.begin(), titles.end(), column.column.title) != titles.end();
-    if (is_there && *column.legend != '\0') text += std::string(" ") + column.legend;
-  }
-  if (is_of_several(report)) text += " AT PEAK: of each process, when its memory held most.";
-  return paragraph("Bytes are requested bytes." + text, page);
-}
-
 std::string remarks(const Report& report, std::size_t left_out, const Page& page) {
-  std::string result;
-  if (left_out != 0) result += "  and " + counted(left_out, "more site") + "\n";
+  std::string result = and_more(left_out, "site");
   if (report.sample_bytes != 0) {
     result += paragraph("All numbers are " + sampling_text(report) + ".", page);
   }
@@ -204,31 +151,41 @@ std::string sites_tree(const Report& report, SiteOrder order, const NameFrame& n
 
 Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
   using Row = std::size_t;
-  const auto cells = std::make_shared<SiteCells>(report, name);
-  const auto index = [](Row row) { return static_cast<std::int64_t>(row); };
-  Columns<Row> columns;
-  const auto add = [&](const char* title, std::function<CellValue(const Site&)> cell) {
-    columns.push_back({title, [&report, cell](Row row) { return cell(report.sites[row]); }});
+  const auto of = [&report](auto get) {
+    return [&report, get](Row row) { return std::invoke(get, report.sites[row]); };
   };
-  add_site_numbers<Row>(columns, cells, index);
-  add("peak_bytes", [](const Site& site) { return numbers_of(site).peak_bytes; });
-  add("live_bytes", [](const Site& site) { return numbers_of(site).live_bytes; });
-  add("live_count", [](const Site& site) { return numbers_of(site).live_count; });
-  add("total_bytes", [](const Site& site) { return numbers_of(site).total_bytes; });
-  add("total_count", [](const Site& site) { return numbers_of(site).total_count; });
-  add("total_ns", [](const Site& site) { return numbers_of(site).total_ns; });
-  add("estimated", [](const Site& site) { return site.estimate.has_value(); });
-  add("temporary_count", [](const Site& site) { return site.temporary_count; });
-  add("growth_intervals", [](const Site& site) { return number(growth_of(site).rises); });
-  add("intervals", [](const Site& site) { return number(growth_of(site).intervals); });
-  add("growth_bytes", [](const Site& site) { return growth_of(site).bytes; });
-  add("tenths_of_growth", [](const Site& site) { return number(tenths_of_growth(site)); });
-  add("lifetimes", [](const Site& site) { return numbers(site.lifetimes); });
-  add("sizes", [](const Site& site) { return numbers(site.sizes); });
-  add("live_by_age", [](const Site& site) { return numbers(site.live_by_age); });
-  add("live_past", [](const Site& site) { return numbers(site.live_past); });
-  add_stack<Row>(columns, cells, index);
-  return columns;
+  const auto totals = [&report](Row row) -> const SiteTotals& {
+    return numbers_of(report.sites[row]);
+  };
+  const auto rises = [](const Site& site) { return growth_of(site).rises; };
+  Columns<Row> columns = totals_columns<Row>(totals, {1, 3, 4, 2, 6});
+  append(
+      columns,
+      {{"estimated", "the numbers are estimates from sampled stacks",
+        of([](const Site& site) { return site.estimate.has_value(); })},
+       {"temporary_count", "allocations that were freed before the next allocation of their thread",
+        of(&Site::temporary_count), Titled("TEMP", 7), of(temporary_text),
+        Legend("TEMP: freed before the next allocation of the thread.")},
+       {{"LIFE", Table::Align::right, 8},
+        of(lifetime_text),
+        Legend("LIFE: half of what was freed lived less.")},
+       {"growth_intervals", "intervals in which live bytes rose since they last fell", of(rises),
+        Titled("GREW", 9), of(rises_text),
+        Legend("GREW: intervals of the run over which its live bytes rose, since they last fell.")},
+       {"intervals", "of the run", of([](const Site& site) { return growth_of(site).intervals; })},
+       {"growth_bytes", "by how much they rose",
+        of([](const Site& site) { return growth_of(site).bytes; })},
+       {"tenths_of_growth", "tenths of the run in which what is live was allocated",
+        of(tenths_of_growth)},
+       {"lifetimes", "freed allocations by the decade of their life, as in reports",
+        of(&Site::lifetimes)},
+       {"sizes", "allocations by size class, as in reports", of(&Site::sizes)},
+       {"live_by_age", "live bytes by the tenth of the run's allocations in which they came",
+        of(&Site::live_by_age), InUnit("bytes")},
+       {"live_past", "live bytes at the ends of the intervals", of(&Site::live_past),
+        InUnit("bytes")}});
+  const auto index = [](Row row) { return static_cast<std::int64_t>(row); };
+  return with_site<Row>(report, name, index, columns);
 }
 
 std::string all_sites_text(const Report& report, SiteOrder order, const NameFrame& name,
@@ -239,27 +196,17 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
     return sites_tree(report, order, name, page, choice.most) + remarks(report, 0, page) +
            totals_text(report, page);
   }
-  SiteListing table(report, name, columns_for(order), SiteListing::Calls::shown);
+  Columns<std::size_t> columns = site_columns(report, name);
+  keep(columns, title_of(order));
   const std::size_t shown = rows_shown(sites.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    table.add(cells_of(report.sites[sites[i]]), static_cast<std::int64_t>(sites[i]));
-  }
+  const SiteListing table = site_listing(report, name, columns, first_rows(sites, choice.most),
+                                         std::identity(), "WHERE", page, SiteListing::Calls::shown);
   const SiteListing::Drawn rows = table.drawn(page);
+  const std::string at_peak =
+      is_of_several(report) ? " AT PEAK: of each process, when its memory held most." : "";
   return rows.text + remarks(report, sites.size() - shown, page) + "\n" +
-         legend_of(report, rows.titles, page) + totals_text(report, page);
-}
-
-std::string all_sites_json(const Report& report, SiteOrder order, const NameFrame& name,
-                           const RowChoice& choice) {
-  JsonText json;
-  json.array();
-  add_objects(json, arranged(report, order, name, choice), site_columns(report, name), choice.most);
-  return json.end().text();
-}
-
-void add_sites_csv(CsvText& csv, const Report& report, SiteOrder order, const NameFrame& name,
-                   const RowChoice& choice) {
-  add_rows(csv, arranged(report, order, name, choice), site_columns(report, name), choice.most);
+         paragraph("Bytes are requested bytes." + legend_of(columns, rows.titles) + at_peak, page) +
+         totals_text(report, page);
 }
 
 }  // namespace vramscope

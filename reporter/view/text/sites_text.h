@@ -1,5 +1,4 @@
-// all_sites_text() lists the places that allocated; the other functions show them as histograms and
-// as JSON.
+// all_sites_text() lists the places that allocated, histograms_text() shows how large and how long.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,6 +23,8 @@ struct Site;
 #define VRAMSCOPE_SITE_ORDERS(X) X(peak) X(live) X(total) X(count) X(time) X(temporary) X(growth)
 VRAMSCOPE_NAMED_ENUM(SiteOrder, std::uint8_t, VRAMSCOPE_SITE_ORDERS);
 [[nodiscard]] std::optional<SiteOrder> site_order(std::string_view name);
+// The title of its column.
+[[nodiscard]] std::string_view title_of(SiteOrder order);
 
 // Indices into the report's sites, without the one that stands for those that are left out.
 [[nodiscard]] std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order,
@@ -37,16 +38,11 @@ VRAMSCOPE_NAMED_ENUM(SiteOrder, std::uint8_t, VRAMSCOPE_SITE_ORDERS);
 // Rows are indices into the report's sites. The report outlives the columns.
 [[nodiscard]] Columns<std::size_t> site_columns(const Report& report, const NameFrame& name);
 
-// Each text and JSON ends with a newline.
+// Each ends with a newline.
 [[nodiscard]] std::string all_sites_text(const Report& report, SiteOrder order,
                                          const NameFrame& name, const Page& page,
                                          const RowChoice& choice);
 [[nodiscard]] std::string histograms_text(const Report& report, SiteOrder order,
                                           const NameFrame& name, const Page& page,
                                           const RowChoice& choice);
-[[nodiscard]] std::string all_sites_json(const Report& report, SiteOrder order,
-                                         const NameFrame& name, const RowChoice& choice);
-void add_sites_csv(CsvText& csv, const Report& report, SiteOrder order, const NameFrame& name,
-                   const RowChoice& choice);
-
 }  // namespace vramscope

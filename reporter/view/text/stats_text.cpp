@@ -64,7 +64,7 @@ std::string summary(const FlatStats& stats, const std::string& others, const Pag
   const auto text_of = [](const std::string& key, std::optional<std::uint64_t> value) {
     if (!value) return std::string("not known");
     const bool is_bytes = key.ends_with("_bytes");
-    return is_bytes ? amount_text(*value) : count_text(static_cast<std::int64_t>(*value));
+    return is_bytes ? amount_text(*value) : count_text(*value);
   };
   Table table(
       {{"ALL POOLS", left}, {"NOW", right}, {"PEAK", right}, {"TOTAL", right}, {"FREED", right}});
@@ -183,31 +183,48 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
   return is_last && summarized != 0 ? result + "\n" + summaries : result;
 }
 
+namespace {
+
+// The keys of one dictionary, or of one a device.
+Column<Report> keys_field(const char* name, const char* doc, const char* type,
+                          std::function<void(JsonText&, const Report&)> write) {
+  return {{.name = name, .doc = doc, .type = type, .unit = "by key"}, std::move(write)};
+}
+
+}  // namespace
+
+Columns<Report> stats_fields(const StatsOf& of) {
+  const auto devices = [of](JsonText& json, const Report& report) {
+    json.object();
+    for (const DeviceReport& device : report.devices) {
+      json.key(std::to_string(device.facts.index));
+      dictionary(json, first(memory_stats(device), of));
+    }
+    json.end();
+  };
+  const auto host = [of](JsonText& json, const Report& report) {
+    dictionary(json, first(memory_stats(report.host), of));
+  };
+  return {keys_field("devices",
+                     "by number of the GPU: the dictionary that torch.cuda.memory_stats gives",
+                     "numbers_by_name", devices),
+          keys_field("host", "the dictionary that torch.cuda.host_memory_stats gives", "numbers",
+                     host)};
+}
+
 std::optional<std::string> stats_json(const Report& report, const StatsOf& of) {
+  if (!of.device) return json_of(report, stats_fields(of));
+  const DeviceReport* device = find_device(report, *of.device);
+  if (device == nullptr) return std::nullopt;
   JsonText json;
-  if (of.device) {
-    const DeviceReport* device = find_device(report, *of.device);
-    if (device == nullptr) return std::nullopt;
-    dictionary(json, first(memory_stats(*device), of));
-    return json.text();
-  }
-  json.object().key("devices").object();
-  for (const DeviceReport& device : report.devices) {
-    json.key(std::to_string(device.facts.index));
-    dictionary(json, first(memory_stats(device), of));
-  }
-  json.end().key("host");
-  dictionary(json, first(memory_stats(report.host), of));
-  return json.end().text();
+  dictionary(json, first(memory_stats(*device), of));
+  return json.text();
 }
 
 Columns<StatsRow> stats_columns() {
-  const auto device = [](const StatsRow& row) {
-    return row.device ? CellValue(*row.device) : CellValue();
-  };
-  return {{"device", device},
-          {"name", [](const StatsRow& row) { return row.name; }},
-          {"value", [](const StatsRow& row) { return row.value; }}};
+  return {{"device", "", &StatsRow::device},
+          {"name", "", &StatsRow::name},
+          {"value", "", &StatsRow::value}};
 }
 
 bool add_stats_csv(CsvText& csv, const Report& report, const StatsOf& of) {

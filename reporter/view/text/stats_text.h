@@ -34,6 +34,13 @@ struct StatsRow {
 [[nodiscard]] std::optional<std::string> stats_text(const Report& report, const StatsOf& of,
                                                     const Page& page);
 
+// Keys that a dictionary of a device has whatever was used.
+inline constexpr std::string_view kKeysOfEveryDevice[] = {"allocated_bytes.all.current",
+                                                          "num_ooms"};
+
+// What stats_json() writes of all devices.
+[[nodiscard]] Columns<Report> stats_fields(const StatsOf& of);
+
 // {"devices": {"0": {...}}, "host": {...}}; of one device its dictionary alone, as
 // torch.cuda.memory_stats gives it. nullopt: the report has no such device.
 [[nodiscard]] std::optional<std::string> stats_json(const Report& report, const StatsOf& of);

@@ -54,8 +54,7 @@ std::string whose_text(const DeviceSum& sum, const std::vector<ReportOfProcess>&
   for (const std::size_t which : sum.processes) all.push_back(&reports[which]);
   const bool is_part = all.size() < reports.size();
   if (is_part && all.size() == 1) return names_text(all) + ", ";
-  const std::string count = count_text(static_cast<std::int64_t>(all.size())) +
-                            (all.size() == 1 ? " process" : " processes");
+  const std::string count = count_text(all.size()) + (all.size() == 1 ? " process" : " processes");
   return is_part ? count + ": " + names_text(all, page.cuts ? kNamed : all.size()) + "; "
                  : count + ", ";
 }

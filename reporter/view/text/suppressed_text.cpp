@@ -40,12 +40,11 @@ std::vector<const Suppression*> unused_suppressions(const Leaks& leaks,
 std::string suppressed_clause(const Leaks& leaks) {
   std::vector<std::string> parts;
   for (const HeldByCache& held : leaks.caches) {
-    parts.push_back(bytes_text(static_cast<std::int64_t>(held.bytes)) + " held by " +
+    parts.push_back(bytes_text(held.bytes) + " held by " +
                     std::string(framework_caches()[held.row].name));
   }
   if (!leaks.suppressed.empty()) {
-    parts.push_back(bytes_text(static_cast<std::int64_t>(suppressed_bytes(leaks))) +
-                    " that suppressions leave out");
+    parts.push_back(bytes_text(suppressed_bytes(leaks)) + " that suppressions leave out");
   }
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -58,12 +57,11 @@ std::string caches_text(const Leaks& leaks, const Page& page) {
   std::string text;
   for (const HeldByCache& held : leaks.caches) {
     const FrameworkCache& cache = framework_caches()[held.row];
-    text += paragraph(
-        "Held by " + std::string(cache.name) +
-            ", no leak of the program: " + bytes_text(static_cast<std::int64_t>(held.bytes)) +
-            " in " + counted(held.count, "allocation") +
-            (cache.inside.empty() ? "" : "; to see inside: ") + std::string(cache.inside),
-        page);
+    text +=
+        paragraph("Held by " + std::string(cache.name) + ", no leak of the program: " +
+                      bytes_text(held.bytes) + " in " + counted(held.count, "allocation") +
+                      (cache.inside.empty() ? "" : "; to see inside: ") + std::string(cache.inside),
+                  page);
   }
   return text.empty() ? "" : "\n" + text;
 }
@@ -75,8 +73,7 @@ std::string suppressed_text(const Leaks& leaks, const Suppressions& suppressions
   Table table({{"COUNT", right}, {"BYTES", right}, {"PATTERN", left}});
   for (const UsedSuppression& used : leaks.suppressed) {
     const Suppression& row = suppressions.rows()[used.row];
-    table.add({count_text(static_cast<std::int64_t>(used.count)),
-               bytes_text(static_cast<std::int64_t>(used.bytes)),
+    table.add({count_text(used.count), bytes_text(used.bytes),
                printable(row.pattern + "  (" + source_of(row) + ")", page)});
   }
   return "\n" + coloured("Suppressions used", Colour::bold, page) + "\n" + table.text(page) +

@@ -1,19 +1,24 @@
 // How memory went over time, as JSON and as CSV.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/timeline_text.h"
 
 namespace vramscope {
-
 namespace {
 
-std::string kind_name(Kind kind, bool is_of_all_kinds) {
-  return is_of_all_kinds ? "all" : std::string(kKindNames[static_cast<std::size_t>(kind)]);
+template <class Row>
+std::string kind_name(const Row& row) {
+  return row.is_of_all_kinds ? "all" : std::string(kKindNames[static_cast<std::size_t>(row.kind)]);
 }
-CellValue curve_kind(const RunCurve& curve) { return kind_name(curve.kind, curve.is_of_all_kinds); }
+template <class Row>
+Column<Row> kind_or_all(const std::string& meaning) {
+  return {"kind", "kind of memory, as in reports; " + meaning, kind_name<Row>,
+          OfType("kind_or_all")};
+}
+
+constexpr std::string_view kMarkNames[] = {"peak", "refused", "reset", "ended"};
 
 }  // namespace
 
@@ -22,11 +27,13 @@ Columns<RunCurve> curve_columns() {
   const auto peak = [](const Row& row) {
     return row.highest.empty() ? 0 : *std::max_element(row.highest.begin(), row.highest.end());
   };
-  return {{"kind", curve_kind},
-          {"device", [](const Row& row) { return number(row.device); }},
-          {"peak_bytes", peak},
-          {"first_ns", [](const Row& row) { return row.first_ns; }},
-          {"bucket_ns", [](const Row& row) { return row.bucket_ns; }}};
+  return {
+      kind_or_all<Row>(
+          "`all`: all kinds together that take memory of the device, of a report at most so much"),
+      device_column<Row>(&Row::device),
+      {"peak_bytes", "highest of the buckets", peak},
+      {"first_ns", "when the first bucket begins", &Row::first_ns},
+      {"bucket_ns", "length of a bucket", &Row::bucket_ns}};
 }
 
 Columns<RunBucket> bucket_columns() {
@@ -36,14 +43,14 @@ Columns<RunBucket> bucket_columns() {
   };
   const auto last = [](const Row& row) {
     const std::vector<std::uint64_t>& all = row.curve->last;
-    return row.number < all.size() ? CellValue(all[row.number]) : CellValue();
+    return row.number < all.size() ? std::optional(all[row.number]) : std::nullopt;
   };
-  return {{"kind", [](const Row& row) { return curve_kind(*row.curve); }},
-          {"device", [](const Row& row) { return number(row.curve->device); }},
-          {"from_ns", [=](const Row& row) { return begin(row, row.number); }},
-          {"to_ns", [=](const Row& row) { return begin(row, row.number + 1); }},
-          {"highest_bytes", [](const Row& row) { return row.curve->highest[row.number]; }},
-          {"last_bytes", last}};
+  return {{"kind", "", [](const Row& row) { return kind_name(*row.curve); }},
+          {"device", "", [](const Row& row) { return row.curve->device; }},
+          {"from_ns", "", [=](const Row& row) { return begin(row, row.number); }},
+          {"to_ns", "", [=](const Row& row) { return begin(row, row.number + 1); }},
+          {"highest_bytes", "", [](const Row& row) { return row.curve->highest[row.number]; }},
+          {"last_bytes", "", last}};
 }
 
 void add_timeline_csv(CsvText& csv, const RunTimeline& timeline, const RowChoice& choice) {
@@ -56,48 +63,70 @@ void add_timeline_csv(CsvText& csv, const RunTimeline& timeline, const RowChoice
   add_rows(csv, buckets, columns, choice.most);
 }
 
+namespace {
+
+Columns<RunMark> mark_columns() {
+  using Row = RunMark;
+  return {
+      {"what",
+       "a peak; an allocation that failed; of a trace: a context ended with its memory; of several "
+       "processes: one was killed, or died",
+       &Row::what, OneOf(kMarkNames)},
+      {"at_ns", "when", &Row::at_ns},
+      {"until_ns",
+       "of a peak of several processes together: it lies between both; `null`: it is at `at_ns`",
+       [](const Row& row) { return if_not_zero(row.until_ns); }},
+      {"process_ns",
+       "of one of several processes: when, after its own start; `null`: of no single one of them",
+       &Row::process_ns},
+      kind_or_all<Row>("`all`, of a trace: as of `series`"),
+      device_column<Row>(&Row::device),
+      {"bytes", "of the peak (of several processes together: at most), or asked for; 0: unknown",
+       &Row::bytes},
+      {"text",
+       "of `reset` the function; of several processes which one was refused, and who ended how",
+       &Row::text}};
+}
+
+Columns<RunRange> range_columns() {
+  using Span = std::pair<std::uint64_t, std::uint64_t>;
+  const Columns<Span> spans{{"from_ns", "first allocation", &Span::first},
+                            {"to_ns", "last allocation", &Span::second}};
+  return {{"name", "of the range", &RunRange::name},
+          {"spans", "in which allocations were made in it", spans, &RunRange::spans}};
+}
+
+}  // namespace
+
+Columns<RunTimeline> timeline_fields(std::size_t most) {
+  using All = RunTimeline;
+  Columns<RunCurve> curve = curve_columns();
+  append(curve, {{"highest_bytes", "requested bytes, the most in each bucket", &RunCurve::highest},
+                 {"last_bytes", "the same at its end", &RunCurve::last}});
+  return {
+      {"start_ns", "of the run, since 1970", &All::start_ns},
+      {"duration_ns", "of the run", &All::length_ns},
+      {"from_ns",
+       "begin of the window; this and all that follow after time 0, when recording began",
+       &All::from_ns},
+      {"to_ns", "end of the window", &All::to_ns},
+      {"from_trace", "made of a trace: exact", &All::is_of_trace},
+      {"series",
+       "a curve for each kind and device, the highest first; of a device that had several kinds "
+       "also one of all of them together",
+       curve, [most](const All& all) { return first_rows(all.curves, most); }},
+      {"marks", "by time", mark_columns(), &All::marks},
+      {"named", "marks that the program set (NVTX, vramscope.h), by time; the first 512 of a run",
+       Columns<NamedInstant>{{"at_ns", "when", &NamedInstant::time_ns},
+                             {"name", "`domain:name`", &NamedInstant::name}},
+       &All::named},
+      {"unnamed_marks", "marks that it set and of which name and time were not kept",
+       &All::unnamed_marks},
+      {"ranges", "NVTX ranges, of a trace", range_columns(), &All::ranges}};
+}
+
 std::string timeline_json(const RunTimeline& timeline, std::size_t most) {
-  constexpr std::array<const char*, 4> kMarkNames{"peak", "refused", "reset", "ended"};
-  const Columns<RunCurve> columns = curve_columns();
-  JsonText json;
-  json.object().field("start_ns", timeline.start_ns).field("duration_ns", timeline.length_ns);
-  json.field("from_ns", timeline.from_ns).field("to_ns", timeline.to_ns);
-  json.field("from_trace", timeline.is_of_trace).key("series").array();
-  const auto numbers = [&](std::string_view key, const std::vector<std::uint64_t>& values) {
-    json.key(key).array();
-    for (const std::uint64_t value : values) json.value(value);
-    json.end();
-  };
-  for (std::size_t i = 0; i < rows_shown(timeline.curves.size(), most); ++i) {
-    const RunCurve& curve = timeline.curves[i];
-    add_fields(json.object(), curve, columns);
-    numbers("highest_bytes", curve.highest);
-    numbers("last_bytes", curve.last);
-    json.end();
-  }
-  json.end().key("marks").array();
-  for (const RunMark& mark : timeline.marks) {
-    json.object().field("what", kMarkNames[static_cast<std::size_t>(mark.what)]);
-    json.field("at_ns", mark.at_ns).key("until_ns");
-    mark.until_ns == 0 ? json.null() : json.value(mark.until_ns);
-    json.key("process_ns");
-    mark.process_ns ? json.value(*mark.process_ns) : json.null();
-    json.field("kind", kind_name(mark.kind, mark.is_of_all_kinds));
-    json.field("device", mark.device).field("bytes", mark.bytes).field("text", mark.text).end();
-  }
-  json.end().key("named").array();
-  for (const NamedInstant& mark : timeline.named) {
-    json.object().field("at_ns", mark.time_ns).field("name", mark.name).end();
-  }
-  json.end().field("unnamed_marks", timeline.unnamed_marks).key("ranges").array();
-  for (const RunRange& range : timeline.ranges) {
-    json.object().field("name", range.name).key("spans").array();
-    for (const auto& [from, to] : range.spans) {
-      json.object().field("from_ns", from).field("to_ns", to).end();
-    }
-    json.end().end();
-  }
-  return json.end().end().text();
+  return json_of(timeline, timeline_fields(most));
 }
 
 }  // namespace vramscope

@@ -22,6 +22,7 @@ struct TimelineLook {
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look,
                                         const Page& page);
+[[nodiscard]] Columns<RunTimeline> timeline_fields(std::size_t most);
 [[nodiscard]] std::string timeline_json(const RunTimeline& timeline, std::size_t most);
 
 [[nodiscard]] Columns<RunCurve> curve_columns();

@@ -99,22 +99,21 @@ std::string peaks_of(const Report& report) {
   std::string text;
   for (const KindFacts& kind : kinds_by_peak(report)) {
     text += (text.empty() ? first : ", ") + memory_name(kind.kind, kind.device) + " " +
-            bytes_text(static_cast<std::int64_t>(kind.peak_bytes)) + of_all_text(report, kind);
+            bytes_text(kind.peak_bytes) + of_all_text(report, kind);
   }
   return text + (text.empty() ? "" : " (requested bytes)");
 }
 
 std::string alive_text(const Report& report, const Sums& sums) {
   if (sums.live_count == 0) return all_freed_phrase(report);
-  return never_freed_phrase(report) + ": " +
-         bytes_text(static_cast<std::int64_t>(sums.live_bytes)) + " in " +
+  return never_freed_phrase(report) + ": " + bytes_text(sums.live_bytes) + " in " +
          counted(sums.live_count, "allocation");
 }
 
 std::string temporary_text(const Sums& sums) {
   const TemporaryShare& share = sums.temporary;
   if (share.allocations == 0) return "";
-  return ", " + count_text(static_cast<std::int64_t>(share.temporary)) + " temporary (" +
+  return ", " + count_text(share.temporary) + " temporary (" +
          percent_text(share.temporary, share.allocations) + ")";
 }
 

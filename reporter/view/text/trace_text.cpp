@@ -42,10 +42,12 @@ using FunctionRow = std::pair<std::string, TraceFunction>;
 
 Columns<FunctionRow> function_row_columns() {
   using Row = FunctionRow;
-  return {{"name", [](const Row& row) { return row.first; }},
-          {"calls", [](const Row& row) { return row.second.calls; }},
-          {"failures", [](const Row& row) { return row.second.failures; }},
-          {"total_ns", [](const Row& row) { return row.second.total_ns; }}};
+  const auto of = within(&Row::second);
+  return {{"name", "of the driver's function", &Row::first},
+          {"calls", "of it", of(&TraceFunction::calls), Titled("CALLS")},
+          {"failures", "calls that failed", of(&TraceFunction::failures), Titled("FAILED")},
+          {"total_ns", "time in them", of(&TraceFunction::total_ns), Titled("TIME")},
+          {{"FUNCTION"}, &Row::first}};
 }
 
 std::vector<FunctionRow> functions_in_order(const TraceListing& trace, const RowChoice& choice) {
@@ -60,30 +62,17 @@ std::vector<FunctionRow> functions_in_order(const TraceListing& trace, const Row
 }
 
 Columns<std::size_t> trace_site_columns(const Report& report, const NameFrame& name) {
-  using Row = std::size_t;
-  const auto cells = std::make_shared<SiteCells>(report, name);
-  const auto index = [](Row row) { return static_cast<std::int64_t>(row); };
-  Columns<Row> columns;
-  const auto add = [&](const char* title, std::uint64_t SiteTotals::*member) {
-    columns.push_back(
-        {title, [&report, member](Row row) { return report.sites[row].totals.*member; }});
+  const auto index = [](std::size_t row) { return static_cast<std::int64_t>(row); };
+  const auto totals = [&report](std::size_t row) -> const SiteTotals& {
+    return report.sites[row].totals;
   };
-  add_site_numbers<Row>(columns, cells, index);
-  add("peak_bytes", &SiteTotals::peak_bytes);
-  add("live_bytes", &SiteTotals::live_bytes);
-  add("live_count", &SiteTotals::live_count);
-  add("total_bytes", &SiteTotals::total_bytes);
-  add("total_count", &SiteTotals::total_count);
-  add("total_ns", &SiteTotals::total_ns);
-  add_stack<Row>(columns, cells, index);
-  return columns;
+  return with_site<std::size_t>(report, name, index,
+                                totals_columns<std::size_t>(totals, {0, 2, 3, 1, 4}));
 }
 
 std::vector<std::size_t> sites_in_order(const Report& report, const NameFrame& name,
                                         const RowChoice& choice) {
-  std::vector<std::size_t> sites = sites_in_order(report);
-  arrange(sites, trace_site_columns(report, name), choice);
-  return sites;
+  return chosen_rows(sites_in_order(report), trace_site_columns(report, name), choice);
 }
 
 std::string tenths(std::uint64_t whole, std::uint64_t parts) {
@@ -105,7 +94,7 @@ std::string head_text(const TraceListing& trace, const Page& page) {
   const std::uint64_t events = trace.all_events != 0 ? trace.all_events : totals.events;
   std::string size = bytes_text(trace.bytes) + " with names and stacks, " +
                      tenths(trace.bytes, events) + " bytes an event";
-  if (trace.all_events != 0) size += " of all " + count_text(static_cast<std::int64_t>(events));
+  if (trace.all_events != 0) size += " of all " + count_text(events);
   if (trace.bytes != trace.file_bytes) size += ", compressed to " + bytes_text(trace.file_bytes);
   result += paragraph(size, page);
   if (trace.lost != 0)
@@ -118,41 +107,49 @@ std::string head_text(const TraceListing& trace, const Page& page) {
   return result + "\n";
 }
 
-std::string kinds_text(const TraceTotals& totals, const Page& page) {
-  using enum Table::Align;
-  Table table({{"MEMORY", left},
-               {"PEAK", right},
-               {"AT", right, 2},
-               {"NOW", right},
-               {"ALLOCATIONS", right},
-               {"BYTES", right, 1},
-               {"FREES", right}});
-  for (const auto& [where, kind] : totals.kinds) {
+using KindRow = std::pair<TracePlace, TraceKind>;
+
+// Of kinds that were allocated; their peaks are after the first event.
+std::vector<KindRow> kind_rows(const TraceListing& trace) {
+  std::vector<KindRow> rows;
+  for (const auto& [where, kind] : trace.totals.kinds) {
     if (kind.held.allocations == 0) continue;
-    table.add({memory_name(where.first, where.second), bytes_text(kind.held.peak_bytes),
-               duration_text(kind.peak_ns - totals.begin_ns), bytes_text(kind.held.live_bytes),
-               count_text(kind.held.allocations), bytes_text(kind.held.bytes),
-               count_text(kind.held.frees)});
+    rows.emplace_back(where, kind);
+    rows.back().second.peak_ns -= trace.totals.begin_ns;
   }
+  return rows;
+}
+
+Columns<KindRow> kind_columns() {
+  using Row = KindRow;
+  const auto of = within(&Row::second, &TraceKind::held);
+  return {
+      kind_column<Row>([](const Row& row) { return row.first.first; }),
+      device_column<Row>([](const Row& row) { return row.first.second; }),
+      {"allocations", "successful", of(&TraceHolding::allocations), Titled("ALLOCATIONS")},
+      {"total_bytes", "requested, ever", of(&TraceHolding::bytes), Titled("BYTES", 1)},
+      {"frees", "successful", of(&TraceHolding::frees), Titled("FREES")},
+      {"current_bytes", "live at the end", of(&TraceHolding::live_bytes), Titled("NOW")},
+      {"live_count", "allocations live then", of(&TraceHolding::live_count)},
+      {"peak_bytes", "most", of(&TraceHolding::peak_bytes), Titled("PEAK")},
+      {"peak_ns", "of the peak, after the first event", within(&Row::second)(&TraceKind::peak_ns),
+       Titled("AT", 2)},
+      {{"MEMORY"}, [](const Row& row) { return memory_name(row.first.first, row.first.second); }}};
+}
+
+std::string kinds_text(const TraceListing& trace, const Page& page) {
+  const Columns<KindRow> columns =
+      picked(kind_columns(), {"MEMORY", "PEAK", "AT", "NOW", "ALLOCATIONS", "BYTES", "FREES"});
+  const Table table = table_of(columns, kind_rows(trace), page);
   return table.empty() ? "" : table.text(page) + "\n";
 }
 
 std::string functions_text(const TraceListing& trace, const Page& page, const RowChoice& choice) {
-  using enum Table::Align;
-  Table table({{"CALLS", right}, {"FAILED", right}, {"TIME", right}, {"FUNCTION", left}});
   const std::vector<FunctionRow> functions = functions_in_order(trace, choice);
+  if (functions.empty()) return "";
   const std::size_t shown = rows_shown(functions.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto& [function, totals] = functions[i];
-    table.add({count_text(totals.calls), count_text(totals.failures),
-               duration_text(totals.total_ns), printable(function, page)});
-  }
-  if (table.empty()) return "";
-  std::string result = table.text(page);
-  if (shown < functions.size()) {
-    result += "  and " + counted(functions.size() - shown, "more function") + "\n";
-  }
-  return result + "\n";
+  return table_of(function_row_columns(), functions, page, choice.most).text(page) +
+         and_more(functions.size() - shown, "function") + "\n";
 }
 
 std::string sites_tree(const Report& report, const NameFrame& name, const Page& page,
@@ -169,75 +166,90 @@ Report traced_sites(const TraceListing& trace) {
 
 std::string sites_text(const Report& report, const NameFrame& name, const Page& page,
                        const RowChoice& choice) {
-  using enum Table::Align;
   if (page.stacks == Stacks::as_tree) return sites_tree(report, name, page, choice.most);
-  SiteListing table(report, name,
-                    {{"AT PEAK", right},
-                     {"NOW", right, 2},
-                     {"TOTAL", right, 3},
-                     {"COUNT", right, 1},
-                     {"TIME", right, 4},
-                     {"WHERE", left}});
-  const std::vector<std::size_t> sites = sites_in_order(report, name, choice);
-  const std::size_t shown = rows_shown(sites.size(), choice.most);
-  for (std::size_t i = 0; i < shown; ++i) {
-    const SiteTotals& totals = report.sites[sites[i]].totals;
-    table.add({bytes_text(totals.peak_bytes), bytes_text(totals.live_bytes),
-               bytes_text(totals.total_bytes), count_text(totals.total_count),
-               duration_text(totals.total_ns)},
-              static_cast<std::int64_t>(sites[i]));
-  }
-  if (table.empty()) return "";
-  std::string result = table.text(page);
-  if (shown < sites.size()) result += "  and " + counted(sites.size() - shown, "more site") + "\n";
-  return result;
+  const std::vector<std::size_t> sites = sites_in_order(report, name, {0, choice.sort});
+  if (sites.empty()) return "";
+  return site_listing(report, name, trace_site_columns(report, name),
+                      first_rows(sites, choice.most), std::identity(), "WHERE", page)
+             .text(page) +
+         and_more(sites.size() - rows_shown(sites.size(), choice.most), "site");
 }
 
 }  // namespace
 
 std::string trace_text(const TraceListing& trace, const NameFrame& name, const Page& page,
                        const RowChoice& choice) {
-  return head_text(trace, page) + kinds_text(trace.totals, page) +
-         functions_text(trace, page, choice) + sites_text(traced_sites(trace), name, page, choice);
+  return head_text(trace, page) + kinds_text(trace, page) + functions_text(trace, page, choice) +
+         sites_text(traced_sites(trace), name, page, choice);
+}
+
+namespace {
+
+struct ThreadRow {
+  std::uint32_t number = 0;
+  std::uint64_t events = 0;
+  std::int64_t id = 0;
+  std::string name = {};
+};
+
+std::vector<ThreadRow> thread_rows(const TraceListing& trace) {
+  std::vector<ThreadRow> rows;
+  const auto& threads = trace.names.facts.threads;
+  for (const auto& [thread, events] : trace.totals.threads) {
+    rows.push_back({.number = thread, .events = events});
+    if (thread >= threads.size()) continue;
+    rows.back().id = threads[thread].id;
+    rows.back().name = threads[thread].name;
+  }
+  return rows;
+}
+
+}  // namespace
+
+Columns<TraceListing> trace_fields(const Report& sites, const NameFrame& name,
+                                   const RowChoice& choice) {
+  using All = TraceListing;
+  const auto of_process = [](auto member) {
+    return [member](const All& all) { return all.names.process.*member; };
+  };
+  const auto of_totals = [](auto member) {
+    return [member](const All& all) { return all.totals.*member; };
+  };
+  const Columns<ThreadRow> thread{{"number", "in the trace", &ThreadRow::number},
+                                  {"events", "of the thread", &ThreadRow::events},
+                                  {"id", "of the system; 0: unknown", &ThreadRow::id},
+                                  {"name", "of the thread", &ThreadRow::name}};
+  return {{"pid", "number of the process", of_process(&TraceProcess::pid)},
+          {"executable", "path of the program", of_process(&TraceProcess::executable)},
+          {"mode", "mode of the library", of_process(&TraceProcess::mode)},
+          {"complete", "ends with its mark", &All::complete},
+          {"lost", "events that never came into the file", &All::lost},
+          {"damaged_chunks", "left out (`--partial`)", &All::damaged},
+          {"bytes", "of the trace, unpacked", &All::bytes},
+          {"file_bytes", "of the file", &All::file_bytes},
+          {"events", "in it", of_totals(&TraceTotals::events)},
+          {"calls", "of the driver", of_totals(&TraceTotals::calls)},
+          {"failures", "calls that failed", of_totals(&TraceTotals::failures)},
+          {"start_ns", "of time 0, when recording began, since 1970",
+           [](const All& all) {
+             const TraceProcess& process = all.names.process;
+             return process.wall_ns + (all.totals.begin_ns - process.clock_ns);
+           }},
+          {"duration_ns", "from the first event to the last",
+           [](const All& all) { return after(all.totals.begin_ns, all.totals.last_ns); }},
+          {"kinds", "kinds and devices", kind_columns(), kind_rows},
+          {"functions", "the most calls first", function_row_columns(),
+           [choice](const All& all) {
+             return chosen_rows(functions_in_order(all, {}), function_row_columns(), choice);
+           }},
+          {"threads", "by number", thread, thread_rows},
+          {"sites", "the most bytes at the peak first; numbers are the trace's",
+           trace_site_columns(sites, name),
+           [&sites, name, choice](const All&) { return sites_in_order(sites, name, choice); }}};
 }
 
 std::string trace_json(const TraceListing& trace, const NameFrame& name, const RowChoice& choice) {
-  const TraceTotals& totals = trace.totals;
-  const TraceProcess& process = trace.names.process;
-  JsonText json;
-  json.object().field("pid", process.pid).field("executable", process.executable);
-  json.field("mode", process.mode).field("complete", trace.complete).field("lost", trace.lost);
-  json.field("damaged_chunks", trace.damaged);
-  json.field("bytes", trace.bytes).field("file_bytes", trace.file_bytes);
-  json.field("events", totals.events).field("calls", totals.calls);
-  json.field("failures", totals.failures);
-  json.field("start_ns", process.wall_ns + (totals.begin_ns - process.clock_ns));
-  json.field("duration_ns", after(totals.begin_ns, totals.last_ns));
-  json.key("kinds").array();
-  for (const auto& [where, kind] : totals.kinds) {
-    if (kind.held.allocations == 0) continue;
-    json.object().field("kind", kKindNames[static_cast<std::size_t>(where.first)]);
-    json.field("device", where.second).field("allocations", kind.held.allocations);
-    json.field("total_bytes", kind.held.bytes).field("frees", kind.held.frees);
-    json.field("current_bytes", kind.held.live_bytes).field("live_count", kind.held.live_count);
-    json.field("peak_bytes", kind.held.peak_bytes);
-    json.field("peak_ns", kind.peak_ns - totals.begin_ns).end();
-  }
-  json.end().key("functions").array();
-  add_objects(json, functions_in_order(trace, choice), function_row_columns(), choice.most);
-  json.end().key("threads").array();
-  const auto& threads = trace.names.facts.threads;
-  for (const auto& [thread, events] : totals.threads) {
-    json.object().field("number", thread).field("events", events);
-    const bool known = thread < threads.size();
-    json.field("id", known ? threads[thread].id : 0);
-    json.field("name", known ? threads[thread].name : "").end();
-  }
-  json.end().key("sites").array();
-  const Report report = traced_sites(trace);
-  add_objects(json, sites_in_order(report, name, choice), trace_site_columns(report, name),
-              choice.most);
-  return json.end().end().text();
+  return json_of(trace, trace_fields(traced_sites(trace), name, choice));
 }
 
 std::vector<std::vector<std::string>> trace_columns() {

@@ -11,8 +11,7 @@
 #include "reporter/view/analysis/replay/trace_totals.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/analysis/stacks/stack_view.h"
-#include "reporter/view/listing/cell_value.h"
-#include "reporter/view/listing/csv_text.h"
+#include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -38,6 +37,10 @@ struct TraceListing {
                                      const Page& page, const RowChoice& choice);
 [[nodiscard]] std::string trace_json(const TraceListing& trace, const NameFrame& name,
                                      const RowChoice& choice);
+
+// What trace_json() writes. The sites' report outlives it.
+[[nodiscard]] Columns<TraceListing> trace_fields(const Report& sites, const NameFrame& name,
+                                                 const RowChoice& choice);
 
 // Of the rows of sites and of functions.
 [[nodiscard]] std::vector<std::vector<std::string>> trace_columns();

@@ -29,8 +29,7 @@ std::string deaths_text(const Report& report) {
 
 std::string sampling_text(const Report& report) {
   if (report.sample_bytes == 0) return "";
-  return "estimates from one stack in " +
-         bytes_text(static_cast<std::int64_t>(report.sample_bytes));
+  return "estimates from one stack in " + bytes_text(report.sample_bytes);
 }
 
 std::string not_a_kind(const std::string& given) {
@@ -46,7 +45,7 @@ std::string of_all_text(const Report& report, Kind kind, std::uint16_t device) {
   if (!report.chosen || !report.chosen->by_rows) return "";
   for (const KindFacts& all : report.chosen->kinds) {
     if (all.kind != kind || all.device != device) continue;
-    return " of all " + bytes_text(static_cast<std::int64_t>(all.peak_bytes));
+    return " of all " + bytes_text(all.peak_bytes);
   }
   return "";
 }
@@ -86,8 +85,7 @@ std::string all_freed_phrase(const Report& report) {
 std::string rate_text(const GrowthRate& rate, const std::string& function) {
   const bool is_one = rate.periods < 2;
   const std::string each =
-      bytes_text(static_cast<std::int64_t>(rate.bytes)) + " each " +
-      (is_one ? "" : count_text(static_cast<std::int64_t>(rate.periods)) + " ");
+      bytes_text(rate.bytes) + " each " + (is_one ? "" : count_text(rate.periods) + " ");
   if (rate.unit == GrowthUnit::mark)
     return each + (is_one ? "mark '" : "marks '") + rate.name + "'";
   const bool is_pass = rate.unit == GrowthUnit::pass;

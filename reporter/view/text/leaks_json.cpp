@@ -1,0 +1,153 @@
+// What was never freed as JSON and as CSV.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/memory_name.h"
+#include "reporter/report/report.h"
+#include "reporter/view/analysis/subject.h"
+#include "reporter/view/listing/site_columns.h"
+#include "reporter/view/text/leaks_text.h"
+#include "reporter/view/text/suppressed_text.h"
+
+namespace vramscope {
+
+std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks) {
+  std::vector<LeakHolder> processes;
+  for (std::size_t i = 0; i < leaks.left.size(); ++i) {
+    const MergedProcess& one = report.processes[i];
+    processes.push_back(
+        {.process = &one.process, .bytes = leaks.left[i], .death = death_word(one)});
+  }
+  return processes;
+}
+
+namespace {
+
+// Of the rate at which what is not freed of a place becomes more.
+Column<Leak> rate_column(const Report& report, const char* name, const char* doc,
+                         std::uint64_t GrowthRate::*value) {
+  return {name, doc, [&report, value](const Leak& leak) {
+            const std::optional<GrowthRate> rate = growth_rate(report, leak);
+            return rate ? std::optional((*rate).*value) : std::nullopt;
+          }};
+}
+
+// The name of what the rate is counted in, where it is that.
+Column<Leak> name_column(const Report& report, const char* name, const char* doc, GrowthUnit unit) {
+  return {name, doc, [&report, unit](const Leak& leak) {
+            const std::optional<GrowthRate> rate = growth_rate(report, leak);
+            return rate && rate->unit == unit ? std::optional(rate->name) : std::nullopt;
+          }};
+}
+
+Columns<LeakHolder> holder_columns() {
+  using Row = LeakHolder;
+  return {{"pid", "process id", [](const Row& row) { return row.process->pid; }},
+          {"rank", "`null`: none", [](const Row& row) { return if_known(row.process->rank); }},
+          {"hostname", "machine", [](const Row& row) { return row.process->hostname; }},
+          {"bytes", "requested, not freed", &Row::bytes}};
+}
+
+// Of a row, which `row` gives.
+template <class Row>
+Columns<Row> suppression_columns(std::function<const Suppression&(const Row&)> of) {
+  return {{"pattern", "as it stands there", [=](const Row& row) { return of(row).pattern; }},
+          {"file", "in which it stands", [=](const Row& row) { return of(row).source; }},
+          {"line", "of the file", [=](const Row& row) { return of(row).line; }}};
+}
+
+}  // namespace
+
+Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
+  const auto share = within(&Leak::share);
+  const auto site = [](const Leak& leak) { return static_cast<std::int64_t>(leak.share.site); };
+  return with_site<Leak>(
+      report, name, site,
+      {{"class", "what it looks like: see [leaks](../README.md#what-leaks-tells-apart)",
+        &Leak::looks, OneOf(kLeakClassNames)},
+       kind_column<Leak>(share(&Share::kind)),
+       device_column<Leak>(share(&Share::device)),
+       {"bytes", "requested, not freed", share(&Share::bytes), Titled("BYTES")},
+       {"count", "allocations", share(&Share::count), Titled("COUNT", 1)},
+       {{"MEMORY"},
+        [](const Leak& leak) { return memory_name(leak.share.kind, leak.share.device); }},
+       {"tenths", "tenths of the run in which they were made; 0: unknown", &Leak::tenths},
+       {"by_initialiser", "made before `main` or as a library was loaded", &Leak::by_initialiser},
+       rate_column(
+           report, "rate_bytes",
+           "how much more was left each time; `null`: it does not grow, or how is not known",
+           &GrowthRate::bytes),
+       rate_column(report, "rate_periods",
+                   "calls of the place between two such times, passes of `rate_range`, or marks "
+                   "`rate_mark`",
+                   &GrowthRate::periods),
+       name_column(report, "rate_range",
+                   "named range whose passes are counted; `null`: calls or marks are",
+                   GrowthUnit::pass),
+       name_column(report, "rate_mark",
+                   "name of the marks that are counted; `null`: calls or passes are",
+                   GrowthUnit::mark),
+       {"full_in_ns",
+        "until what is free on the device is gone, too, at this rate; `null`: not known",
+        [&report](const Leak& leak) {
+          const std::optional<GrowthRate> rate = growth_rate(report, leak);
+          return if_not_zero(rate ? rate->full_in_ns : 0);
+        }}});
+}
+
+Columns<Leaks> leaks_fields(const Report& report, const Suppressions& suppressions,
+                            const NameFrame& name, std::size_t most) {
+  using Memory = LeakedMemory;
+  using Used = UsedSuppression;
+  const Columns<Memory> memory{kind_column<Memory>(&Memory::kind),
+                               device_column<Memory>(&Memory::device),
+                               {"bytes", "requested, not freed", &Memory::bytes},
+                               {"count", "allocations", &Memory::count},
+                               {"sites", "places", &Memory::sites}};
+  Columns<LeakHolder> holder = holder_columns();
+  holder.push_back({"count", "allocations", &LeakHolder::count});
+  Columns<Leak> leak = leak_columns(report, name);
+  const auto holders = std::make_shared<LeakHolders>(report);
+  leak.push_back({"processes",
+                  "of a merged report those that hold it, the largest first, as far as each has "
+                  "the place among its 32 largest",
+                  holder, [=](const Leak& one) { return holders->of(one.share); }});
+  Columns<Used> used = suppression_columns<Used>(
+      [&](const Used& row) -> const Suppression& { return suppressions.rows()[row.row]; });
+  append(used, {{"bytes", "left out", &Used::bytes},
+                {"count", "allocations", &Used::count},
+                {"sites", "places", &Used::sites}});
+  using Held = HeldByCache;
+  const Columns<Held> cache{{"cache", "\"PyTorch's cache\"",
+                             [](const Held& row) { return framework_caches()[row.row].name; }},
+                            {"bytes", "that it holds", &Held::bytes},
+                            {"count", "allocations", &Held::count},
+                            {"sites", "places", &Held::sites}};
+  const Columns<Suppression> unused = suppression_columns<Suppression>(std::identity());
+  return {
+      {"trigger", "why the report was written; `trace`: it is made of a trace",
+       [&](const Leaks&) { return report.trigger; }},
+      {"final", "the program had ended", [&](const Leaks&) { return is_final(report); }},
+      {"estimated", "numbers of sites are estimates",
+       [&](const Leaks&) { return report.sample_bytes != 0; }},
+      {"without_site_bytes", "not freed, of unknown call stacks", &Leaks::without_site},
+      {"memory", "sums, the largest first", memory, &Leaks::memory},
+      {"processes",
+       "of a merged report what each process left, but for what is suppressed, in the report's "
+       "order; empty: of one process, or an earlier version merged it",
+       holder_columns(), [&](const Leaks& leaks) { return left_by_process(report, leaks); }},
+      {"leaks", "places, by class, then the largest first", leak,
+       [most](const Leaks& leaks) { return first_rows(leaks.leaks, most); }},
+      {"suppressed", "rows of suppression files that left something out", used, &Leaks::suppressed},
+      {"caches",
+       "what is held by caches of frameworks, which is no leak; only with the suppressions that "
+       "come with Vramscope",
+       cache, &Leaks::caches},
+      {"unused_suppressions", "rows of the files given with `--suppress` that left nothing out",
+       unused, [&](const Leaks& leaks) { return unused_suppressions(leaks, suppressions); }}};
+}
+
+std::string leaks_json(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
+                       const NameFrame& name, std::size_t most) {
+  return json_of(leaks, leaks_fields(report, suppressions, name, most));
+}
+
+}  // namespace vramscope

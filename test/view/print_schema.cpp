@@ -1,0 +1,84 @@
+// print_schema: what listings.schema.json is, by the columns with which verbs write.
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "reporter/report/report.h"
+#include "reporter/view/doctor/findings_text.h"
+#include "reporter/view/listing/site_columns.h"
+#include "reporter/view/text/axis_text.h"
+#include "reporter/view/text/check_text.h"
+#include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/functions_text.h"
+#include "reporter/view/text/leaks_text.h"
+#include "reporter/view/text/map_text.h"
+#include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/options_text.h"
+#include "reporter/view/text/owners_text.h"
+#include "reporter/view/text/peak_text.h"
+#include "reporter/view/text/report_text.h"
+#include "reporter/view/text/reports_text.h"
+#include "reporter/view/text/runs_text.h"
+#include "reporter/view/text/site_groups.h"
+#include "reporter/view/text/sites_text.h"
+#include "reporter/view/text/stats_text.h"
+#include "reporter/view/text/timeline_text.h"
+#include "reporter/view/text/trace_text.h"
+#include "test/view/schema.h"
+
+namespace vramscope {
+namespace {
+
+template <class Row>
+Field object(const char* name, const Columns<Row>& columns) {
+  return {.name = name, .doc = "", .type = "object", .fields = fields_of(columns)};
+}
+
+template <class Row>
+Field rows(const char* name, const Columns<Row>& columns) {
+  return {.name = name, .doc = "", .type = "objects", .fields = fields_of(columns)};
+}
+
+Field several_listings() {
+  Field several = rows("several", which_report(""));
+  several.fields.push_back(
+      {.name = "listing", .doc = "what the verb gives of that report alone", .type = "any"});
+  return several;
+}
+
+// A definition for each verb.
+std::vector<Field> listings() {
+  const Report none;
+  const Suppressions no_suppressions;
+  return {object("report", report_fields(none, "", {}, {}, {})),
+          object("processes", runs_fields({}, {}, 0)),
+          rows("sites", site_columns(none, {})),
+          rows("groups", group_columns(GroupBy::function)),
+          rows("peak", peak_fields(none, {}, 0)),
+          object("leaks", leaks_fields(none, no_suppressions, {}, 0)),
+          object("owners", owners_fields(none, 0)),
+          rows("axis", axis_columns(none, Axis::owner)),
+          object("oom", oom_fields(none, {}, 0)),
+          object("stats", stats_fields({})),
+          {.name = "device_stats",
+           .doc = "with `--device N`: that dictionary alone",
+           .type = "numbers",
+           .unit = "by key",
+           .words = kKeysOfEveryDevice},
+          object("map", map_fields(none, {}, {}, 0)),
+          object("timeline", timeline_fields(0)),
+          object("diff", diff_fields({})),
+          object("check", check_fields(0)),
+          object("trace", trace_fields(none, {}, {})),
+          rows("functions", function_columns()),
+          rows("options", option_columns()),
+          rows("doctor", finding_columns()),
+          several_listings()};
+}
+
+}  // namespace
+}  // namespace vramscope
+
+int main() {
+  std::fputs(vramscope::schema_of(vramscope::listings()).c_str(), stdout);
+  return 0;
+}
