@@ -93,15 +93,19 @@ Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
         }}});
 }
 
+Columns<LeakedMemory> leaked_memory_columns() {
+  using Row = LeakedMemory;
+  return {kind_column<Row>(&Row::kind),
+          device_column<Row>(&Row::device),
+          {"bytes", "requested, not freed", &Row::bytes, Titled("BYTES")},
+          {"count", "allocations", &Row::count, Titled("COUNT")},
+          {"sites", "places", &Row::sites, Titled("PLACES")},
+          {{"MEMORY"}, [](const Row& row) { return memory_name(row.kind, row.device); }}};
+}
+
 Columns<Leaks> leaks_fields(const Report& report, const Suppressions& suppressions,
                             const NameFrame& name, std::size_t most) {
-  using Memory = LeakedMemory;
   using Used = UsedSuppression;
-  const Columns<Memory> memory{kind_column<Memory>(&Memory::kind),
-                               device_column<Memory>(&Memory::device),
-                               {"bytes", "requested, not freed", &Memory::bytes},
-                               {"count", "allocations", &Memory::count},
-                               {"sites", "places", &Memory::sites}};
   Columns<LeakHolder> holder = holder_columns();
   holder.push_back({"count", "allocations", &LeakHolder::count});
   Columns<Leak> leak = leak_columns(report, name);
@@ -129,7 +133,7 @@ Columns<Leaks> leaks_fields(const Report& report, const Suppressions& suppressio
       {"estimated", "numbers of sites are estimates",
        [&](const Leaks&) { return report.sample_bytes != 0; }},
       {"without_site_bytes", "not freed, of unknown call stacks", &Leaks::without_site},
-      {"memory", "sums, the largest first", memory, &Leaks::memory},
+      {"memory", "sums, the largest first", leaked_memory_columns(), &Leaks::memory},
       {"processes",
        "of a merged report what each process left, but for what is suppressed, in the report's "
        "order; empty: of one process, or an earlier version merged it",

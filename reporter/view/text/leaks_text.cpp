@@ -63,13 +63,7 @@ std::string heading(const Report& report, const Leaks& leaks, const Page& page) 
 
 std::string memory_table(const Leaks& leaks, const Page& page) {
   if (leaks.memory.size() < 2) return "";  // the heading says it
-  using enum Table::Align;
-  Table table({{"BYTES", right}, {"COUNT", right}, {"PLACES", right}, {"MEMORY", left}});
-  for (const LeakedMemory& memory : leaks.memory) {
-    table.add({bytes_text(memory.bytes), count_text(memory.count), count_text(memory.sites),
-               memory_name(memory.kind, memory.device)});
-  }
-  return table.text(page);
+  return table_of(leaked_memory_columns(), leaks.memory, page).text(page);
 }
 
 // "; 256 KiB each 50 calls of on_error; at this rate the device is full in 3 h".

@@ -37,7 +37,8 @@ struct LeaksChoice {
 // Of a merged report what each process left, in its order.
 [[nodiscard]] std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks);
 
-// Of a row for each place. The report outlives them.
+// Of each memory, and of a row for each place. The report outlives them.
+[[nodiscard]] Columns<LeakedMemory> leaked_memory_columns();
 [[nodiscard]] Columns<Leak> leak_columns(const Report& report, const NameFrame& name);
 
 }  // namespace vramscope

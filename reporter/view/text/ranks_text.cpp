@@ -334,8 +334,8 @@ std::string number_text(const Figure& figure, std::uint64_t number) {
 
 Columns<ReportOfProcess> figures_of_process() {
   constexpr const char* kMeanings[] = {
-      "the most that all kinds on all devices together can have held at one time, or of host "
-      "memory where no process has other; requested bytes",
+      ("the most that all kinds on all devices together can have held at one time, or of host "
+       "memory where no process has other; requested bytes"),
       "most in segments, and of kinds that the driver serves, of all devices",
       "of these no more was needed at one time: the rest was idle, as far as that is known",
       "requested, live at the report",
