@@ -32,23 +32,23 @@ constexpr bool is_optional_value<std::optional<Value>> = true;
 
 // The cell of a value; of an enumeration the word for it.
 template <class Value>
-[[nodiscard]] CellValue cell_of(const Value& value, std::span<const std::string_view> words = {}) {
+[[nodiscard]] CellValue cell_of(Value value, std::span<const std::string_view> words = {}) {
   if constexpr (is_optional_value<Value>) {
-    return value ? cell_of(*value, words) : CellValue();
+    return value ? cell_of(*std::move(value), words) : CellValue();
   } else if constexpr (std::is_same_v<Value, Kind>) {
     return std::string(kKindNames[static_cast<std::size_t>(value)]);
   } else if constexpr (std::is_enum_v<Value>) {
     return std::string(words[static_cast<std::size_t>(value)]);
-  } else if constexpr (std::is_same_v<Value, bool> || std::is_same_v<Value, CellValue>) {
+  } else if constexpr (std::is_same_v<Value, bool>) {
     return value;
   } else if constexpr (std::unsigned_integral<Value>) {
     return std::uint64_t{value};
   } else if constexpr (std::signed_integral<Value>) {
     return std::int64_t{value};
+  } else if constexpr (std::is_constructible_v<CellValue, Value>) {
+    return CellValue(std::move(value));
   } else if constexpr (std::is_convertible_v<Value, std::string_view>) {
     return std::string(std::string_view(value));
-  } else if constexpr (std::is_same_v<Value, CellStack>) {
-    return value;
   } else {
     return CellNumbers(std::begin(value), std::end(value));
   }
