@@ -59,7 +59,7 @@ MAX_METHODS = 40  # of a class; deleted ones and those of nested classes do not 
 KNOWN = {
     # Sentences that are made where the answer is found; they go to text once answers are values.
     r"reporter/view/analysis/leaks/suppressions\.cpp: includes reporter/view/listing/format\.h",
-    r"reporter/view/analysis/replay/trace_(map|report)\.cpp: includes reporter/view/listing/format\.h",
+    r"reporter/view/analysis/replay/trace_(map|follower)\.cpp: includes reporter/view/listing/format\.h",
     # Where the note on what a screen leaves out goes, and whether a filter let nothing pass: until texts are documents.
     r"reporter/view/command/(screen|filters)\.cpp:\d+: reads a text back",
     r"reporter/view/analysis/replay/trace_filter\.cpp: includes reporter/view/listing/thread_text\.h",

@@ -31,10 +31,14 @@ void TraceMemory::end_overlapping(Space space, Address address, std::uint64_t by
   }
 }
 
-void TraceMemory::come(const Event& event, bool direct, Changes& changes) {
+void TraceMemory::come(const Event& event, bool direct, bool passes, Changes& changes) {
   const Key key{space_of(event.place.kind), event.address};
   if (direct) end_overlapping(key.first, key.second, event.bytes, changes);
-  TraceBlock block{.place = event.place, .tag = event.tag, .bytes = event.bytes, .direct = direct};
+  TraceBlock block{.place = event.place,
+                   .tag = event.tag,
+                   .bytes = event.bytes,
+                   .direct = direct,
+                   .passes = passes};
   if (unused_slots_.empty()) {
     block.slot = slots_++;
   } else {
@@ -72,13 +76,13 @@ void TraceMemory::end_place(Blocks& blocks, Place place, Changes& changes) {
   });
 }
 
-void TraceMemory::add(const TraceEvent& one, Changes& changes) {
+void TraceMemory::add(const TraceEvent& one, Changes& changes, bool passes) {
   const Event& event = one.event;
   const bool direct = one.what > What::went || event.served == Served::direct;
   switch (one.what) {
     case What::came:
     case What::came_besides:
-      return come(event, direct, changes);
+      return come(event, direct, passes, changes);
     case What::went:
     case What::went_besides:
       return go(event, direct, changes);

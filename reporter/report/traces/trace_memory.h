@@ -21,6 +21,7 @@ struct TraceBlock {
   std::uint64_t bytes = 0;  // requested
   std::uint32_t slot = 0;   // its number while it lives: no other live one has it, dead ones had
   bool direct = false;      // by the driver itself, not by our allocator
+  bool passes = true;       // the filter of whoever follows the trace
 };
 
 // Takes events in the order by_change. Threads: one. May throw bad_alloc.
@@ -35,7 +36,8 @@ class TraceMemory {
     virtual void went(const TraceBlock& block, End how) = 0;
   };
 
-  void add(const TraceEvent& one, Changes& changes);
+  // passes: what is told of memory that comes.
+  void add(const TraceEvent& one, Changes& changes, bool passes = true);
 
  private:
   using Key = std::pair<Space, Address>;
@@ -45,7 +47,7 @@ class TraceMemory {
     }
   };
 
-  void come(const Event& event, bool direct, Changes& changes);
+  void come(const Event& event, bool direct, bool passes, Changes& changes);
   void go(const Event& event, bool direct, Changes& changes);
   void end(const TraceBlock& block, End how, Changes& changes);
   void end_overlapping(Space space, Address address, std::uint64_t bytes, Changes& changes);

@@ -303,6 +303,7 @@ class TraceReader::Cursor {
 };
 
 bool TraceReader::read(Order order, const std::function<void(const TraceEvent&)>& visit) {
+  stops_ = false;
   std::vector<std::unique_ptr<Cursor>> cursors;
   const auto keep_if_more = [&](std::unique_ptr<Cursor> cursor) {
     if (cursor->advance()) {
@@ -323,6 +324,7 @@ bool TraceReader::read(Order order, const std::function<void(const TraceEvent&)>
     // The lane may well go on before all others.
     for (;;) {
       visit(first->event());
+      if (stops_) return true;
       if (!first->advance()) break;
       if (!cursors.empty() && cursors.front()->is_before(*first, order)) {
         cursors.push_back(std::move(first));

@@ -47,6 +47,8 @@ class TraceReader {
   enum class Order : bool { by_change, by_end };
   // False: the trace is damaged although its checksums are right; problem() says where.
   [[nodiscard]] bool read(Order order, const std::function<void(const TraceEvent&)>& visit);
+  // Called by `visit`, which wants no more events.
+  void stop() { stops_ = true; }
 
  private:
   struct Slice {
@@ -89,6 +91,7 @@ class TraceReader {
   std::size_t skipped_bytes_ = 0;   // of damage
   std::size_t searched_bytes_ = 0;  // contents of damaged chunks in which a chunk was looked for
   bool complete_ = false;
+  bool stops_ = false;
 };
 
 }  // namespace vramscope

@@ -11,6 +11,7 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/instant.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/show.h"

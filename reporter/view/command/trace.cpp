@@ -6,6 +6,7 @@
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/replay/trace_filter.h"
+#include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/trace.h"

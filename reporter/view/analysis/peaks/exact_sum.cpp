@@ -13,10 +13,10 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/traces/trace_input.h"
-#include "reporter/report/traces/trace_memory.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/report/trigger.h"
 #include "reporter/view/analysis/peaks/held_bounds.h"
+#include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 
 namespace vramscope {
@@ -28,26 +28,26 @@ struct Traced {
   std::uint64_t peak = 0;                      // of all devices together
 };
 
-class Collector : private TraceMemory::Changes {
+class UsageSteps : public TraceObserver {
  public:
-  explicit Collector(const MergedProcess& process) {
+  explicit UsageSteps(const MergedProcess& process) {
     for (const KindFacts& kind : process.kinds) {
       if (takes_device_memory(kind.kind))
         kinds_[{kind.kind, kind.device}] = {.told = kind.peak_bytes};
     }
   }
 
-  // Times never go back, also where threads overlapped.
-  void add(const TraceEvent& one) {
-    now_ns_ = std::max(now_ns_, one.event.start_ns);
-    end_ns_ = std::max(end_ns_, one.event.start_ns + one.event.total_ns);
-    memory_.add(one, *this);
+  void came(const TraceBlock& block, const FollowedEvent& now) override {
+    change(block.place, block.bytes, now.clock_ns);
+  }
+  // Sums are modulo 2^64, which damage alone would show.
+  void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End) override {
+    change(block.place, 0 - block.bytes, now.clock_ns);
   }
 
   // What is live then goes with the process.
   [[nodiscard]] std::map<std::uint16_t, HeldSteps> finish(std::uint64_t end_ns) {
-    const std::uint64_t at_ns = std::max({end_ns, end_ns_, now_ns_});
-    for (auto& [device, history] : devices_) history.push_back({.at_ns = at_ns, .bytes = 0});
+    for (auto& [device, history] : devices_) history.push_back({.at_ns = end_ns, .bytes = 0});
     return std::move(devices_);
   }
 
@@ -65,12 +65,7 @@ class Collector : private TraceMemory::Changes {
     std::uint64_t peak = 0;
   };
 
-  void came(const TraceBlock& block, const Event&) override { change(block.place, block.bytes); }
-  // Sums are modulo 2^64, which damage alone would show.
-  void went(const TraceBlock& block, TraceMemory::End) override {
-    change(block.place, 0 - block.bytes);
-  }
-  void change(Place place, std::uint64_t bytes) {
+  void change(Place place, std::uint64_t bytes, std::uint64_t clock_ns) {
     const auto found = kinds_.find({place.kind, place.device});
     if (found == kinds_.end() || bytes == 0) return;
     OfKind& kind = found->second;
@@ -80,29 +75,26 @@ class Collector : private TraceMemory::Changes {
     peak_ = std::max(peak_, live_);
     HeldSteps& history = devices_[place.device];
     const std::uint64_t before = history.empty() ? 0 : history.back().bytes;
-    history.push_back({.at_ns = now_ns_, .bytes = before + bytes});
+    history.push_back({.at_ns = clock_ns, .bytes = before + bytes});
   }
 
   std::map<std::pair<Kind, std::uint16_t>, OfKind> kinds_;
   std::map<std::uint16_t, HeldSteps> devices_;
   std::uint64_t live_ = 0;  // of all devices
   std::uint64_t peak_ = 0;
-  std::uint64_t now_ns_ = 0;
-  std::uint64_t end_ns_ = 0;
-  TraceMemory memory_;
 };
 
 std::optional<Traced> traced(TraceReader& reader, const MergedProcess& process) {
   if (!is_whole_trace_of(reader, process.process, process.trace)) return std::nullopt;
-  Collector collector(process);
-  const auto add = [&](const TraceEvent& event) { collector.add(event); };
-  if (!reader.read(TraceReader::Order::by_change, add)) return std::nullopt;
-  if (!collector.has_the_reports_peaks()) return std::nullopt;
+  TraceFollower trace(reader);
+  UsageSteps steps(process);
+  if (!trace.follow({&steps}) || !steps.has_the_reports_peaks()) return std::nullopt;
   const std::uint64_t boot_ns = reader.names().process.wall_ns - reader.names().process.clock_ns;
   const std::uint64_t end_ns = process.timeline.start_ns + process.timeline.duration_ns;
-  const std::uint64_t end_since_boot_ns = end_ns - std::min(boot_ns, end_ns);
-  return Traced{
-      .boot_ns = boot_ns, .devices = collector.finish(end_since_boot_ns), .peak = collector.peak()};
+  const std::uint64_t last_ns = trace.begin_ns() + trace.length_ns();
+  return Traced{.boot_ns = boot_ns,
+                .devices = steps.finish(std::max(end_ns - std::min(boot_ns, end_ns), last_ns)),
+                .peak = steps.peak()};
 }
 
 std::optional<Traced> traced(const ReportOfProcess& one) {

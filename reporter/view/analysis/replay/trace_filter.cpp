@@ -93,11 +93,13 @@ std::string missing_from(const TraceNames& names, const Filter& filter) {
 TraceFilter trace_filter(const TraceNames& names, const Filter& filter, const NameFrame& name) {
   TraceFilter result;
   result.begin_ns = names.process.clock_ns;
-  result.is_empty = filter.is_empty();
-  if (result.is_empty) return result;
-  result.is_by_memory = !filter.chooses_rows() && filter.from.empty() && filter.to.empty();
+  result.is_by_memory = !filter.chooses_rows() && !filter.has_times();
   result.from_ns = read_instant(filter.from).value_or(0);
   result.to_ns = read_instant(filter.to).value_or(UINT64_MAX);
+  Filter at_any_time = filter;
+  at_any_time.from = at_any_time.to = "";
+  result.is_empty = at_any_time.is_empty();
+  if (result.is_empty) return result;
   result.device = filter.device;
   result.least_bytes = filter.least_bytes();
   for (const std::string_view kind : kKindNames) {

@@ -18,8 +18,8 @@ struct Filter;
 
 // Instants are nanoseconds after time 0, when recording began. Threads: any, as it is not changed.
 struct TraceFilter {
-  bool is_empty = true;      // everything passes, and the rest says nothing
-  bool is_by_memory = true;  // it asks for kinds and devices alone
+  bool is_empty = true;      // everything passes that is of its times
+  bool is_by_memory = true;  // it asks for kinds and devices alone, and for no times
   std::vector<bool> tags;    // by tag: it passes
   std::vector<bool> kinds;   // by kind
   std::optional<unsigned> device;

@@ -8,6 +8,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/replay/trace_segments.h"
 #include "reporter/view/analysis/replay/trace_totals.h"

@@ -9,8 +9,8 @@
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/analysis/filter/filter.h"
+#include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/subject.h"
-#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {
@@ -134,12 +134,6 @@ std::string whole_trace_of(const std::string& report_file, const Report& report)
     if (is_whole_trace_of(reader, report.process, report.trace)) return candidate;
   }
   return "";
-}
-
-std::string ends_before(std::uint64_t length_ns, std::uint64_t instant_ns, std::string_view what) {
-  if (instant_ns <= length_ns) return "";
-  return "ends after " + duration_text(length_ns) + ", before " + std::string(what) + " " +
-         duration_text(instant_ns);
 }
 
 std::string missing_from(const TraceTotals& totals) {

@@ -41,11 +41,6 @@ class TraceReader;
 // "": none. Reads the heads of all chunks.
 [[nodiscard]] std::string whole_trace_of(const std::string& report_file, const Report& report);
 
-// "", or that a trace of this length ends before the instant that the option `what` names: "ends
-// after 251 ms, before --from 100 s". May throw bad_alloc.
-[[nodiscard]] std::string ends_before(std::uint64_t length_ns, std::uint64_t instant_ns,
-                                      std::string_view what);
-
 // "", or that the filter's device is none of the events', or that they end before the filter's
 // times begin. Once all were added. May throw bad_alloc.
 [[nodiscard]] std::string missing_from(const TraceTotals& totals);
