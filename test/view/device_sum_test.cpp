@@ -13,7 +13,7 @@
 #include "reporter/report/merge_processes.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/run_timeline.h"
+#include "reporter/view/text/report_timeline.h"
 #include "reporter/view/text/timeline_bounds.h"
 
 namespace vramscope {

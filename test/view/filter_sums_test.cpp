@@ -17,7 +17,7 @@
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/run_timeline.h"
+#include "reporter/view/text/report_timeline.h"
 #include "reporter/view/text/sites_text.h"
 #include "reporter/view/text/totals_text.h"
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "reporter/view/analysis/run_timeline.h"
 #include "reporter/view/page/page_map.h"
 #include "reporter/view/text/map_text.h"
-#include "reporter/view/text/run_timeline.h"
 
 namespace vramscope {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "reporter/report/report.h"
-#include "reporter/view/text/run_timeline.h"
+#include "reporter/view/analysis/run_timeline.h"
 
 namespace vramscope {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/run_timeline.h"
 #include "reporter/view/listing/format.h"
-#include "reporter/view/text/run_timeline.h"
 
 namespace vramscope {
 

@@ -8,7 +8,7 @@
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/listing/plot.h"
-#include "reporter/view/text/run_timeline.h"
+#include "reporter/view/text/report_timeline.h"
 
 namespace vramscope {
 

@@ -6,7 +6,7 @@
 
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/analysis/filter/filter.h"
-#include "reporter/view/text/run_timeline.h"
+#include "reporter/view/analysis/run_timeline.h"
 
 namespace vramscope {
 

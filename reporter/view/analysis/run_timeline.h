@@ -79,10 +79,6 @@ struct TimelineChoice {
 // Ranges in which the highest peak was come first: there may be no room for all.
 void put_ranges_of_peak_first(RunTimeline& timeline);
 
-// A curve for each kind of memory and device, and one for all kinds of a device that had several:
-// an upper bound, not above the report's joint_bounds where it has them. May throw bad_alloc.
-[[nodiscard]] RunTimeline run_timeline(const Report& report, const TimelineChoice& choice);
-
 // Sets the window and the order, and leaves what memory is held. For all that makes a RunTimeline.
 void choose(RunTimeline& timeline, const TimelineChoice& choice);
 
