@@ -168,6 +168,8 @@ TraceNames made_names(const Report& report) {
 std::string traced(const StackChoice& stacks) {
   const TraceNames names = made_names(made_report());
   TraceTotals totals;
+  TraceFollower trace(names, {});
+  trace.begin({&totals});
   for (Tag tag = 1; tag < names.facts.tags.size(); ++tag) {
     TraceEvent one;
     one.what = trace::What::came;
@@ -175,10 +177,11 @@ std::string traced(const StackChoice& stacks) {
     one.event.address = 0x1000 * Address{tag};
     one.event.tag = tag;
     one.event.bytes = 100 * std::uint64_t{tag};
-    totals.add(one);
+    trace.add(one);
   }
   totals.finish();
-  return trace_text({.names = names, .totals = totals, .stacks = stacks}, {}, Page(), RowChoice{});
+  return trace_text({.followed = trace, .totals = totals, .stacks = stacks}, {}, Page(),
+                    RowChoice{});
 }
 
 TEST(StackView, OfATraceIsThatOfAReport) {

@@ -177,7 +177,7 @@ TEST(TraceFollower, SaysWhatTheTraceLacks) {
   Written written(three_events());
   TraceFollower device(*written, {.device = 1}, {});
   TraceFollower later(*written, {.from = "1s"}, {});
-  TraceFollower whenever(*written, {.from = "1s"}, {}, TraceFollower::Times::all);
+  TraceFollower whenever(*written, {.from = "1s"}, {}, FollowedTimes::all);
 
   EXPECT_FALSE(device.follow({}));
   EXPECT_EQ(device.missing(), "has no device 1; devices: 0");

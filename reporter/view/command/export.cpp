@@ -10,8 +10,6 @@
 
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/report.h"
-#include "reporter/report/traces/trace_reader.h"
-#include "reporter/view/analysis/replay/trace_filter.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/newer.h"
@@ -142,24 +140,17 @@ void say_written(const ExportFormat& format, const std::string& to,
 int export_trace(const Arguments& arguments, const ExportFormat& format, const std::string& file,
                  const std::string& output, std::set<std::string>& lost) {
   int status = kFine;
-  std::string missing;
-  const auto use = [&](TraceReader& reader) {
-    missing = missing_from(reader.names(), arguments.filter);
-    if (!missing.empty()) return std::string();
-    const TraceFilter filter = trace_filter(reader.names(), arguments.filter, names_from_symbols());
-    TraceTotals totals(filter);
-    const auto add = [&](const TraceEvent& event) { totals.add(event); };
-    if (!reader.read(TraceReader::Order::by_change, add)) return reader.problem();
+  const auto use = [&](TraceFollower& trace) {
+    TraceTotals totals;
+    if (!trace.follow({&totals})) return;
     totals.finish();
-    missing = missing_from(totals);
-    if (!missing.empty()) return std::string();
-    const Exported exported(report_of_trace(reader.names(), totals), reader, filter,
-                            cost_of(arguments), arguments.stacks, names_from_symbols());
+    const Exported exported(report_of_trace(trace, totals), trace, cost_of(arguments),
+                            arguments.stacks, names_from_symbols());
     status = write(exported, format, output, readers_of(arguments.shared), lost);
-    return std::string();
   };
-  if (!read_trace(file, arguments.reading, use)) return kBadInput;
-  return missing.empty() ? status : refuse("'" + file + "' " + missing);
+  const bool is_good =
+      follow_trace(file, arguments.reading, arguments.filter, FollowedTimes::of_filter, use);
+  return is_good ? status : kBadInput;
 }
 
 int export_report(const Arguments& arguments, const ExportFormat& format, std::string file,

@@ -142,15 +142,10 @@ bool takes_its_trace(const Filter& filter, const FilterUse& use, const Report& r
 
 std::optional<Report> open_traced(const std::string& path, const Filter& filter,
                                   const Reading& reading) {
-  DetailedReport made;
-  const auto use = [&](TraceReader& reader) {
-    made = detailed_report(reader, filter, names_from_symbols());
-    return made.problem;
-  };
-  if (!read_trace(path, reading, use)) return std::nullopt;
-  if (made.missing.empty()) return std::move(made.report);
-  say("'" + path + "' " + made.missing);
-  return std::nullopt;
+  std::optional<Report> made;
+  const auto use = [&](TraceFollower& trace) { made = detailed_report(trace, filter); };
+  if (!follow_trace(path, reading, filter, FollowedTimes::of_filter, use)) return std::nullopt;
+  return made;
 }
 
 std::string filter_head(const Filter& filter, const Page& page) {

@@ -12,7 +12,6 @@
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/instant.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
@@ -135,17 +134,15 @@ Filter without_times(Filter filter) {
 
 int page_of_trace(const Arguments& given, const std::string& file) {
   const Filter filter = without_times(given.filter);
-  TracePage made;
-  const auto use = [&](TraceReader& reader) {
-    made = trace_page(reader, {.path = file,
-                               .filter = filter,
-                               .stacks = given.stacks,
-                               .window = window_of(given.filter)});
-    return made.problem;
+  std::optional<std::string> page;
+  const auto use = [&](TraceFollower& trace) {
+    page = trace_page(trace, {.path = file,
+                              .filter = filter,
+                              .stacks = given.stacks,
+                              .window = window_of(given.filter)});
   };
-  if (!read_trace(file, given.reading, use)) return kBadInput;
-  return made.missing.empty() ? publish_page(given, made.page)
-                              : refuse("'" + file + "' " + made.missing);
+  if (!follow_trace(file, given.reading, filter, FollowedTimes::all, use)) return kBadInput;
+  return publish_page(given, *page);
 }
 
 // The reports of single processes once more, to tell what made one of them differ. Those whose

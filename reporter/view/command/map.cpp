@@ -201,18 +201,14 @@ TraceInstant instant_of(const Arguments& given) {
 // What the trace knows of the instant; says why not.
 std::optional<Report> open_trace(const std::string& path, const Arguments& given,
                                  MapMoment& moment) {
-  TraceMap map;
-  const auto use = [&](TraceReader& reader) {
-    map = trace_map(reader, instant_of(given), given.filter, names_from_symbols());
-    return map.problem;
+  std::optional<TraceMap> map;
+  const auto use = [&](TraceFollower& trace) {
+    map = trace_map(trace, instant_of(given), given.filter);
   };
-  if (!read_trace(path, given.reading, use)) return std::nullopt;
-  if (!map.missing.empty()) {
-    say("'" + path + "' " + map.missing);
+  if (!follow_trace(path, given.reading, given.filter, FollowedTimes::all, use))
     return std::nullopt;
-  }
-  moment = map.moment;
-  return std::move(map.report);
+  moment = map->moment;
+  return std::move(map->report);
 }
 
 int show_map(Arguments& given) {

@@ -8,6 +8,7 @@
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/analysis/leaks/told_owners.h"
+#include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/live_report.h"
 #include "reporter/view/command/verb.h"
@@ -33,14 +34,33 @@ std::optional<Report> open_import(const std::string& path) {
   return report_of_import(std::move(*run));
 }
 
-// As read_trace(), of the trace that the file becomes.
-bool read_imported_trace(const std::string& path,
-                         const std::function<std::string(TraceReader&)>& use) {
+using UseReader = std::function<std::string(TraceReader&)>;
+
+// Has the trace that a file becomes read by `use`, which gives what is wrong with it; says it.
+bool read_imported_trace(const std::string& path, const UseReader& use) {
   const std::optional<ImportedRun> run = open_imported(path);
   if (!run) return false;
   const std::string bytes = trace_of_import(*run);
   TraceReader reader(std::as_bytes(std::span(bytes)), TraceReader::Damage::refused);
   const std::string problem = reader.problem().empty() ? use(reader) : reader.problem();
+  if (!problem.empty()) say("cannot read '" + path + "': " + problem);
+  return problem.empty();
+}
+
+// The same of a trace.
+bool read_trace(const std::string& path, const Reading& reading, const UseReader& use) {
+  if (is_import(path)) return read_imported_trace(path, use);
+  const TraceInput input(path);
+  std::string problem = input.problem();
+  if (problem.empty()) {
+    TraceReader reader(input.bytes(), TraceReader::Damage::refused);
+    const std::string remark = take_in(reader, input.is_own(), path, reading);
+    if (!remark.empty()) say(remark);
+    problem = reader.problem().empty() ? use(reader) : reader.problem();
+    if (problem.empty() && !reader.is_complete()) {
+      say("'" + path + "' " + std::string(kNoEnd));
+    }
+  }
   if (!problem.empty()) say("cannot read '" + path + "': " + problem);
   return problem.empty();
 }
@@ -85,22 +105,18 @@ void say_no_report(const std::string& trace, std::string_view command) {
       std::string(command) + " " + shell_word(trace));
 }
 
-bool read_trace(const std::string& path, const Reading& reading,
-                const std::function<std::string(TraceReader&)>& use) {
-  if (is_import(path)) return read_imported_trace(path, use);
-  const TraceInput input(path);
-  std::string problem = input.problem();
-  if (problem.empty()) {
-    TraceReader reader(input.bytes(), TraceReader::Damage::refused);
-    const std::string remark = take_in(reader, input.is_own(), path, reading);
-    if (!remark.empty()) say(remark);
-    problem = reader.problem().empty() ? use(reader) : reader.problem();
-    if (problem.empty() && !reader.is_complete()) {
-      say("'" + path + "' " + std::string(kNoEnd));
-    }
-  }
-  if (!problem.empty()) say("cannot read '" + path + "': " + problem);
-  return problem.empty();
+bool follow_trace(const std::string& path, const Reading& reading, const Filter& filter,
+                  FollowedTimes times, const std::function<void(TraceFollower&)>& use) {
+  std::string missing;
+  const auto follow = [&](TraceReader& reader) {
+    TraceFollower trace(reader, filter, names_from_symbols(), times);
+    if (trace.missing().empty()) use(trace);
+    missing = trace.missing();
+    return trace.problem();
+  };
+  if (!read_trace(path, reading, follow)) return false;
+  if (!missing.empty()) say("'" + path + "' " + missing);
+  return missing.empty();
 }
 
 }  // namespace vramscope

@@ -11,14 +11,12 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/instant.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
-#include "reporter/view/analysis/replay/trace_follower.h"
-#include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/replay/trace_timeline.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/show.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/timeline_bounds.h"
 #include "reporter/view/text/timeline_text.h"
-#include "reporter/view/text/trace_timeline.h"
 
 namespace vramscope {
 namespace {
@@ -56,20 +54,13 @@ TimelineChoice choice_of(const Arguments& given) {
 std::optional<Report> open_trace(const std::string& path, const Arguments& given,
                                  const TimelineChoice& choice, RunTimeline& timeline) {
   Report report;  // which process it is
-  std::string missing;
-  const auto use = [&](TraceReader& reader) {
-    TraceTimeline read = trace_timeline(reader, choice, given.filter, names_from_symbols());
-    timeline = std::move(read.timeline);
-    report.process.pid = reader.names().process.pid;
-    report.process.executable = reader.names().process.executable;
-    missing = read.missing;
-    return read.problem;
+  const auto use = [&](TraceFollower& trace) {
+    if (std::optional<RunTimeline> found = trace_timeline(trace, choice)) timeline = *found;
+    report.process.pid = trace.names().process.pid;
+    report.process.executable = trace.names().process.executable;
   };
-  if (!read_trace(path, given.reading, use)) return std::nullopt;
-  if (!missing.empty()) {
-    say("'" + path + "' " + missing);
+  if (!follow_trace(path, given.reading, given.filter, FollowedTimes::all, use))
     return std::nullopt;
-  }
   return report;
 }
 

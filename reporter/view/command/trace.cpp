@@ -5,9 +5,7 @@
 
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/view/analysis/filter/filter.h"
-#include "reporter/view/analysis/replay/trace_filter.h"
 #include "reporter/view/analysis/replay/trace_follower.h"
-#include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/trace.h"
 #include "reporter/view/system/output.h"
@@ -30,32 +28,23 @@ int lacks(const std::string& file, const std::string& what) {
   return kBadInput;
 }
 
-int list(const TraceArguments& arguments, TraceReader& reader) {
+int list(const TraceArguments& arguments, TraceFollower& trace) {
   Output lines(arguments.listing.output);
   CsvText csv(lines.text());
   csv.titles(trace_csv_titles());
   std::size_t left = arguments.listing.typed_most.value_or(0);  // rows to come; 0: all
   const bool has_end = left != 0;
-  const TraceFilter filter = trace_filter(reader.names(), arguments.filter, names_from_symbols());
-  std::optional<std::uint64_t> begin_ns;
-  std::uint64_t length_ns = 0;
-  const bool read = reader.read(TraceReader::Order::by_end, [&](const TraceEvent& event) {
-    const Event& what = event.event;
-    if (!begin_ns) begin_ns = filter.begin_of(what.start_ns);
-    const std::uint64_t instant = after(*begin_ns, what.start_ns);
-    length_ns = std::max(length_ns, instant + what.total_ns);
-    if (instant < filter.from_ns || instant > filter.to_ns) return;
-    if (!filter.passes(what.tag, what.place, what.bytes)) return;
-    if (has_end && left == 0) return;
+  const bool read = trace.list([&](const FollowedEvent& now) {
+    if (!now.passes || (has_end && left == 0)) return;
     left -= has_end ? 1 : 0;
-    add_trace_csv(csv, event, reader.names());
+    add_trace_csv(csv, now.one, trace.names());
     lines.flush_if_long();
   });
   const std::string problem = lines.end();
   if (!problem.empty()) say(problem);
-  const std::string none = ends_before(length_ns, filter.from_ns, "--from");
+  const std::string none = ends_before(trace.length_ns(), trace.filter().from_ns, "--from");
   if (read && problem.empty() && !none.empty()) return lacks(arguments.file, none);
-  return read ? (problem.empty() ? kFine : kBadInput) : refuse(arguments.file, reader.problem());
+  return read ? (problem.empty() ? kFine : kBadInput) : refuse(arguments.file, trace.problem());
 }
 
 // --sort is about places; --csv, which lists events, has columns of its own.
@@ -96,19 +85,18 @@ int show_trace(TraceArguments& arguments) {
     return refuse(arguments.file,
                   "none of its " + bytes_text(input.bytes().size()) + " can be read");
   }
-  const std::string missing = missing_from(reader.names(), arguments.filter);
-  if (!missing.empty()) return lacks(arguments.file, missing);
-  if (arguments.listing.csv) return list(arguments, reader);
   const NameFrame name = names_from_symbols(arguments.stacks.shown);
-  TraceTotals totals(trace_filter(reader.names(), arguments.filter, name));
-  const auto add = [&](const TraceEvent& event) { totals.add(event); };
-  if (!reader.read(TraceReader::Order::by_change, add)) {
-    return refuse(arguments.file, reader.problem());
+  TraceFollower trace(reader, arguments.filter,
+                      arguments.listing.csv ? names_from_symbols() : name);
+  if (!trace.missing().empty()) return lacks(arguments.file, trace.missing());
+  if (arguments.listing.csv) return list(arguments, trace);
+  TraceTotals totals;
+  if (!trace.follow({&totals})) {
+    return trace.missing().empty() ? refuse(arguments.file, trace.problem())
+                                   : lacks(arguments.file, trace.missing());
   }
   totals.finish();
-  if (const std::string none = missing_from(totals); !none.empty())
-    return lacks(arguments.file, none);
-  const TraceListing listing{.names = reader.names(),
+  const TraceListing listing{.followed = trace,
                              .totals = totals,
                              .file_bytes = input.file_bytes(),
                              .bytes = input.bytes().size(),

@@ -25,7 +25,8 @@
 namespace vramscope {
 
 struct Report;
-class TraceReader;
+class TraceFollower;
+enum class FollowedTimes : bool;
 
 enum ExitCode : int {
   kFine = 0,
@@ -136,10 +137,11 @@ void settle_rows(Listing& listing);
 // would: words behind "vramscope".
 void say_no_report(const std::string& trace, std::string_view command);
 
-// Has the whole trace in a file read by `use`, which gives what is wrong with it, or ""; says it.
-// False: something is.
-[[nodiscard]] bool read_trace(const std::string& path, const Reading& reading,
-                              const std::function<std::string(TraceReader&)>& use);
+// Has the trace in a file followed by `use`; says what it lacks, or what is wrong with it. False:
+// something is.
+[[nodiscard]] bool follow_trace(const std::string& path, const Reading& reading,
+                                const Filter& filter, FollowedTimes times,
+                                const std::function<void(TraceFollower&)>& use);
 
 // What suppression files name, beside what the usual libraries keep unless `no_usual`; says why
 // not.

@@ -44,13 +44,9 @@ Exported::Exported(Report report, Cost cost, const StackChoice& stacks, NameFram
   choose_frames(report_, stacks);
 }
 
-Exported::Exported(Report report, TraceReader& reader, TraceFilter filter, Cost cost,
-                   const StackChoice& stacks, NameFrame name)
-    : report_(std::move(report)),
-      reader_(&reader),
-      filter_(std::move(filter)),
-      cost_(cost),
-      name_(std::move(name)) {
+Exported::Exported(Report report, TraceFollower& trace, Cost cost, const StackChoice& stacks,
+                   NameFrame name)
+    : report_(std::move(report)), trace_(&trace), cost_(cost), name_(std::move(name)) {
   sites_ = choose_frames(report_, stacks);
 }
 
@@ -65,33 +61,23 @@ const KindFacts* Exported::highest() const {
   return result;
 }
 
-const TraceNames* Exported::names() const {
-  return reader_ == nullptr ? nullptr : &reader_->names();
-}
-
-std::uint64_t Exported::start_clock_ns() const {
-  const TraceProcess& process = reader_->names().process;
-  return report_.timeline.start_ns - process.wall_ns + process.clock_ns;
-}
+const TraceNames* Exported::names() const { return trace_ == nullptr ? nullptr : &trace_->names(); }
 
 std::size_t Exported::site_of(Tag tag) const {
-  const std::size_t site = site_of_tag(reader_->names(), tag);
+  const std::size_t site = site_of_tag(trace_->names(), tag);
   return site < sites_.size() ? sites_[site] : 0;
 }
 
 std::string Exported::read(const std::function<void(const TraceEvent&)>& visit) const {
-  std::optional<std::uint64_t> begin_ns;
-  const auto passing = [&](const TraceEvent& one) {
-    const Event& event = one.event;
-    if (!begin_ns) begin_ns = filter_.begin_of(event.start_ns);
-    const std::uint64_t instant = after(*begin_ns, event.start_ns);
-    const bool is_then = instant >= filter_.from_ns && instant <= filter_.to_ns;
-    const bool ends_all = one.what == trace::What::place_ended;
-    if (is_then && (ends_all || filter_.passes(event.tag, event.place, event.bytes))) visit(one);
-  };
-  const auto order = TraceReader::Order::by_change;
-  const bool good = filter_.is_empty ? reader_->read(order, visit) : reader_->read(order, passing);
-  return good ? "" : reader_->problem();
+  struct Visited : TraceObserver {
+    explicit Visited(const std::function<void(const TraceEvent&)>& visit) : visit_(visit) {}
+    void event(const FollowedEvent& now) override {
+      const bool ends_all = now.is_then && now.one.what == trace::What::place_ended;
+      if (now.passes || ends_all) visit_(now.one);
+    }
+    const std::function<void(const TraceEvent&)>& visit_;
+  } visited(visit);
+  return trace_->follow({&visited}) ? "" : trace_->problem();
 }
 
 std::string process_name(const Report& report) { return harmless(titled_process(report.process)); }

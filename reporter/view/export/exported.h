@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/report/traces/trace_memory.h"
-#include "reporter/view/analysis/replay/trace_filter.h"
+#include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/analysis/stacks/stack_view.h"
@@ -29,10 +28,10 @@ class Exported {
  public:
   // Stacks are shown as `stacks` says. May throw bad_alloc, as all members.
   Exported(Report report, Cost cost, const StackChoice& stacks, NameFrame name);
-  // Of the allocations of a trace that pass, of which `report` is report_of_trace(); `reader`
-  // outlives this.
-  Exported(Report report, TraceReader& reader, TraceFilter filter, Cost cost,
-           const StackChoice& stacks, NameFrame name);
+  // Of the allocations of a trace that pass, of which `report` is report_of_trace(); it outlives
+  // this.
+  Exported(Report report, TraceFollower& trace, Cost cost, const StackChoice& stacks,
+           NameFrame name);
 
   [[nodiscard]] const Report& report() const { return report_; }
   [[nodiscard]] const NameFrame& name() const { return name_; }
@@ -45,7 +44,7 @@ class Exported {
   // Of a trace, else null.
   [[nodiscard]] const TraceNames* names() const;
   // The clock of the trace's events at the instant from which the report's times count.
-  [[nodiscard]] std::uint64_t start_clock_ns() const;
+  [[nodiscard]] std::uint64_t start_clock_ns() const { return trace_->begin_ns(); }
   // The report's site of a tag of the trace.
   [[nodiscard]] std::size_t site_of(Tag tag) const;
   // Visits the events that pass in the order by_change; "", or what is wrong with the trace.
@@ -53,8 +52,7 @@ class Exported {
 
  private:
   Report report_;
-  TraceReader* reader_ = nullptr;
-  TraceFilter filter_;
+  TraceFollower* trace_ = nullptr;
   Cost cost_ = Cost::peak;
   NameFrame name_;
   std::vector<std::size_t> sites_;  // the report's site by that of the trace

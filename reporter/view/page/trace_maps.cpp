@@ -38,8 +38,7 @@ std::size_t highest_of(const TraceWindows& windows, std::size_t begin, std::size
 
 }  // namespace
 
-TraceMaps::TraceMaps(const TraceMapsOf& of)
-    : of_(of), segments_(of.names.process.mode == "dedicated", of.filter, of.segments) {
+TraceMaps::TraceMaps(const TraceMapsOf& of) : of_(of), segments_(of.trace) {
   constexpr std::size_t kParts = TraceWindows::kParts;
   const std::uint64_t blocks = of.live_count * kParts;
   const std::size_t step = std::min<std::size_t>(blocks / kMostBlocks + 1, kParts);
@@ -52,14 +51,22 @@ TraceMaps::TraceMaps(const TraceMapsOf& of)
   peak_ = highest_of(of.windows, 0, kParts);
 }
 
-void TraceMaps::add(const TraceEvent& event) {
+void TraceMaps::event(const FollowedEvent& now) {
   while (moments_.size() < wanted_.size() &&
          of_.windows.events_until(wanted_[moments_.size()]) == events_) {
     take(wanted_[moments_.size()]);
   }
   ++events_;
-  now_ = std::max(now_, after(of_.first_ns, event.event.start_ns));
-  segments_.add(event);
+  at_ns_ = now.at_ns;
+  segments_.event(now);
+}
+
+void TraceMaps::came(const TraceBlock& block, const FollowedEvent& now) {
+  segments_.came(block, now);
+}
+
+void TraceMaps::went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) {
+  segments_.went(block, now, how);
 }
 
 void TraceMaps::finish() {
@@ -79,7 +86,7 @@ void TraceMaps::take(std::size_t part) {
   const bool is_peak = part == peak_;
   const bool is_same = taken != 0 && !is_peak && wanted_[taken - 1] != peak_ &&
                        of_.windows.events_until(wanted_[taken - 1]) == events_;
-  const std::uint64_t at_ns = is_peak ? now_ : std::max(now_, part * of_.windows.part_ns());
+  const std::uint64_t at_ns = is_peak ? at_ns_ : std::max(at_ns_, part * of_.windows.part_ns());
   if (is_same) {
     moments_.push_back({.moment = moments_.back().moment, .at_ns = at_ns});
     return;
@@ -88,7 +95,7 @@ void TraceMaps::take(std::size_t part) {
   scratch_.host.segments.clear();
   scratch_.host.registrations.clear();
   if (segments_.by_pytorch()) scratch_.process.options = {{"policy", "pytorch"}};
-  segments_.put_into(scratch_, of_.names, of_.first_ns);
+  segments_.put_into(scratch_);
   for (DeviceReport& device : scratch_.devices) renumber(device.segments, of_.sites);
   renumber(scratch_.host.segments, of_.sites);
   renumber(scratch_.host.registrations, of_.sites);

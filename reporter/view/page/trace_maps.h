@@ -16,22 +16,21 @@ namespace vramscope {
 
 // What maps of a trace are made with. All of it outlives TraceMaps.
 struct TraceMapsOf {
-  const TraceNames& names;
-  const std::vector<SegmentChange>& segments;  // TraceReader::segments()
-  const TraceFilter& filter;
-  std::uint64_t first_ns = 0;             // of the trace's first event
+  const TraceFollower& trace;             // which was followed once
   const std::vector<std::size_t>& sites;  // the page's site of each of the trace
   const TraceWindows& windows;            // which are finished
   std::uint64_t live_count = 0;           // about how many blocks live at once
 };
 
-// Takes the trace's events once more, in the order by_change: one map of the run's peak, and for
+// Hears of the trace's events once more: one map of the run's peak, and for
 // each of its parts one of the instant at which the memory that held most held most; fewer where so
 // much is live that it would take long. Threads: one. May throw bad_alloc.
-class TraceMaps {
+class TraceMaps final : public TraceObserver {
  public:
   explicit TraceMaps(const TraceMapsOf& of);
-  void add(const TraceEvent& event);
+  void event(const FollowedEvent& now) override;
+  void came(const TraceBlock& block, const FollowedEvent& now) override;
+  void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
   void finish();
 
   [[nodiscard]] const PageMap& map() const { return map_; }
@@ -53,7 +52,7 @@ class TraceMaps {
   MapMoment moment_;
   std::vector<MapPlace> places_;
   std::uint64_t events_ = 0;
-  std::uint64_t now_ = 0;
+  std::uint64_t at_ns_ = 0;  // of the last event
 };
 
 }  // namespace vramscope

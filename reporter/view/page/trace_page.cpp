@@ -8,13 +8,12 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/replay/trace_details.h"
 #include "reporter/view/analysis/replay/trace_report.h"
-#include "reporter/view/analysis/replay/trace_totals.h"
+#include "reporter/view/analysis/replay/trace_timeline.h"
 #include "reporter/view/page/page.h"
 #include "reporter/view/page/trace_maps.h"
 #include "reporter/view/page/trace_refusals.h"
 #include "reporter/view/page/trace_windows.h"
 #include "reporter/view/text/filter_text.h"
-#include "reporter/view/text/trace_timeline.h"
 
 namespace vramscope {
 namespace {
@@ -36,59 +35,55 @@ std::uint64_t blocks_at_peaks(const Report& report) {
   return count;
 }
 
+// Those that follow memory by themselves.
+struct Others : TraceObserver {
+  Others(TraceWindows& windows, TraceRefusals& refusals) : windows_(windows), refusals_(refusals) {}
+  void event(const FollowedEvent& now) override {
+    windows_.add(now.one);
+    refusals_.add(now.one);
+  }
+  TraceWindows& windows_;
+  TraceRefusals& refusals_;
+};
+
 }  // namespace
 
-TracePage trace_page(TraceReader& reader, const TracePageOf& of) {
-  const NameFrame name = names_from_symbols();
-  const TraceTimeline timeline = trace_timeline(reader, {}, of.filter, name);
-  TracePage result{.page = "", .missing = timeline.missing, .problem = timeline.problem};
-  if (!result.missing.empty() || !result.problem.empty()) return result;
-  const auto read = [&](const auto& add) {
-    const bool is_good = reader.read(TraceReader::Order::by_change, add);
-    if (!is_good) result.problem = reader.problem();
-    return is_good;
-  };
-  const TraceFilter those = trace_filter(reader.names(), of.filter, name);
-  TraceTotals totals(those);
-  if (!read([&](const TraceEvent& event) { totals.add(event); })) return result;
+std::optional<std::string> trace_page(TraceFollower& trace, const TracePageOf& of) {
+  TraceTotals totals;
+  JointPeaks joint;
+  const std::unique_ptr<TraceDetails> details = trace_details(trace.names());
+  if (!trace.follow({&totals, &joint, details.get()})) return std::nullopt;
   totals.finish();
-  Report report = report_of_trace(reader.names(), totals);
+  Report report = report_of_trace(trace, totals);
+  Report detailed = details->report(trace, of.filter, totals, joint);
   const std::vector<std::size_t> sites = choose_frames(report, of.stacks);
-  TraceRefusals refusals(reader.names(), those, totals.begin_ns, sites);
-  TraceWindows windows(totals.begin_ns, totals.end_ns, highest_memory(totals), those, [&](Tag tag) {
-    return sites[std::min(site_of_tag(reader.names(), tag), sites.size() - 1)];
-  });
-  const auto add = [&](const TraceEvent& event) {
-    windows.add(event);
-    refusals.add(event);
-  };
-  if (!read(add)) return result;
+  choose_frames(detailed, of.stacks);
+  TraceTimeline curves(trace, {});
+  TraceRefusals refusals(trace.names(), trace.filter(), trace.begin_ns(), sites);
+  TraceWindows windows(trace.begin_ns(), trace.begin_ns() + trace.length_ns(),
+                       highest_memory(totals), trace.filter(), [&](Tag tag) {
+                         return sites[std::min(site_of_tag(trace.names(), tag), sites.size() - 1)];
+                       });
+  Others others(windows, refusals);
+  if (!trace.follow({&curves, &others})) return std::nullopt;
   windows.finish();
   report.oom = refusals.finish();
-  TraceMaps maps({.names = reader.names(),
-                  .segments = reader.segments(),
-                  .filter = those,
-                  .first_ns = totals.begin_ns,
-                  .sites = sites,
-                  .windows = windows,
-                  .live_count = blocks_at_peaks(report)});
-  if (!read([&](const TraceEvent& event) { maps.add(event); })) return result;
+  const RunTimeline timeline = curves.finish(totals, joint);
+  TraceMaps maps(
+      {.trace = trace, .sites = sites, .windows = windows, .live_count = blocks_at_peaks(report)});
+  if (!trace.follow({&maps})) return std::nullopt;
   maps.finish();
-  DetailedReport detailed = detailed_report(reader, of.filter, name);
-  if (!(result.problem = detailed.problem).empty()) return result;
-  choose_frames(detailed.report, of.stacks);
-  result.page = page_text({.path = of.path,
-                           .report = report,
-                           .timeline = timeline.timeline,
-                           .places = maps.places(),
-                           .places_moment = "at the peak",
-                           .map = maps.map(),
-                           .windows = &windows,
-                           .detailed = &detailed.report,
-                           .filter = filter_text(of.filter),
-                           .window = of.window},
-                          name);
-  return result;
+  return page_text({.path = of.path,
+                    .report = report,
+                    .timeline = timeline,
+                    .places = maps.places(),
+                    .places_moment = "at the peak",
+                    .map = maps.map(),
+                    .windows = &windows,
+                    .detailed = &detailed,
+                    .filter = filter_text(of.filter),
+                    .window = of.window},
+                   names_from_symbols());
 }
 
 }  // namespace vramscope

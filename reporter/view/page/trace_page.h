@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/analysis/filter/filter.h"
+#include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/stacks/stack_view.h"
 
 namespace vramscope {
@@ -20,13 +20,8 @@ struct TracePageOf {
   std::optional<std::pair<std::uint64_t, std::uint64_t>> window = {};  // that is chosen at first
 };
 
-struct TracePage {
-  std::string page;
-  std::string missing;  // that the filter names: "has no device 1; devices: 0"; "": nothing
-  std::string problem;  // "": none; else what is wrong with the trace
-};
-
-// Reads the trace several times. May throw bad_alloc.
-[[nodiscard]] TracePage trace_page(TraceReader& reader, const TracePageOf& of);
+// `trace` follows all times. Reads it three times. Nothing: missing() or problem() of the trace
+// says why. May throw bad_alloc.
+[[nodiscard]] std::optional<std::string> trace_page(TraceFollower& trace, const TracePageOf& of);
 
 }  // namespace vramscope

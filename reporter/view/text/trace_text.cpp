@@ -53,7 +53,7 @@ Columns<FunctionRow> function_row_columns() {
 std::vector<FunctionRow> functions_in_order(const TraceListing& trace, const RowChoice& choice) {
   std::vector<FunctionRow> functions;
   for (const auto& [number, function] : trace.totals.functions) {
-    functions.emplace_back(function_name(trace.names, number), function);
+    functions.emplace_back(function_name(trace.followed.names(), number), function);
   }
   std::stable_sort(functions.begin(), functions.end(),
                    [](const auto& a, const auto& b) { return a.second.calls > b.second.calls; });
@@ -82,7 +82,7 @@ std::string tenths(std::uint64_t whole, std::uint64_t parts) {
 }
 
 std::string head_text(const TraceListing& trace, const Page& page) {
-  const TraceProcess& process = trace.names.process;
+  const TraceProcess& process = trace.followed.names().process;
   const TraceTotals& totals = trace.totals;
   const std::uint64_t span = totals.last_ns - totals.first_ns;
   std::string result = coloured(printable(process.executable, page), Colour::bold, page) + "\n";
@@ -115,7 +115,7 @@ std::vector<KindRow> kind_rows(const TraceListing& trace) {
   for (const auto& [where, kind] : trace.totals.kinds) {
     if (kind.held.allocations == 0) continue;
     rows.emplace_back(where, kind);
-    rows.back().second.peak_ns -= trace.totals.begin_ns;
+    rows.back().second.peak_ns -= trace.followed.begin_ns();
   }
   return rows;
 }
@@ -159,7 +159,7 @@ std::string sites_tree(const Report& report, const NameFrame& name, const Page& 
 
 // Those that the chosen frames do not tell apart are one.
 Report traced_sites(const TraceListing& trace) {
-  Report report = report_of_trace(trace.names, trace.totals);
+  Report report = report_of_trace(trace.followed, trace.totals);
   choose_frames(report, trace.stacks);
   return report;
 }
@@ -194,7 +194,7 @@ struct ThreadRow {
 
 std::vector<ThreadRow> thread_rows(const TraceListing& trace) {
   std::vector<ThreadRow> rows;
-  const auto& threads = trace.names.facts.threads;
+  const auto& threads = trace.followed.names().facts.threads;
   for (const auto& [thread, events] : trace.totals.threads) {
     rows.push_back({.number = thread, .events = events});
     if (thread >= threads.size()) continue;
@@ -210,7 +210,7 @@ Columns<TraceListing> trace_fields(const Report& sites, const NameFrame& name,
                                    const RowChoice& choice) {
   using All = TraceListing;
   const auto of_process = [](auto member) {
-    return [member](const All& all) { return all.names.process.*member; };
+    return [member](const All& all) { return all.followed.names().process.*member; };
   };
   const auto of_totals = [](auto member) {
     return [member](const All& all) { return all.totals.*member; };
@@ -231,12 +231,9 @@ Columns<TraceListing> trace_fields(const Report& sites, const NameFrame& name,
           {"calls", "of the driver", of_totals(&TraceTotals::calls)},
           {"failures", "calls that failed", of_totals(&TraceTotals::failures)},
           {"start_ns", "of time 0, when recording began, since 1970",
-           [](const All& all) {
-             const TraceProcess& process = all.names.process;
-             return process.wall_ns + (all.totals.begin_ns - process.clock_ns);
-           }},
+           [](const All& all) { return all.followed.start_ns(); }},
           {"duration_ns", "from the first event to the last",
-           [](const All& all) { return after(all.totals.begin_ns, all.totals.last_ns); }},
+           [](const All& all) { return after(all.followed.begin_ns(), all.totals.last_ns); }},
           {"kinds", "kinds and devices", kind_columns(), kind_rows},
           {"functions", "the most calls first", function_row_columns(),
            [choice](const All& all) {

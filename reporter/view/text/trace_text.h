@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/analysis/replay/trace_totals.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/analysis/stacks/stack_view.h"
@@ -21,7 +20,7 @@ inline constexpr std::string_view kNoEnd =
     "ends without a mark: the program was killed, or still runs; its last second may be missing";
 
 struct TraceListing {
-  const TraceNames& names;
+  const TraceFollower& followed;
   const TraceTotals& totals;
   std::size_t file_bytes = 0;  // as it lies there, compressed or not
   std::size_t bytes = 0;       // uncompressed

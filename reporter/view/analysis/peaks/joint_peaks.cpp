@@ -9,18 +9,18 @@
 
 namespace vramscope {
 
-void JointPeaks::came(const TraceBlock& block, const Event& event) {
-  if (!takes_device_memory(block.place.kind)) return;
+void JointPeaks::came(const TraceBlock& block, const FollowedEvent& now) {
+  if (!block.passes || !takes_device_memory(block.place.kind)) return;
   auto& [all, kinds] = devices_[block.place.device];
   TraceTag& tag = tags_[{block.tag, place_of(block.place)}];
   catch_up(tag, all.peak_number);
   kinds.insert(block.place.kind);
   gain(tag.held, block.bytes);
-  gain(all, block.bytes, event);
+  gain(all, block.bytes, now.one.event);
 }
 
-void JointPeaks::went(const TraceBlock& block, TraceMemory::End) {
-  if (!takes_device_memory(block.place.kind)) return;
+void JointPeaks::went(const TraceBlock& block, const FollowedEvent&, TraceMemory::End) {
+  if (!block.passes || !takes_device_memory(block.place.kind)) return;
   TraceKind& all = devices_[block.place.device].all;
   TraceTag& tag = tags_[{block.tag, place_of(block.place)}];
   catch_up(tag, all.peak_number);

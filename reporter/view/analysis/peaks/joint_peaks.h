@@ -11,16 +11,15 @@
 
 #include "allocator/ground/snapshot.h"
 #include "reporter/report/oom_events.h"
-#include "reporter/report/traces/trace_memory.h"
 #include "reporter/view/analysis/replay/trace_totals.h"
 
 namespace vramscope {
 
-// Requested bytes. Threads: one.
-class JointPeaks : public TraceMemory::Changes {
+// Of what passes, requested bytes. Threads: one.
+class JointPeaks : public TraceObserver {
  public:
-  void came(const TraceBlock& block, const Event& event) override;
-  void went(const TraceBlock& block, TraceMemory::End how) override;
+  void came(const TraceBlock& block, const FollowedEvent& now) override;
+  void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
 
   // A row for each device that had several kinds, as if they were one: of `device`. May throw
   // bad_alloc.

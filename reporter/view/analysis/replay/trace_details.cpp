@@ -16,15 +16,10 @@
 #include "reporter/report/attribution.h"
 #include "reporter/report/parts.h"
 #include "reporter/report/peaks.h"
-#include "reporter/report/traces/trace_memory.h"
-#include "reporter/report/traces/trace_reader.h"
 #include "reporter/report/trigger.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/filter.h"
-#include "reporter/view/analysis/peaks/joint_peaks.h"
-#include "reporter/view/analysis/replay/trace_filter.h"
 #include "reporter/view/analysis/replay/trace_report.h"
-#include "reporter/view/analysis/replay/trace_totals.h"
 #include "reporter/view/analysis/site_growth.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 
@@ -105,8 +100,22 @@ class SitePasts {
   std::vector<std::vector<std::uint64_t>> ends_ = {};
 };
 
-// Sees what passes a filter. Threads: one.
-class Details : public TraceMemory::Changes {
+// They keep the numbers that they have in the trace.
+void leave_out_empty_sites(Report& report) {
+  keep_site_numbers(report);
+  std::vector<std::int64_t> now(report.sites.size(), -1);
+  std::vector<Site> left;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    const SiteTotals& totals = report.sites[i].totals;
+    if (totals.total_count == 0 && totals.live_count == 0 && totals.total_ns == 0) continue;
+    now[i] = static_cast<std::int64_t>(left.size());
+    left.push_back(std::move(report.sites[i]));
+  }
+  report.sites = std::move(left);
+  renumber_sites(report, now);
+}
+
+class Details final : public TraceDetails {
  public:
   explicit Details(const TraceNames& names)
       : names_(names),
@@ -117,11 +126,10 @@ class Details : public TraceMemory::Changes {
     peaks_.emplace(parts_.recorder.tags.own());
   }
 
-  // Each event, before what it changes is told.
-  void look_at(const TraceEvent& one) {
+  void event(const FollowedEvent& now) override {
+    const TraceEvent& one = now.one;
     const Event& event = one.event;
-    start_ns_ = event.start_ns;
-    now_ns_ = std::max(now_ns_, event.start_ns);
+    now_ns_ = now.clock_ns;
     frees_last_of_ = nullptr;
     if (one.what > trace::What::went || event.failed) return;
     const bool frees = is_freeing(event.effect) && event.tag != 0;
@@ -135,35 +143,37 @@ class Details : public TraceMemory::Changes {
     }
   }
 
-  void came(const TraceBlock& block, const Event& event) override {
+  void came(const TraceBlock& block, const FollowedEvent& now) override {
+    if (!block.passes) return;
     pasts_.advance(allocations_);
     ++allocations_;
     if (blocks_.size() <= block.slot) blocks_.resize(block.slot + std::size_t{1});
-    blocks_[block.slot] = {
-        .tag = block.tag, .bytes = block.bytes, .born_ns = start_ns_, .born = allocations_};
+    blocks_[block.slot] = {.tag = block.tag,
+                           .bytes = block.bytes,
+                           .born_ns = now.one.event.start_ns,
+                           .born = allocations_};
     const std::size_t site = site_of_tag(names_, block.tag);
     count_at(sites_[site].sizes, static_cast<std::size_t>(std::bit_width(block.bytes)));
     pasts_.came(site, block.bytes);
-    joint_.came(block, event);
     peaks_->came(block.tag, block.bytes);
   }
-  void went(const TraceBlock& block, TraceMemory::End how) override {
+  void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override {
+    if (!block.passes) return;
     Block& its = blocks_[block.slot];
     const std::size_t site = site_of_tag(names_, block.tag);
     if (how == TraceMemory::End::freed) {
-      count_at(sites_[site].lifetimes,
-               lifetime_decade(start_ns_ - std::min(its.born_ns, start_ns_)));
+      count_at(sites_[site].lifetimes, lifetime_decade(after(its.born_ns, now.one.event.start_ns)));
       if (frees_last_of_ != nullptr) frees_last_of_->freed_at = site;
     }
     its.born_ns = 0;
     pasts_.advance(allocations_);
     pasts_.went(site, block.bytes);
-    joint_.went(block, how);
     peaks_->went(block.tag, block.bytes);
   }
 
-  // totals: of the same events, finished; the report is made of them.
-  void put_into(Report& report, const TraceTotals& totals) {
+  Report report(const TraceFollower& trace, const Filter& filter, const TraceTotals& totals,
+                const JointPeaks& joint) override {
+    Report report = report_of_trace(trace, totals);
     for (std::size_t i = 0; i < sites_.size(); ++i) {
       Site& site = report.sites[i];
       site.lifetimes = std::move(sites_[i].lifetimes);
@@ -172,7 +182,7 @@ class Details : public TraceMemory::Changes {
     }
     pasts_.advance(allocations_);
     pasts_.put_into(report);
-    add_counts(totals);
+    add_counts(totals, trace.begin_ns());
     std::vector<std::int64_t> sites;  // by tag
     for (Tag tag = 0; tag < parts_.recorder.tags.size(); ++tag) {
       sites.push_back(static_cast<std::int64_t>(site_of_tag(names_, tag)));
@@ -183,10 +193,16 @@ class Details : public TraceMemory::Changes {
     report.threads = make_threads(parts_.recorder);
     parts_.memory.allocations = report.timeline.allocations = allocations_;
     add_ages(parts_, sites, report.sites);
-    parts_.memory.kinds = joint_.totals();
+    parts_.memory.kinds = joint.totals();
     for (const KindFacts& facts : make_kinds(parts_, sites)) {
-      report.joint_peaks.push_back({.facts = facts, .shares = joint_.shares(facts.device, sites)});
+      report.joint_peaks.push_back({.facts = facts, .shares = joint.shares(facts.device, sites)});
     }
+    leave_out_empty_sites(report);
+    report.trigger = word_of(Trigger::trace);
+    if (filter.is_empty()) return report;
+    report.chosen = Chosen{.by_rows = false, .kinds = report.kinds};
+    if (!filter.to.empty()) report.chosen->until_ns = trace.filter().to_ns;
+    return report;
   }
 
  private:
@@ -207,9 +223,9 @@ class Details : public TraceMemory::Changes {
     std::uint64_t temporary = 0;
   };
 
-  void add_counts(const TraceTotals& totals) {
+  void add_counts(const TraceTotals& totals, std::uint64_t begin_ns) {
     Snapshot& memory = parts_.memory;
-    memory.start_ns = totals.begin_ns;
+    memory.start_ns = begin_ns;
     memory.taken_ns = now_ns_;
     for (const auto& [where, kind] : totals.kinds) {
       memory.kinds.push_back({.kind = where.first,
@@ -250,59 +266,26 @@ class Details : public TraceMemory::Changes {
   std::optional<AxisPeaks> peaks_;
   std::vector<Counts> sites_;
   SitePasts pasts_;
-  JointPeaks joint_;
   std::vector<Block> blocks_;  // by slot
   std::map<std::uint32_t, LastCall> last_;
   std::uint64_t allocations_ = 0;
-  std::uint64_t start_ns_ = 0;         // of the event that is being looked at
-  std::uint64_t now_ns_ = 0;           // never goes back, also where threads overlapped
+  std::uint64_t now_ns_ = 0;
   LastCall* frees_last_of_ = nullptr;  // the free that is being looked at is of it
 };
 
-// They keep the numbers that they have in the trace.
-void leave_out_empty_sites(Report& report) {
-  keep_site_numbers(report);
-  std::vector<std::int64_t> now(report.sites.size(), -1);
-  std::vector<Site> left;
-  for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    const SiteTotals& totals = report.sites[i].totals;
-    if (totals.total_count == 0 && totals.live_count == 0 && totals.total_ns == 0) continue;
-    now[i] = static_cast<std::int64_t>(left.size());
-    left.push_back(std::move(report.sites[i]));
-  }
-  report.sites = std::move(left);
-  renumber_sites(report, now);
-}
-
 }  // namespace
 
-DetailedReport detailed_report(TraceReader& reader, const Filter& filter, const NameFrame& name) {
-  DetailedReport result;
-  result.missing = missing_from(reader.names(), filter);
-  if (!result.missing.empty()) return result;
-  const TraceFilter passing = trace_filter(reader.names(), filter, name);
-  Details details(reader.names());
-  TraceTotals totals(passing, &details);
-  std::optional<std::uint64_t> begin_ns;
-  const auto add = [&](const TraceEvent& one) {
-    if (!begin_ns) begin_ns = passing.begin_of(one.event.start_ns);
-    if (after(*begin_ns, one.event.start_ns) <= passing.to_ns) details.look_at(one);
-    totals.add(one);
-  };
-  if (!reader.read(TraceReader::Order::by_change, add)) {
-    result.problem = reader.problem();
-    return result;
-  }
+std::unique_ptr<TraceDetails> trace_details(const TraceNames& names) {
+  return std::make_unique<Details>(names);
+}
+
+std::optional<Report> detailed_report(TraceFollower& trace, const Filter& filter) {
+  TraceTotals totals;
+  JointPeaks joint;
+  Details details(trace.names());
+  if (!trace.follow({&totals, &joint, &details})) return std::nullopt;
   totals.finish();
-  result.missing = missing_from(totals);
-  Report& report = result.report = report_of_trace(reader.names(), totals);
-  details.put_into(report, totals);
-  leave_out_empty_sites(report);
-  report.trigger = word_of(Trigger::trace);
-  if (filter.is_empty()) return result;
-  report.chosen = Chosen{.by_rows = false, .kinds = report.kinds};
-  if (!filter.to.empty()) report.chosen->until_ns = passing.to_ns;
-  return result;
+  return details.report(trace, filter, totals, joint);
 }
 
 }  // namespace vramscope

@@ -17,12 +17,12 @@ std::string ends_before(std::uint64_t length_ns, std::uint64_t instant_ns, std::
 }
 
 TraceFollower::TraceFollower(TraceReader& reader, const Filter& filter, const NameFrame& name,
-                             Times times)
+                             FollowedTimes times)
     : reader_(&reader),
       names_(reader.names()),
       filter_(trace_filter(names_, filter, name)),
-      from_ns_(times == Times::all ? 0 : filter_.from_ns),
-      to_ns_(times == Times::all ? UINT64_MAX : filter_.to_ns),
+      from_ns_(times == FollowedTimes::all ? 0 : filter_.from_ns),
+      to_ns_(times == FollowedTimes::all ? UINT64_MAX : filter_.to_ns),
       missing_(missing_from(names_, filter)) {}
 
 TraceFollower::TraceFollower(TraceReader& reader) : reader_(&reader), names_(reader.names()) {}
@@ -36,6 +36,7 @@ void TraceFollower::begin(const Observers& observers) {
   observers_ = observers;
   memory_ = {};
   number_ = clock_ns_ = 0;
+  has_moved_begin_ = false;
 }
 
 bool TraceFollower::follow(const Observers& observers, std::uint64_t most) {
@@ -70,6 +71,7 @@ bool TraceFollower::read(TraceReader::Order order,
 void TraceFollower::look_at(const Event& event) {
   const std::uint64_t clock_ns = names_.process.clock_ns;
   if (!begin_ns_) begin_ns_ = clock_ns != 0 ? clock_ns : event.start_ns;
+  has_moved_begin_ = has_moved_begin_ || event.start_ns < *begin_ns_;
   begin_ns_ = std::min(*begin_ns_, event.start_ns);
   end_ns_ = std::max(end_ns_, event.start_ns + event.total_ns);
   const bool is_of_device = has_device(event.place.kind) && event.effect != Effect::none;

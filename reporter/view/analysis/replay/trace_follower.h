@@ -38,15 +38,17 @@ class TraceObserver {
   virtual void went(const TraceBlock&, const FollowedEvent&, TraceMemory::End) {}
 };
 
+// Whether a filter's times leave something out.
+enum class FollowedTimes : bool { of_filter, all };
+
 // Threads: one. All members may throw bad_alloc.
 class TraceFollower final : private TraceMemory::Changes {
  public:
   using Observers = std::vector<TraceObserver*>;
-  enum class Times : bool { of_filter, all };
 
-  // All of it outlives this. Times::all: those of the filter leave nothing out.
+  // All of it outlives this.
   TraceFollower(TraceReader& reader, const Filter& filter, const NameFrame& name,
-                Times times = Times::of_filter);
+                FollowedTimes times = FollowedTimes::of_filter);
   // Everything passes.
   explicit TraceFollower(TraceReader& reader);
   // Of events that are add()ed.
@@ -82,6 +84,8 @@ class TraceFollower final : private TraceMemory::Changes {
   [[nodiscard]] std::uint64_t start_ns() const {
     return names_.process.wall_ns + (begin_ns() - names_.process.clock_ns);
   }
+  // Whether the last pass saw a call begin before what was time 0 until then.
+  [[nodiscard]] bool has_moved_begin() const { return has_moved_begin_; }
   // That any event is about, also if it does not pass.
   [[nodiscard]] const std::set<std::uint16_t>& devices() const { return devices_; }
 
@@ -101,6 +105,7 @@ class TraceFollower final : private TraceMemory::Changes {
   std::string missing_;
   std::string problem_;
   std::optional<std::uint64_t> begin_ns_;
+  bool has_moved_begin_ = false;
   std::uint64_t end_ns_ = 0;
   std::set<std::uint16_t> devices_;
   std::optional<std::uint16_t> last_device_;  // that was looked at

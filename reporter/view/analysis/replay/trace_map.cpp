@@ -8,7 +8,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/view/analysis/digest.h"
-#include "reporter/view/analysis/replay/trace_follower.h"
+#include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/replay/trace_segments.h"
 #include "reporter/view/analysis/replay/trace_totals.h"
@@ -24,52 +24,48 @@ struct Found {
   std::uint64_t begun_ns = 0;  // of a peak: when the call that made it began, as peaks are dated
 };
 
-// Looks for the instants that cannot be told while a trace is being read for the first time.
-class Finder {
+// Looks for the instants that cannot be told before the trace's end. Totals hear of events first.
+class Finder : public TraceObserver {
  public:
-  explicit Finder(const TraceFilter& filter) : totals(filter) {}
+  explicit Finder(const TraceTotals& totals) : totals_(totals) {}
 
-  void add(const TraceEvent& one) {
-    totals.add(one);
-    ++events_;
-    const Event& event = one.event;
-    if (event.failed && is_allocating(event.effect)) {
-      failed_ = events_;
-      ++refused_.number;
-      refused_.kind = event.place.kind;
-      refused_.device = event.place.device;
-      refused_.bytes = event.bytes;
-      return;
-    }
-    if (one.what != trace::What::came && one.what != trace::What::came_besides) return;
-    const TracePlace where = place_of(event.place);
-    const auto kind = totals.kinds.find(where);
-    if (kind == totals.kinds.end()) return;
+  void event(const FollowedEvent& now) override {
+    events_ = now.number;
+    const Event& event = now.one.event;
+    if (!event.failed || !is_allocating(event.effect)) return;
+    failed_ = events_;
+    ++refused_.number;
+    refused_.kind = event.place.kind;
+    refused_.device = event.place.device;
+    refused_.bytes = event.bytes;
+  }
+  void came(const TraceBlock& block, const FollowedEvent&) override {
+    if (!block.passes) return;
+    const TracePlace where = place_of(block.place);
     auto& [number, events] = peaks_[where];
-    if (number == kind->second.peak_number) return;
-    number = kind->second.peak_number;
-    events = events_;
+    const std::uint64_t now = totals_.kinds.at(where).peak_number;
+    if (number != now) events = events_;
+    number = now;
   }
 
   [[nodiscard]] Found find(const TraceInstant& instant) const {
-    if (instant.what == TraceInstant::What::oom) return {failed_, failure_text(), 0};
-    if (instant.what != TraceInstant::What::peak) return {events_, "at the end", 0};
+    using enum TraceInstant::What;
+    if (instant.what == oom) return {failed_, failure_text(), 0};
+    if (instant.what != peak) return {events_, "at the end", 0};
     Found found;
     std::uint64_t highest = 0;
     for (const auto& [where, peak] : peaks_) {
-      const std::uint64_t bytes = totals.kinds.at(where).held.peak_bytes;
-      if (!holds_memory(where.first) || bytes <= highest) continue;
-      highest = bytes;
+      const TraceKind& kind = totals_.kinds.at(where);
+      if (!holds_memory(where.first) || kind.held.peak_bytes <= highest) continue;
+      highest = kind.held.peak_bytes;
       found = {peak.second, "at the peak of " + memory_name(where.first, where.second),
-               totals.kinds.at(where).peak_ns};
+               kind.peak_ns};
     }
     return found;
   }
 
   // The last, whose number is how many were.
   [[nodiscard]] const OomEvent& refused() const { return refused_; }
-
-  TraceTotals totals;
 
  private:
   [[nodiscard]] std::string failure_text() const {
@@ -82,93 +78,112 @@ class Finder {
     return text;
   }
 
+  const TraceTotals& totals_;
   std::map<TracePlace, std::pair<std::uint64_t, std::uint64_t>> peaks_;  // number, events
   std::uint64_t events_ = 0;
   std::uint64_t failed_ = 0;
-  OomEvent refused_;  // the last; its number is how many were
+  OomEvent refused_;
 };
 
-// The instants that a map is of do not follow from when its blocks were allocated.
-TraceFilter without_times(TraceFilter filter) {
-  filter.from_ns = 0;
-  filter.to_ns = UINT64_MAX;
-  return filter;
+// Segments of up to an instant: nothing that comes later counts.
+class SegmentsUntil : public TraceObserver {
+ public:
+  SegmentsUntil(const TraceFollower& trace, std::uint64_t instant_ns)
+      : segments(trace), instant_ns_(instant_ns) {}
+
+  void event(const FollowedEvent& now) override {
+    is_over_ = is_over_ || now.instant_ns > instant_ns_;
+    if (is_over_) return;
+    at_ns = now.at_ns;
+    end_ns = now.one.event.start_ns + now.one.event.total_ns;
+    segments.event(now);
+  }
+  void came(const TraceBlock& block, const FollowedEvent& now) override {
+    if (!is_over_) segments.came(block, now);
+  }
+  void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override {
+    if (!is_over_) segments.went(block, now, how);
+  }
+
+  TraceSegments segments;
+  std::uint64_t at_ns = 0;   // of the last event that counts
+  std::uint64_t end_ns = 0;  // when that ended, by the clock of the events
+
+ private:
+  const std::uint64_t instant_ns_;
+  bool is_over_ = false;
+};
+
+// What the trace lacks to have such an instant, or why there is none; true: there is.
+bool has_instant(TraceFollower& trace, const TraceInstant& instant, const Found& found,
+                 const Filter& filter) {
+  using enum TraceInstant::What;
+  if (instant.what == time) trace.lack(ends_before(trace.length_ns(), instant.at_ns, "--at"));
+  if (!trace.missing().empty()) return false;
+  if (found.events != 0) return true;
+  if (instant.what == oom) {
+    trace.lack("tells of no allocation that failed: memory never ran out");
+  } else {
+    trace.fail(filter.is_empty() ? "nothing was allocated in it"
+                                 : "nothing that passes was allocated in it");
+  }
+  return false;
+}
+
+// Until when the driver may have given and taken segments, by the clock of the events.
+std::uint64_t end_of(const TraceInstant& instant, const TraceFollower& trace,
+                     const SegmentsUntil& until) {
+  using enum TraceInstant::What;
+  if (instant.what == end) return UINT64_MAX;
+  const std::uint64_t begin_ns = trace.begin_ns();
+  if (instant.what == time) return begin_ns + std::min(instant.at_ns, UINT64_MAX - begin_ns);
+  return instant.what == oom ? until.end_ns : 0;
+}
+
+std::uint64_t time_of(const TraceInstant& instant, const TraceFollower& trace, const Found& found,
+                      const SegmentsUntil& until) {
+  using enum TraceInstant::What;
+  if (instant.what == end) return trace.length_ns();
+  if (instant.what == time) return instant.at_ns;
+  return found.begun_ns != 0 ? after(trace.begin_ns(), found.begun_ns) : until.at_ns;
 }
 
 }  // namespace
 
-TraceMap trace_map(TraceReader& reader, const TraceInstant& instant, const Filter& filter,
-                   const NameFrame& name) {
-  TraceMap map;
-  map.missing = missing_from(reader.names(), filter);
-  if (!map.missing.empty()) return map;
-  const TraceFilter those = trace_filter(reader.names(), filter, name);
-  Finder finder(without_times(those));
-  TraceSegments segments(reader.names().process.mode == "dedicated", those, reader.segments());
+std::optional<TraceMap> trace_map(TraceFollower& trace, const TraceInstant& instant,
+                                  const Filter& filter) {
   using enum TraceInstant::What;
-  const auto order = TraceReader::Order::by_change;
-  if (!reader.read(order, [&](const TraceEvent& event) {
-        finder.add(event);
-        if (instant.what == end) segments.add(event);
-      })) {
-    map.problem = reader.problem();
-    return map;
-  }
-  finder.totals.finish();
-  map.missing = missing_from(finder.totals);
-  if (!map.missing.empty()) return map;
-  if (instant.what == time) {
-    const std::uint64_t length_ns = finder.totals.end_ns - finder.totals.begin_ns;
-    map.missing = ends_before(length_ns, instant.at_ns, "--at");
-    if (!map.missing.empty()) return map;
+  TraceTotals totals;
+  Finder finder(totals);
+  const std::uint64_t instant_ns = instant.what == time ? instant.at_ns : UINT64_MAX;
+  std::optional<SegmentsUntil> until(std::in_place, trace, instant_ns);
+  bool is_known = instant.what == end || instant.what == time;
+  TraceFollower::Observers observers{&totals, &finder};
+  if (is_known) observers.push_back(&*until);
+  if (!trace.follow(observers)) return std::nullopt;
+  totals.finish();
+  if (instant.what == time && trace.has_moved_begin()) {
+    is_known = false;
+    until.emplace(trace, instant_ns);
   }
   const Found found = finder.find(instant);
-  if (found.events == 0 && instant.what == oom) {
-    map.missing = "tells of no allocation that failed: memory never ran out";
-    return map;
-  }
-  if (found.events == 0) {
-    map.problem =
-        those.is_empty ? "nothing was allocated in it" : "nothing that passes was allocated in it";
-    return map;
-  }
-  const std::uint64_t first_ns = finder.totals.begin_ns;
-  const bool is_time = instant.what == time;
-  std::uint64_t events = 0, now = 0, last_end_ns = 0;
-  bool is_over = false;
-  if (instant.what != end && !reader.read(order, [&](const TraceEvent& event) {
-        const std::uint64_t at = after(first_ns, event.event.start_ns);
-        is_over = is_over || events == found.events || (is_time && at > instant.at_ns);
-        if (is_over) return;
-        ++events;
-        now = std::max(now, at);
-        last_end_ns = event.event.start_ns + event.event.total_ns;
-        segments.add(event);
-      })) {
-    map.problem = reader.problem();
-    return map;
-  }
-  if (instant.what == end) segments.end_at(UINT64_MAX);
-  if (instant.what == oom) segments.end_at(last_end_ns);
-  if (is_time) segments.end_at(first_ns + std::min(instant.at_ns, UINT64_MAX - first_ns));
-  map.report = report_of_trace(reader.names(), finder.totals);
+  if (!has_instant(trace, instant, found, filter)) return std::nullopt;
+  if (!is_known && !trace.follow({&*until}, found.events)) return std::nullopt;
+  TraceSegments& segments = until->segments;
+  segments.end_at(end_of(instant, trace, *until));
+  TraceMap map{.report = report_of_trace(trace, totals), .moment = {}};
   if (!filter.is_empty()) {
     map.report.chosen = Chosen{.by_rows = filter.chooses_rows() || filter.has_times()};
   }
   if (segments.by_pytorch()) map.report.process.options = {{"policy", "pytorch"}};
-  segments.put_into(map.report, reader.names(), first_ns);
-  map.moment = {.text = is_time ? "then" : found.text,
-                .at_ns = is_time               ? instant.at_ns
-                         : found.begun_ns != 0 ? after(first_ns, found.begun_ns)
-                                               : now,
+  segments.put_into(map.report);
+  map.moment = {.text = instant.what == time ? "then" : found.text,
+                .at_ns = time_of(instant, trace, found, *until),
                 .is_of_trace = true,
                 .are_inferred = segments.are_inferred()};
   if (instant.what == oom) {
     map.moment.refused = finder.refused();
     map.moment.refusals = finder.refused().number;
-  }
-  if (instant.what == end) {
-    map.moment.at_ns = finder.totals.end_ns - finder.totals.begin_ns;
   }
   return map;
 }

@@ -35,15 +35,15 @@ void add_part(Site& site, TracePlace where, const SiteTotals& totals) {
   site.parts.push_back({.kind = where.first, .device = where.second, .totals = totals});
 }
 
-void add_kinds(Report& report, const TraceTotals& totals, const TraceNames& names) {
+void add_kinds(Report& report, const TraceTotals& totals, const TraceFollower& trace) {
   for (const auto& [where, kind] : totals.kinds) {
     report.kinds.push_back(
         {.kind = where.first,
          .device = where.second,
          .current_bytes = kind.held.live_bytes,
          .peak_bytes = kind.held.peak_bytes,
-         .peak_ns = kind.peak_ns - std::min(kind.peak_ns, totals.begin_ns),
-         .peak_site = static_cast<std::int64_t>(site_of_tag(names, kind.peak_tag)),
+         .peak_ns = after(trace.begin_ns(), kind.peak_ns),
+         .peak_site = static_cast<std::int64_t>(site_of_tag(trace.names(), kind.peak_tag)),
          .allocations = kind.held.allocations,
          .frees = kind.held.frees});
   }
@@ -68,17 +68,17 @@ std::size_t site_of_tag(const TraceNames& names, Tag tag) {
   return site < names.facts.sites.size() ? site : 0;
 }
 
-std::vector<NamedInstant> marks_of_trace(const TraceNames& names, std::uint64_t begin_ns) {
+std::vector<NamedInstant> marks_of_trace(const TraceFollower& trace) {
   std::vector<NamedInstant> marks;
-  for (const MarkFact& mark : names.facts.marks) {
-    marks.push_back(
-        {.time_ns = mark.clock_ns - std::min(mark.clock_ns, begin_ns), .name = mark.name});
+  for (const MarkFact& mark : trace.names().facts.marks) {
+    marks.push_back({.time_ns = after(trace.begin_ns(), mark.clock_ns), .name = mark.name});
   }
   return marks;
 }
 
-Report report_of_trace(const TraceNames& names, const TraceTotals& totals) {
+Report report_of_trace(const TraceFollower& trace, const TraceTotals& totals) {
   Report report;
+  const TraceNames& names = trace.names();
   const RecorderFacts& facts = names.facts;
   report.modules = facts.modules;
   report.sources = facts.sources;
@@ -89,17 +89,17 @@ Report report_of_trace(const TraceNames& names, const TraceTotals& totals) {
   report.process.pid = names.process.pid;
   report.process.executable = names.process.executable;
   report.process.mode = names.process.mode;
-  report.timeline.start_ns = names.process.wall_ns + (totals.begin_ns - names.process.clock_ns);
-  report.timeline.duration_ns = totals.last_ns - totals.begin_ns;
+  report.timeline.start_ns = trace.start_ns();
+  report.timeline.duration_ns = totals.last_ns - trace.begin_ns();
   report.sites.resize(std::max<std::size_t>(facts.sites.size(), 1));
   for (std::size_t i = 0; i < facts.sites.size(); ++i)
     report.sites[i].frames = facts.sites[i].frames;
   for (const auto& [key, tag] : totals.tags) {
     add_part(report.sites[site_of_tag(names, key.first)], key.second, totals_of(tag));
   }
-  report.marks = marks_of_trace(names, totals.begin_ns);
+  report.marks = marks_of_trace(trace);
   report.range_marks = report.marks.size();
-  add_kinds(report, totals, names);
+  add_kinds(report, totals, trace);
   add_functions(report, totals, names);
   return report;
 }
@@ -134,15 +134,6 @@ std::string whole_trace_of(const std::string& report_file, const Report& report)
     if (is_whole_trace_of(reader, report.process, report.trace)) return candidate;
   }
   return "";
-}
-
-std::string missing_from(const TraceTotals& totals) {
-  const std::optional<unsigned> device = totals.filter().device;
-  if (device) {
-    std::string missing = no_such_device(*device, totals.devices);
-    if (!missing.empty()) return missing;
-  }
-  return ends_before(totals.end_ns - totals.begin_ns, totals.filter().from_ns, "--from");
 }
 
 }  // namespace vramscope

@@ -13,16 +13,13 @@
 
 namespace vramscope {
 
-class TraceReader;
+// Process, kinds, functions, frames and sites with their parts, once all was followed and
+// totals.finish() was called. Sites are those of the trace, in its order, those that allocated
+// nothing too; site 0 is the unknown one. May throw bad_alloc.
+[[nodiscard]] Report report_of_trace(const TraceFollower& trace, const TraceTotals& totals);
 
-// Process, kinds, functions, frames and sites with their parts; totals.finish() was called. Sites
-// are those of the trace, in its order, those that allocated nothing too; site 0 is the unknown
-// one. May throw bad_alloc.
-[[nodiscard]] Report report_of_trace(const TraceNames& names, const TraceTotals& totals);
-
-// Those that the program set, by the clock of a trace that begins then. May throw bad_alloc.
-[[nodiscard]] std::vector<NamedInstant> marks_of_trace(const TraceNames& names,
-                                                       std::uint64_t begin_ns);
+// Those that the program set. May throw bad_alloc.
+[[nodiscard]] std::vector<NamedInstant> marks_of_trace(const TraceFollower& trace);
 
 // The site of a tag; that of a tag which the trace does not know is 0.
 [[nodiscard]] std::size_t site_of_tag(const TraceNames& names, Tag tag);
@@ -40,9 +37,5 @@ class TraceReader;
 // The first of trace_files() that is it, of a report of one process that was written to its end;
 // "": none. Reads the heads of all chunks.
 [[nodiscard]] std::string whole_trace_of(const std::string& report_file, const Report& report);
-
-// "", or that the filter's device is none of the events', or that they end before the filter's
-// times begin. Once all were added. May throw bad_alloc.
-[[nodiscard]] std::string missing_from(const TraceTotals& totals);
 
 }  // namespace vramscope

@@ -22,8 +22,7 @@ Address end_of(const SegmentFacts& segment) {
 
 }  // namespace
 
-void TraceSegments::put_into(Report& report, const TraceNames& names, std::uint64_t first_ns) {
-  first_ns_ = first_ns;
+void TraceSegments::put_into(Report& report) {
   std::map<Key, SegmentFacts> segments;
   std::set<Key> chosen;  // that have a block which passes
   for (const auto& [key, extent] : extents_.all()) {
@@ -33,7 +32,7 @@ void TraceSegments::put_into(Report& report, const TraceNames& names, std::uint6
   }
   for (const LiveBlock* block : in_order()) {
     SegmentFacts& segment = segment_of(segments, *block);
-    add_block(segment, *block, names);
+    add_block(segment, *block);
     if (passes(*block)) chosen.insert({space_of(segment.kind), segment.address});
   }
   std::map<std::uint16_t, DeviceReport> devices;
@@ -67,12 +66,14 @@ SegmentFacts TraceSegments::facts_of(const Key& key, const TraceExtent& extent) 
 }
 
 bool TraceSegments::passes(const LiveBlock& block) const {
-  const std::uint64_t born_ns = after(first_ns_, block.born_ns);
-  return filter_.passes(block.tag, block.place, block.bytes) && born_ns >= filter_.from_ns &&
-         born_ns <= filter_.to_ns;
+  const TraceFilter& filter = trace_.filter();
+  const std::uint64_t born_ns = after(trace_.begin_ns(), block.born_ns);
+  return filter.passes(block.tag, block.place, block.bytes) && born_ns >= filter.from_ns &&
+         born_ns <= filter.to_ns;
 }
 
-void TraceSegments::came(const TraceBlock& block, const Event& event) {
+void TraceSegments::came(const TraceBlock& block, const FollowedEvent& now) {
+  const Event& event = now.one.event;
   if (block.slot >= blocks_.size()) blocks_.resize(block.slot + 1);
   blocks_[block.slot] = {.place = block.place,
                          .address = event.address,
@@ -84,7 +85,7 @@ void TraceSegments::came(const TraceBlock& block, const Event& event) {
   if (!block.direct) extents_.came(block, event);
 }
 
-void TraceSegments::went(const TraceBlock& block, TraceMemory::End) {
+void TraceSegments::went(const TraceBlock& block, const FollowedEvent&, TraceMemory::End) {
   LiveBlock& gone = blocks_[block.slot];
   gone.live = false;
   if (!gone.direct) extents_.went({space_of(gone.place.kind), gone.address});
@@ -139,21 +140,21 @@ void TraceSegments::add_hole(SegmentFacts& segment, Address end) const {
   segment.active_size += bytes;
 }
 
-void TraceSegments::add_block(SegmentFacts& segment, const LiveBlock& block,
-                              const TraceNames& names) const {
+void TraceSegments::add_block(SegmentFacts& segment, const LiveBlock& block) const {
   const Address segment_end = segment.address + segment.total_size;
   if (block.address < end_of(segment) || block.address >= segment_end) return;
   add_hole(segment, block.address);
   const std::uint64_t step = is_host(block.place.kind) ? kHostStep : kBlockStep;
   const std::uint64_t size = block.direct ? block.bytes : rounded(block.bytes, step);
   const std::uint64_t fits = std::min(size, segment_end - block.address);
-  const std::size_t site = site_of_tag(names, block.tag);
+  const std::size_t site = site_of_tag(trace_.names(), block.tag);
+  const std::uint64_t born_ns = after(trace_.begin_ns(), block.born_ns);
   segment.blocks.push_back({.address = block.address,
                             .size = fits,
                             .requested_size = block.bytes,
                             .state = BlockState::active_allocated,
                             .site = site == 0 ? -1 : static_cast<std::int64_t>(site),
-                            .born_ns = static_cast<std::int64_t>(after(first_ns_, block.born_ns))});
+                            .born_ns = static_cast<std::int64_t>(born_ns)});
   segment.allocated_size += fits;
   segment.active_size += fits;
   segment.requested_size += block.bytes;

@@ -42,29 +42,15 @@ TraceTag& TraceTotals::touch(Tag tag, TracePlace where, const TraceKind& kind) {
   return found;
 }
 
-void TraceTotals::went(const TraceBlock& block, TraceMemory::End how) {
-  if (is_left_out(block)) return;
-  if (watcher_ != nullptr) watcher_->went(block, how);
-  const TracePlace where = place_of(block.place);
-  TraceKind& kind = kinds[where];
-  lose(touch(block.tag, where, kind).held, block.bytes);
-  lose(kind.held, block.bytes);
+void TraceTotals::event(const FollowedEvent& now) {
+  if (!now.passes) return;
+  const Event& event = now.one.event;
+  count(now.one);
+  if (now.one.what > What::went || event.tag == 0 || !is_allocating(event.effect)) return;
+  const TracePlace where = place_of(event.place);
+  touch(event.tag, where, kinds[where]).total_ns += event.total_ns;
 }
 
-void TraceTotals::came(const TraceBlock& block, const Event& event) {
-  if (!filter_.is_empty) {
-    if (left_out_.size() <= block.slot) left_out_.resize(block.slot + std::size_t{1});
-    left_out_[block.slot] = is_before_ || !filter_.passes(block.tag, block.place, block.bytes);
-    if (left_out_[block.slot]) return;
-  }
-  if (watcher_ != nullptr) watcher_->came(block, event);
-  const TracePlace where = place_of(block.place);
-  TraceKind& kind = kinds[where];
-  gain(touch(block.tag, where, kind).held, block.bytes);
-  gain(kind, block.bytes, event);
-}
-
-// Of an event that passes.
 void TraceTotals::count(const TraceEvent& one) {
   const Event& event = one.event;
   ++events;
@@ -81,34 +67,20 @@ void TraceTotals::count(const TraceEvent& one) {
   function.failures += event.failed ? 1 : 0;
 }
 
-// Whether it passes or not.
-void TraceTotals::look_at(const Event& event) {
-  if (!has_begun_) begin_ns = filter_.begin_of(event.start_ns);
-  has_begun_ = true;
-  begin_ns = std::min(begin_ns, event.start_ns);
-  end_ns = std::max(end_ns, event.start_ns + event.total_ns);
-  const bool is_of_device = has_device(event.place.kind) && event.effect != Effect::none;
-  if (!is_of_device || event.place.device == last_device_) return;
-  last_device_ = event.place.device;
-  devices.insert(event.place.device);
+void TraceTotals::came(const TraceBlock& block, const FollowedEvent& now) {
+  if (!block.passes) return;
+  const TracePlace where = place_of(block.place);
+  TraceKind& kind = kinds[where];
+  gain(touch(block.tag, where, kind).held, block.bytes);
+  gain(kind, block.bytes, now.one.event);
 }
 
-void TraceTotals::add(const TraceEvent& one) {
-  const Event& event = one.event;
-  bool passes = true;
-  look_at(event);
-  if (!filter_.is_empty) {
-    const std::uint64_t instant = after(begin_ns, event.start_ns);
-    if (instant > filter_.to_ns) return;
-    is_before_ = instant < filter_.from_ns;
-    passes = !is_before_ && filter_.passes(event.tag, event.place, event.bytes);
-  }
-  if (passes) count(one);
-  memory_.add(one, *this);
-  if (passes && one.what <= What::went && event.tag != 0 && is_allocating(event.effect)) {
-    const TracePlace where = place_of(event.place);
-    touch(event.tag, where, kinds[where]).total_ns += event.total_ns;
-  }
+void TraceTotals::went(const TraceBlock& block, const FollowedEvent&, TraceMemory::End) {
+  if (!block.passes) return;
+  const TracePlace where = place_of(block.place);
+  TraceKind& kind = kinds[where];
+  lose(touch(block.tag, where, kind).held, block.bytes);
+  lose(kind.held, block.bytes);
 }
 
 void TraceTotals::finish() {

@@ -4,14 +4,9 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <set>
-#include <tuple>
 #include <utility>
-#include <vector>
 
-#include "reporter/report/traces/trace_memory.h"
-#include "reporter/view/analysis/replay/trace_filter.h"
+#include "reporter/view/analysis/replay/trace_follower.h"
 
 namespace vramscope {
 
@@ -60,28 +55,20 @@ using TracePlace = std::pair<Kind, std::uint16_t>;
   return {place.kind, has_device(place.kind) ? place.device : std::uint16_t{0}};
 }
 
-// Takes events in the order by_change. Threads: one.
-class TraceTotals : private TraceMemory::Changes {
+// Only of allocations that pass: their calls, and their memory until it goes. Threads: one.
+class TraceTotals : public TraceObserver {
  public:
-  TraceTotals() = default;
-  // Only of allocations that pass: their calls, and their memory until it goes. `watcher`, which
-  // outlives this, is told of what comes and goes of them; null: nobody.
-  explicit TraceTotals(TraceFilter filter, TraceMemory::Changes* watcher = nullptr)
-      : filter_(std::move(filter)), watcher_(watcher) {}
-
-  void add(const TraceEvent& event);
+  void event(const FollowedEvent& now) override;
+  void came(const TraceBlock& block, const FollowedEvent& now) override;
+  void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
   // After the last event: what tags held at the peaks.
   void finish();
-  [[nodiscard]] const TraceFilter& filter() const { return filter_; }
 
   std::uint64_t events = 0;
   std::uint64_t calls = 0;
   std::uint64_t failures = 0;
-  std::uint64_t begin_ns = 0;       // of the trace: time 0
-  std::uint64_t end_ns = 0;         // of the trace: when its last call ended
-  std::uint64_t first_ns = 0;       // of those that pass
-  std::uint64_t last_ns = 0;        // when the last call ended
-  std::set<std::uint16_t> devices;  // that any event is about, also if it does not pass
+  std::uint64_t first_ns = 0;  // by the clock of the events
+  std::uint64_t last_ns = 0;   // when the last call ended
   std::map<TracePlace, TraceKind> kinds;
   std::map<std::uint16_t, TraceFunction> functions;
   std::map<std::uint32_t, std::uint64_t> threads;  // events
@@ -90,22 +77,7 @@ class TraceTotals : private TraceMemory::Changes {
 
  private:
   TraceTag& touch(Tag tag, TracePlace where, const TraceKind& kind);
-  void came(const TraceBlock& block, const Event& event) override;
-  void went(const TraceBlock& block, TraceMemory::End how) override;
-
-  void look_at(const Event& event);
-  [[nodiscard]] bool is_left_out(const TraceBlock& block) const {
-    return block.slot < left_out_.size() && left_out_[block.slot];
-  }
-  void count(const TraceEvent& event);
-
-  TraceMemory memory_;
-  TraceFilter filter_;
-  TraceMemory::Changes* watcher_ = nullptr;
-  std::vector<bool> left_out_;                // by slot
-  std::optional<std::uint16_t> last_device_;  // that was looked at
-  bool has_begun_ = false;                    // begin_ns is known
-  bool is_before_ = false;                    // the event that is being added: the filter's time
+  void count(const TraceEvent& one);
 };
 
 }  // namespace vramscope

@@ -1,0 +1,71 @@
+// trace_timeline() says how memory went in a window of a run, exactly, from its trace.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "reporter/view/analysis/peaks/joint_peaks.h"
+#include "reporter/view/analysis/replay/trace_follower.h"
+#include "reporter/view/analysis/replay/trace_totals.h"
+#include "reporter/view/analysis/run_timeline.h"
+
+namespace vramscope {
+
+// Adds what passes up in buckets, which are as short as the window allows. NVTX ranges are told by
+// the allocations in them. Threads: one. May throw bad_alloc.
+class TraceTimeline final : public TraceObserver {
+ public:
+  // Of a trace that was followed once, so that its length is known.
+  TraceTimeline(const TraceFollower& trace, const TimelineChoice& choice);
+
+  void event(const FollowedEvent& now) override;
+  void came(const TraceBlock& block, const FollowedEvent& now) override;
+  void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
+
+  // totals and joint are of the same events.
+  [[nodiscard]] RunTimeline finish(const TraceTotals& totals, const JointPeaks& joint);
+
+ private:
+  // The bytes of one kind on one device. Buckets that nothing happened in are filled when the next
+  // change comes.
+  struct Curve {
+    RunCurve curve;
+    std::uint64_t now = 0;
+
+    void change(std::uint64_t at, std::uint64_t bytes, bool came);
+    void advance(std::uint64_t at);  // nothing changed until then
+  };
+  // Whether an allocation is of the last span of its range: no other allocation of the thread was
+  // made in another range since.
+  struct OpenSpan {
+    std::uint32_t range = 0;
+    std::size_t span = 0;  // of RunRange::spans
+  };
+  using Which = std::tuple<bool, Kind, std::uint16_t>;  // whether of all kinds; kind and device
+
+  void change(const TraceBlock& block, const FollowedEvent& now, bool came);
+  Curve& curve_of(const RunCurve& wanted);
+  void add_mark(RunMark::What what, const FollowedEvent& now);
+  void add_to_range(const FollowedEvent& now);
+  [[nodiscard]] std::uint32_t range_of(Tag tag) const;
+  [[nodiscard]] std::string path_of(std::uint32_t range) const;
+  void add_peak(const KindTotals& of, bool is_of_all_kinds);
+
+  const TraceFollower& trace_;
+  const TimelineChoice choice_;
+  RunTimeline timeline_;
+  std::map<Which, Curve> curves_;
+  std::map<std::uint32_t, RunRange> ranges_;
+  std::map<std::uint32_t, OpenSpan> open_;  // by thread
+};
+
+// Of the allocations that pass the trace's filter, which follows all times. Reads it once for its
+// length. Nothing: missing() or problem() of the trace says why. May throw bad_alloc.
+[[nodiscard]] std::optional<RunTimeline> trace_timeline(TraceFollower& trace,
+                                                        const TimelineChoice& choice);
+
+}  // namespace vramscope
