@@ -16,8 +16,8 @@
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/page/page_sites.h"
 #include "reporter/view/page/page_stacks.h"
-#include "reporter/view/page/trace_windows.h"
 #include "reporter/view/page/verdict.h"
+#include "reporter/view/page/windows_json.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/report_text.h"
@@ -126,8 +126,12 @@ using Counts = std::vector<std::uint64_t>;
 
 // Over all sites, those that are folded too.
 void write_histograms(JsonText& json, const PageOf& of) {
-  Counts sizes = of.windows == nullptr ? Counts() : of.windows->sizes();
-  Counts lives = of.windows == nullptr ? Counts() : of.windows->lives();
+  Counts sizes;
+  Counts lives;
+  if (of.windows != nullptr) {
+    for (const Counts& part : of.windows->sizes()) add_numbers(sizes, part);
+    for (const Counts& part : of.windows->lives()) add_numbers(lives, part);
+  }
   for (const Site& site : of.report.sites) {
     add_numbers(sizes, site.sizes);
     add_numbers(lives, site.lifetimes);
@@ -214,7 +218,7 @@ std::string data_of(const PageOf& of, const NameFrame& name, const Fixed& fixed,
   const PageSites sites = page_sites(of.report, most_sites);
   write_memory(json, of.report, sites);
   write_rows(json, sites, stacks);
-  if (of.windows != nullptr) of.windows->write(json, sites);
+  if (of.windows != nullptr) write_windows(json, *of.windows, sites);
   write_histograms(json, of);
   json.key("timeline").json(fixed.timeline).key("map");
   of.map.write(

@@ -9,8 +9,8 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/memory_map.h"
 #include "reporter/view/analysis/replay/trace_segments.h"
+#include "reporter/view/analysis/replay/trace_windows.h"
 #include "reporter/view/page/page_map.h"
-#include "reporter/view/page/trace_windows.h"
 
 namespace vramscope {
 

@@ -7,12 +7,11 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/replay/trace_details.h"
+#include "reporter/view/analysis/replay/trace_refusals.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/replay/trace_timeline.h"
 #include "reporter/view/page/page.h"
 #include "reporter/view/page/trace_maps.h"
-#include "reporter/view/page/trace_refusals.h"
-#include "reporter/view/page/trace_windows.h"
 #include "reporter/view/text/filter_text.h"
 
 namespace vramscope {
@@ -35,17 +34,6 @@ std::uint64_t blocks_at_peaks(const Report& report) {
   return count;
 }
 
-// Those that follow memory by themselves.
-struct Others : TraceObserver {
-  Others(TraceWindows& windows, TraceRefusals& refusals) : windows_(windows), refusals_(refusals) {}
-  void event(const FollowedEvent& now) override {
-    windows_.add(now.one);
-    refusals_.add(now.one);
-  }
-  TraceWindows& windows_;
-  TraceRefusals& refusals_;
-};
-
 }  // namespace
 
 std::optional<std::string> trace_page(TraceFollower& trace, const TracePageOf& of) {
@@ -59,13 +47,11 @@ std::optional<std::string> trace_page(TraceFollower& trace, const TracePageOf& o
   const std::vector<std::size_t> sites = choose_frames(report, of.stacks);
   choose_frames(detailed, of.stacks);
   TraceTimeline curves(trace, {});
-  TraceRefusals refusals(trace.names(), trace.filter(), trace.begin_ns(), sites);
-  TraceWindows windows(trace.begin_ns(), trace.begin_ns() + trace.length_ns(),
-                       highest_memory(totals), trace.filter(), [&](Tag tag) {
-                         return sites[std::min(site_of_tag(trace.names(), tag), sites.size() - 1)];
-                       });
-  Others others(windows, refusals);
-  if (!trace.follow({&curves, &others})) return std::nullopt;
+  TraceRefusals refusals(trace.names(), sites);
+  TraceWindows windows(trace.length_ns(), highest_memory(totals), [&](Tag tag) {
+    return sites[std::min(site_of_tag(trace.names(), tag), sites.size() - 1)];
+  });
+  if (!trace.follow({&curves, &windows, &refusals})) return std::nullopt;
   windows.finish();
   report.oom = refusals.finish();
   const RunTimeline timeline = curves.finish(totals, joint);

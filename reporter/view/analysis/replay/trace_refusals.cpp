@@ -1,6 +1,6 @@
 // Keeps what lives by call stack, to say who held it when an allocation failed.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/page/trace_refusals.h"
+#include "reporter/view/analysis/replay/trace_refusals.h"
 
 #include <algorithm>
 #include <tuple>
@@ -19,38 +19,33 @@ std::size_t TraceRefusals::site_of(Tag tag) const {
   return sites_[std::min(site_of_tag(names_, tag), sites_.size() - 1)];
 }
 
-OomEvent TraceRefusals::event_of(const TraceEvent& one) const {
-  const Event& event = one.event;
+OomEvent TraceRefusals::event_of(const FollowedEvent& now) const {
+  const Event& event = now.one.event;
   const std::vector<ThreadFact>& threads = names_.facts.threads;
   const bool has_name = event.function < names_.functions.size();
   OomEvent result{.number = report_.count,
-                  .time_ns = now_,
+                  .time_ns = now.at_ns,
                   .function = has_name ? names_.functions[event.function] : "",
                   .kind = event.place.kind,
                   .device = event.place.device,
                   .bytes = event.bytes,
                   .tag = event.tag};
   if (event.tag != 0) result.site = static_cast<std::int64_t>(site_of(event.tag));
-  if (one.thread < threads.size()) result.thread = threads[one.thread].name;
+  if (now.one.thread < threads.size()) result.thread = threads[now.one.thread].name;
   return result;
 }
 
 // Of a storm only the first ones and the last are told; its holders when memory changes next.
-void TraceRefusals::add(const TraceEvent& one) {
-  const Event& event = one.event;
-  now_ = std::max(now_, after(first_ns_, event.start_ns));
-  const bool fails = event.failed && is_allocating(event.effect) &&
-                     filter_.passes(event.tag, event.place, event.bytes);
-  if (fails) {
-    ++report_.count;
-    if (report_.count > kEvents)
-      report_.events.pop_back();
-    else
-      tell_holders();
-    report_.events.push_back(event_of(one));
-    lacks_holders_ = true;
-  }
-  memory_.add(one, *this);
+void TraceRefusals::event(const FollowedEvent& now) {
+  const Event& event = now.one.event;
+  if (!now.passes || !event.failed || !is_allocating(event.effect)) return;
+  ++report_.count;
+  if (report_.count > kEvents)
+    report_.events.pop_back();
+  else
+    tell_holders();
+  report_.events.push_back(event_of(now));
+  lacks_holders_ = true;
 }
 
 // Before memory changes after an allocation that failed.
@@ -77,18 +72,16 @@ void TraceRefusals::tell_holders() {
   event.shares.resize(std::min(event.shares.size(), kShares));
 }
 
-void TraceRefusals::came(const TraceBlock& block, const Event&) {
+void TraceRefusals::came(const TraceBlock& block, const FollowedEvent&) {
   tell_holders();
-  const std::uint16_t device = has_device(block.place.kind) ? block.place.device : 0;
-  Held& held = held_[{block.place.kind, device}][site_of(block.tag)];
+  Held& held = held_by(block);
   held.bytes += block.bytes;
   ++held.count;
 }
 
-void TraceRefusals::went(const TraceBlock& block, TraceMemory::End) {
+void TraceRefusals::went(const TraceBlock& block, const FollowedEvent&, TraceMemory::End) {
   tell_holders();
-  const std::uint16_t device = has_device(block.place.kind) ? block.place.device : 0;
-  Held& held = held_[{block.place.kind, device}][site_of(block.tag)];
+  Held& held = held_by(block);
   held.bytes -= block.bytes;
   --held.count;
 }

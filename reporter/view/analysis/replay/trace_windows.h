@@ -1,0 +1,101 @@
+// TraceWindows is what places allocated and held in each of many equal parts of a trace, so that a
+// page can tell it of any window that begins and ends where parts do.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "reporter/view/analysis/replay/trace_follower.h"
+#include "reporter/view/analysis/replay/trace_totals.h"
+
+namespace vramscope {
+
+// Of what passes. Threads: one. May throw bad_alloc.
+class TraceWindows final : public TraceObserver {
+ public:
+  static constexpr std::size_t kParts = 100;
+
+  // length_ns: of the trace. memory: of whose highest events_until() tells. site_of: the report's
+  // site of a tag.
+  TraceWindows(std::uint64_t length_ns, TracePlace memory, std::function<std::size_t(Tag)> site_of);
+  void event(const FollowedEvent& now) override;
+  void came(const TraceBlock& block, const FollowedEvent& now) override;
+  void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
+  void finish();
+
+  // Of a part: the most that the memory held in it, and how many events there were when it first
+  // did, with the one by which it did.
+  [[nodiscard]] std::uint64_t highest_of(std::size_t part) const { return instants_[part].bytes; }
+  [[nodiscard]] std::uint64_t events_until(std::size_t part) const {
+    return instants_[part].events;
+  }
+  [[nodiscard]] TracePlace memory() const { return memory_of_; }
+  [[nodiscard]] std::uint64_t part_ns() const { return part_ns_; }
+
+  // Most: when the memory held most in the part; live: at its end; the others: in it.
+  enum Number : std::uint8_t {
+    kMostBytes,
+    kMostCount,
+    kLiveBytes,
+    kLiveCount,
+    kBytes,
+    kCount,
+    kTime
+  };
+  using Numbers = std::array<std::uint64_t, 7>;
+  struct Change {
+    std::size_t part = 0;
+    Numbers numbers{};
+  };
+  struct Memory {
+    std::uint64_t live_bytes = 0;
+    std::uint64_t highest_bytes = 0;          // of this part
+    std::uint64_t number = 1;                 // of the highest so far
+    std::vector<std::uint64_t> highest = {};  // by part
+  };
+  struct Row {
+    Memory* memory = nullptr;
+    std::uint64_t number = 0;  // of the highest that the first two numbers belong to
+    bool is_changed = false;   // in this part
+    Numbers numbers{};
+    std::vector<Change> changes = {};  // of the parts in which it changed
+  };
+  [[nodiscard]] const std::map<TracePlace, Memory>& memories() const { return memories_; }
+  using Key = std::pair<std::size_t, TracePlace>;  // by site
+  [[nodiscard]] const std::map<Key, Row>& rows() const { return rows_; }
+  // Allocations by part, as Site::sizes and Site::lifetimes have them.
+  using Counts = std::vector<std::vector<std::uint64_t>>;
+  [[nodiscard]] const Counts& sizes() const { return sizes_; }
+  [[nodiscard]] const Counts& lives() const { return lives_; }
+
+ private:
+  struct Instant {
+    std::uint64_t bytes = 0;
+    std::uint64_t events = 0;
+  };
+
+  Row& touch(Tag tag, Place place);
+  void advance(std::uint64_t part);
+  void end_part();
+
+  const std::uint64_t part_ns_;
+  const TracePlace memory_of_;
+  const std::function<std::size_t(Tag)> site_of_;
+  std::uint64_t events_ = 0;
+  std::array<Instant, kParts> instants_{};
+  std::size_t part_ = 0;
+  std::map<TracePlace, Memory> memories_;
+  std::map<Key, Row> rows_;
+  std::vector<Row*> changed_;
+  std::vector<std::uint64_t> born_;  // by slot
+  Counts sizes_;
+  Counts lives_;
+};
+
+}  // namespace vramscope

@@ -1,0 +1,17 @@
+// write_windows() hands what the parts of a trace come to to a page.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reporter/view/analysis/replay/trace_windows.h"
+#include "reporter/view/listing/json_text.h"
+#include "reporter/view/page/page_sites.h"
+
+namespace vramscope {
+
+// The field "windows" into an object: "part_ns", "highest" (by memory, of each part), "rows" (by
+// row of `sites`) and "others" (by memory), each a list of parts in which something changed:
+// [part, bytes and blocks when that memory held most, bytes and blocks at the end, bytes, calls
+// and ns of allocations], and "sizes" and "lives" of each part.
+void write_windows(JsonText& json, const TraceWindows& windows, const PageSites& sites);
+
+}  // namespace vramscope
