@@ -139,6 +139,14 @@ TEST(TraceFollower, OfTimesTellsNothingThatComesLaterAndWhatWasThereBeforeAsLeft
             (Words{"1 at 100?", "+0?", "2 at 200", "+1"}));
 }
 
+TEST(TraceFollower, WhatPassesEndsWhereMemoryThatDoesNotTakesItsPlace) {
+  std::vector<TraceEvent> events{event_of(What::came, kHere, 1, 1100, 300),
+                                 event_of(What::came, kHere, 2, 1200, 100)};
+  for (TraceEvent& one : events) one.event.served = Served::direct;
+  EXPECT_EQ(heard({.min_bytes = "200"}, events),
+            (Words{"1 at 100", "+0", "2 at 200?", "-0", "+0?"}));
+}
+
 TEST(TraceFollower, TimeNeverGoesBack) {
   std::vector<TraceEvent> events = three_events();
   events[1].event.start_ns = 1050;  // on another thread

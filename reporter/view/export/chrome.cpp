@@ -7,10 +7,10 @@
 
 #include "reporter/report/json_writer.h"
 #include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/replay/trace_walk.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
-#include "reporter/view/export/trace_walk.h"
 
 namespace vramscope {
 namespace {
@@ -144,9 +144,6 @@ class Walk {
       : exported_(exported),
         events_(events),
         frames_(frames),
-        walk_(exported, {.came = [this](const auto& b, const auto& e) { change(b, e, true); },
-                         .went = [this](const auto& b, const auto& e) { change(b, e, false); },
-                         .event = [this](const auto& e) { call(e); }}),
         nobody_(events.thread(0)),
         sites_(exported.report().sites.size()) {
     const ThreadNames names(exported.report(), exported.name());
@@ -159,7 +156,14 @@ class Walk {
     }
   }
 
-  std::string run() { return walk_.run(); }
+  std::string run() {
+    using Block = WalkedBlock;
+    TraceWalk walk(
+        {.came = [&](const Block& b, const auto& e, auto now) { change(b, e.one, now, true); },
+         .went = [&](const Block& b, const auto& e, auto now) { change(b, e.one, now, false); },
+         .event = [&](const auto& e) { call(e); }});
+    return exported_.follow(walk);
+  }
 
  private:
   struct Memory {
@@ -212,10 +216,9 @@ class Walk {
   }
 
   // An asynchronous event: lives overlap as they like.
-  void change(const WalkedBlock& block, const TraceEvent& one, bool came) {
+  void change(const WalkedBlock& block, const TraceEvent& one, std::uint64_t now, bool came) {
     Memory& memory = memory_of(block.place);
     memory.held = came ? memory.held + block.bytes : memory.held - block.bytes;
-    const std::uint64_t now = walk_.now_ns();
     events_.counter(nobody_, now, memory.name, memory.held);
     const std::string& thread = thread_of(one);
     const Site& site = site_of(block.tag);
@@ -235,7 +238,6 @@ class Walk {
   const Exported& exported_;
   Events& events_;
   StackFrames& frames_;
-  TraceWalk walk_;
   const std::string nobody_;          // JSON: of no thread
   std::vector<std::string> threads_;  // JSON, by number
   std::vector<std::string> functions_;

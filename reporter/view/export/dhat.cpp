@@ -6,9 +6,9 @@
 
 #include "reporter/report/json_writer.h"
 #include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/replay/trace_walk.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
-#include "reporter/view/export/trace_walk.h"
 
 namespace vramscope {
 namespace {
@@ -28,27 +28,23 @@ std::string lives_of_trace(const Exported& exported, Lives& lives) {
   const auto life_of = [&](const WalkedBlock& block) -> Life& {
     return lives[{exported.site_of(block.tag), block.place.kind, block.place.device}];
   };
-  TraceWalk* walk = nullptr;
-  TraceWalk events(exported, {.came =
-                                  [&](const WalkedBlock& block, const auto&) {
-                                    Life& life = life_of(block);
-                                    life.held += block.bytes;
-                                    ++life.held_count;
-                                    if (life.held <= life.most) return;
-                                    life.most = life.held;
-                                    life.most_count = life.held_count;
-                                  },
-                              .went =
-                                  [&](const WalkedBlock& block, const auto&) {
-                                    Life& life = life_of(block);
-                                    life.held -= block.bytes;
-                                    --life.held_count;
-                                    life.total_us +=
-                                        (walk->now_ns() - block.born_ns) / kMicrosecond;
-                                  }});
-  walk = &events;
-  std::string problem = events.run();
-  for (const WalkedBlock& block : events.live()) {
+  const auto came = [&](const WalkedBlock& block, const auto&, std::uint64_t) {
+    Life& life = life_of(block);
+    life.held += block.bytes;
+    ++life.held_count;
+    if (life.held <= life.most) return;
+    life.most = life.held;
+    life.most_count = life.held_count;
+  };
+  const auto went = [&](const WalkedBlock& block, const auto&, std::uint64_t now_ns) {
+    Life& life = life_of(block);
+    life.held -= block.bytes;
+    --life.held_count;
+    life.total_us += (now_ns - block.born_ns) / kMicrosecond;
+  };
+  TraceWalk walk({.came = came, .went = went});
+  std::string problem = exported.follow(walk);
+  for (const WalkedBlock& block : walk.live()) {
     const std::uint64_t end = std::max(exported.report().timeline.duration_ns, block.born_ns);
     life_of(block).total_us += (end - block.born_ns) / kMicrosecond;
   }

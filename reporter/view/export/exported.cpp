@@ -68,18 +68,6 @@ std::size_t Exported::site_of(Tag tag) const {
   return site < sites_.size() ? sites_[site] : 0;
 }
 
-std::string Exported::read(const std::function<void(const TraceEvent&)>& visit) const {
-  struct Visited : TraceObserver {
-    explicit Visited(const std::function<void(const TraceEvent&)>& visit) : visit_(visit) {}
-    void event(const FollowedEvent& now) override {
-      const bool ends_all = now.is_then && now.one.what == trace::What::place_ended;
-      if (now.passes || ends_all) visit_(now.one);
-    }
-    const std::function<void(const TraceEvent&)>& visit_;
-  } visited(visit);
-  return trace_->follow({&visited}) ? "" : trace_->problem();
-}
-
 std::string process_name(const Report& report) { return harmless(titled_process(report.process)); }
 
 std::string command_of(const Report& report) { return harmless(command_line(report.process)); }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -47,8 +46,10 @@ class Exported {
   [[nodiscard]] std::uint64_t start_clock_ns() const { return trace_->begin_ns(); }
   // The report's site of a tag of the trace.
   [[nodiscard]] std::size_t site_of(Tag tag) const;
-  // Visits the events that pass in the order by_change; "", or what is wrong with the trace.
-  [[nodiscard]] std::string read(const std::function<void(const TraceEvent&)>& visit) const;
+  // Has the trace followed; "", or what is wrong with it.
+  [[nodiscard]] std::string follow(TraceObserver& observer) const {
+    return trace_->follow({&observer}) ? "" : trace_->problem();
+  }
 
  private:
   Report report_;

@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/replay/trace_walk.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
-#include "reporter/view/export/trace_walk.h"
 
 namespace vramscope {
 namespace {
@@ -107,16 +107,13 @@ class Lines {
 
 std::string write_heaptrack(const Exported& exported, Output& output) {
   Lines lines(exported, output);
-  TraceWalk* walk = nullptr;
-  const auto change = [&](const char* sign, const WalkedBlock& block) {
-    lines.time(walk->now_ns());
+  const auto change = [&](const char* sign, const WalkedBlock& block, std::uint64_t now_ns) {
+    lines.time(now_ns);
     lines.change(sign, block);
   };
-  TraceWalk events(exported,
-                   {.came = [&](const auto& block, const auto&) { change("+ ", block); },
-                    .went = [&](const auto& block, const auto&) { change("- ", block); }});
-  walk = &events;
-  const std::string problem = events.run();
+  TraceWalk walk({.came = [&](const auto& b, const auto&, auto now) { change("+ ", b, now); },
+                  .went = [&](const auto& b, const auto&, auto now) { change("- ", b, now); }});
+  const std::string problem = exported.follow(walk);
   lines.time(exported.report().timeline.duration_ns);
   return problem;
 }

@@ -8,9 +8,9 @@
 #include <map>
 
 #include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/replay/trace_walk.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
-#include "reporter/view/export/trace_walk.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -48,22 +48,19 @@ std::string snapshots_of_trace(const Exported& exported, const KindFacts& kind,
                                std::vector<Moment>& snapshots) {
   const std::uint64_t part = exported.report().timeline.duration_ns / kSnapshots + 1;
   std::uint64_t held = 0;
-  TraceWalk* walk = nullptr;
-  const auto change = [&](const WalkedBlock& block, bool came) {
+  const auto change = [&](const WalkedBlock& block, std::uint64_t now_ns, bool came) {
     if (block.place.kind != kind.kind || block.place.device != kind.device) return;
     const std::uint64_t before = held;
     held = came ? held + block.bytes : held - block.bytes;
-    const std::uint64_t start = walk->now_ns() / part * part;
+    const std::uint64_t start = now_ns / part * part;
     if (snapshots.empty() || snapshots.back().ns != start) {
       snapshots.push_back({.ns = start, .bytes = before});
     }
     snapshots.back().bytes = std::max(snapshots.back().bytes, held);
   };
-  TraceWalk events(exported,
-                   {.came = [&](const auto& block, const auto&) { change(block, true); },
-                    .went = [&](const auto& block, const auto&) { change(block, false); }});
-  walk = &events;
-  std::string problem = events.run();
+  TraceWalk walk({.came = [&](const auto& b, const auto&, auto now) { change(b, now, true); },
+                  .went = [&](const auto& b, const auto&, auto now) { change(b, now, false); }});
+  std::string problem = exported.follow(walk);
   snapshots.push_back({.ns = exported.report().timeline.duration_ns, .bytes = held});
   return problem;
 }

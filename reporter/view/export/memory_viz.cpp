@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <set>
 
+#include "reporter/view/analysis/replay/trace_walk.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
-#include "reporter/view/export/trace_walk.h"
 #include "reporter/view/export/tree_writer.h"
 
 namespace vramscope {
@@ -131,24 +131,21 @@ class MemorySnapshot {
   }
 
   std::string write_events(std::uint16_t device, std::vector<WalkedBlock>& live) {
-    TraceWalk* walk = nullptr;
     const auto is_here = [&](const WalkedBlock& block) {
       return block.place.device == device && shows(block.place.kind);
     };
-    const auto change = [&](const WalkedBlock& block, bool came) {
+    const auto change = [&](const WalkedBlock& block, std::uint64_t now_ns, bool came) {
       if (!is_here(block)) return;
-      const std::uint64_t us = (exported_.report().timeline.start_ns + walk->now_ns()) / 1000;
+      const std::uint64_t us = (exported_.report().timeline.start_ns + now_ns) / 1000;
       for (const char* action : {came ? "segment_alloc" : "free_requested",
                                  came ? "alloc" : "free_completed", came ? "" : "segment_free"}) {
         if (*action != '\0') write_event(action, block, us);
       }
     };
-    TraceWalk events(exported_,
-                     {.came = [&](const auto& block, const auto&) { change(block, true); },
-                      .went = [&](const auto& block, const auto&) { change(block, false); }});
-    walk = &events;
-    std::string problem = events.run();
-    for (const WalkedBlock& block : events.live()) {
+    TraceWalk walk({.came = [&](const auto& b, const auto&, auto now) { change(b, now, true); },
+                    .went = [&](const auto& b, const auto&, auto now) { change(b, now, false); }});
+    std::string problem = exported_.follow(walk);
+    for (const WalkedBlock& block : walk.live()) {
       if (is_here(block)) live.push_back(block);
     }
     return problem;

@@ -7,10 +7,10 @@
 
 #include "perfetto.pb.h"
 #include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/replay/trace_walk.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
-#include "reporter/view/export/trace_walk.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -133,13 +133,14 @@ class Calls {
       : exported_(exported),
         packets_(packets),
         stacks_(exported),
-        names_(exported.report(), exported.name()),
-        walk_(exported, {.came = [this](const auto& b, const auto&) { change(b, true); },
-                         .went = [this](const auto& b, const auto&) { change(b, false); },
-                         .event = [this](const auto& e) { next(e); }}) {}
+        names_(exported.report(), exported.name()) {}
 
   std::string run() {
-    std::string problem = walk_.run();
+    TraceWalk walk(
+        {.came = [&](const auto& b, const auto& e, auto now) { change(b, e, now, true); },
+         .went = [&](const auto& b, const auto& e, auto now) { change(b, e, now, false); },
+         .event = [&](const auto& e) { next(e); }});
+    std::string problem = exported_.follow(walk);
     put_call();
     return problem;
   }
@@ -150,15 +151,15 @@ class Calls {
     if (one.what <= trace::What::went) call_ = one;
   }
 
-  void change(const WalkedBlock& block, bool came) {
+  void change(const WalkedBlock& block, const FollowedEvent& by, std::uint64_t now_ns, bool came) {
     const Memory memory{block.place.kind, block.place.device};
     const auto [counter, is_new] = counters_.try_emplace(memory);
     if (is_new)
       counter->second.track = packets_.add_counter(memory_name(memory.first, memory.second));
     std::uint64_t& held = counter->second.bytes;
     held = came ? held + block.bytes : held - block.bytes;
-    packets_.count(walk_.now_ns(), counter->second.track, held);
-    (came ? begun_ : ended_).push_back(block.number);
+    packets_.count(now_ns, counter->second.track, held);
+    if (by.passes || by.ends_place()) (came ? begun_ : ended_).push_back(block.number);
   }
 
   void put_call() {
@@ -242,7 +243,6 @@ class Calls {
   Packets& packets_;
   NamedStacks stacks_;
   ThreadNames names_;
-  TraceWalk walk_;
   std::map<Memory, Counter> counters_;
   std::map<std::uint32_t, std::uint64_t> threads_;
   std::optional<TraceEvent> call_;    // to be written

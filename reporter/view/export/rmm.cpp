@@ -5,8 +5,8 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "reporter/view/analysis/replay/trace_walk.h"
 #include "reporter/view/export/formats.h"
-#include "reporter/view/export/trace_walk.h"
 
 namespace vramscope {
 namespace {
@@ -34,21 +34,19 @@ std::string write_rmm(const Exported& exported, Output& output) {
   output << "Thread,Time,Action,Pointer,Size,Stream\n";
   const std::uint64_t start = exported.report().timeline.start_ns;
   const auto& threads = exported.names()->facts.threads;
-  TraceWalk* walk = nullptr;
-  const auto line = [&](const WalkedBlock& block, const TraceEvent& one, const char* action) {
+  const auto line = [&](const WalkedBlock& block, const TraceEvent& one, std::uint64_t now_ns,
+                        const char* action) {
     if (!has_line(block.place.kind)) return;
     const std::int64_t thread = one.thread < threads.size() ? threads[one.thread].id : 0;
     std::array<char, 96> rest{};
     std::snprintf(rest.data(), rest.size(), ",%s,0x%" PRIx64 ",%" PRIu64 ",0\n", action,
                   block.address, block.bytes);
-    output << std::to_string(thread) << "," << time_of_day(start + walk->now_ns()) << rest.data();
+    output << std::to_string(thread) << "," << time_of_day(start + now_ns) << rest.data();
   };
-  TraceWalk events(
-      exported,
-      {.came = [&](const auto& block, const auto& event) { line(block, event, "allocate"); },
-       .went = [&](const auto& block, const auto& event) { line(block, event, "free"); }});
-  walk = &events;
-  return events.run();
+  TraceWalk walk(
+      {.came = [&](const auto& b, const auto& e, auto now) { line(b, e.one, now, "allocate"); },
+       .went = [&](const auto& b, const auto& e, auto now) { line(b, e.one, now, "free"); }});
+  return exported.follow(walk);
 }
 
 }  // namespace vramscope

@@ -263,24 +263,33 @@ std::string_view word_of(trace::What what) {
   return kWords[static_cast<std::size_t>(what)];
 }
 
-std::string add_events(const Exported& exported, Database& database) {
-  const TraceNames& names = *exported.names();
-  const std::uint64_t first = exported.start_clock_ns();
-  std::vector<std::string> functions;
-  for (const std::string& name : names.functions) functions.push_back(harmless(name));
-  Rows rows(database, "events", 11);
-  return exported.read([&](const TraceEvent& one) {
+// A row for each event that passes.
+class EventRows : public TraceObserver {
+ public:
+  EventRows(const Exported& exported, Database& database)
+      : exported_(exported), rows_(database, "events", 11) {
+    for (const std::string& name : exported.names()->functions)
+      functions_.push_back(harmless(name));
+  }
+  void event(const FollowedEvent& now) override {
+    if (!now.passes && !now.ends_place()) return;
+    const TraceEvent& one = now.one;
     const Event& event = one.event;
-    const auto& threads = names.facts.threads;
+    const auto& threads = exported_.names()->facts.threads;
     const bool is_call = one.what <= trace::What::went;
-    const bool is_named = is_call && event.function < functions.size();
-    rows.add(event.start_ns - first, event.total_ns,
-             one.thread < threads.size() ? threads[one.thread].id : 0,
-             is_named ? std::string_view(functions[event.function]) : "", word_of(one.what),
-             event.failed, name_of(event.place.kind), event.place.device, event.address,
-             event.bytes, exported.site_of(event.tag));
-  });
-}
+    const bool is_named = is_call && event.function < functions_.size();
+    rows_.add(event.start_ns - exported_.start_clock_ns(), event.total_ns,
+              one.thread < threads.size() ? threads[one.thread].id : 0,
+              is_named ? std::string_view(functions_[event.function]) : "", word_of(one.what),
+              event.failed, name_of(event.place.kind), event.place.device, event.address,
+              event.bytes, exported_.site_of(event.tag));
+  }
+
+ private:
+  const Exported& exported_;
+  std::vector<std::string> functions_;
+  Rows rows_;
+};
 
 }  // namespace
 
@@ -301,7 +310,8 @@ std::string write_sqlite(const Exported& exported, Output& output) {
     segments.add(report.host.segments);
     segments.add(report.host.registrations);
     if (exported.names() != nullptr) {
-      problem = add_events(exported, database);
+      EventRows events(exported, database);
+      problem = exported.follow(events);
       database.run(kNoViewsOfATrace);
     }
   }

@@ -92,7 +92,6 @@ std::string missing_from(const TraceNames& names, const Filter& filter) {
 
 TraceFilter trace_filter(const TraceNames& names, const Filter& filter, const NameFrame& name) {
   TraceFilter result;
-  result.begin_ns = names.process.clock_ns;
   result.is_by_memory = !filter.chooses_rows() && !filter.has_times();
   result.from_ns = read_instant(filter.from).value_or(0);
   result.to_ns = read_instant(filter.to).value_or(UINT64_MAX);

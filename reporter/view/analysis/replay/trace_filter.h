@@ -23,15 +23,10 @@ struct TraceFilter {
   std::vector<bool> tags;    // by tag: it passes
   std::vector<bool> kinds;   // by kind
   std::optional<unsigned> device;
-  std::uint64_t begin_ns = 0;  // time 0 by the clock of the events; 0: the first of them
   std::uint64_t from_ns = 0;
   std::uint64_t to_ns = UINT64_MAX;
   std::uint64_t least_bytes = 0;  // of an allocation, requested
 
-  // Time 0 of a trace whose first event was then.
-  [[nodiscard]] std::uint64_t begin_of(std::uint64_t first_ns) const {
-    return begin_ns != 0 ? begin_ns : first_ns;
-  }
   // Whether an allocation of this tag, place and bytes passes, at whatever time.
   [[nodiscard]] bool passes(Tag tag, Place place, std::uint64_t bytes) const {
     if (is_empty) return true;
@@ -45,7 +40,7 @@ struct TraceFilter {
 };
 
 // "", or what the filter names that no allocation of the trace is of: "has no thread 'x'; threads:
-// main 4711". Devices are known once the events are read: see TraceTotals. May throw bad_alloc.
+// main 4711". Devices are known once the events are read: see TraceFollower. May throw bad_alloc.
 [[nodiscard]] std::string missing_from(const TraceNames& names, const Filter& filter);
 
 // May throw bad_alloc.

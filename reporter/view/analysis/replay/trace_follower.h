@@ -25,6 +25,9 @@ struct FollowedEvent {
   std::uint64_t clock_ns = 0;    // at_ns by the clock of the events
   bool is_then = true;           // it began in the filter's times
   bool passes = true;            // the filter, its times too
+
+  // In the filter's times; what ends with a place may have passed.
+  [[nodiscard]] bool ends_place() const { return is_then && one.what == trace::What::place_ended; }
 };
 
 // Threads: one. All members may throw bad_alloc.
