@@ -55,7 +55,7 @@ std::optional<Report> open_trace(const std::string& path, const Arguments& given
                                  const TimelineChoice& choice, RunTimeline& timeline) {
   Report report;  // which process it is
   const auto use = [&](TraceFollower& trace) {
-    if (std::optional<RunTimeline> found = trace_timeline(trace, choice)) timeline = *found;
+    if (auto found = trace_timeline(trace, choice)) timeline = std::move(*found);
     report.process.pid = trace.names().process.pid;
     report.process.executable = trace.names().process.executable;
   };

@@ -9,23 +9,30 @@
 
 namespace vramscope {
 
+TraceTag& JointPeaks::touch(const TraceBlock& block) {
+  const auto [entry, is_new] = tags_.try_emplace({block.tag, place_of(block.place)});
+  TraceTag& tag = entry->second;
+  if (is_new) {
+    OfDevice& device = devices_[block.place.device];
+    device.kinds.insert(block.place.kind);
+    tag.kind = &device.all;
+  }
+  catch_up(tag, tag.kind->peak_number);
+  return tag;
+}
+
 void JointPeaks::came(const TraceBlock& block, const FollowedEvent& now) {
   if (!block.passes || !takes_device_memory(block.place.kind)) return;
-  auto& [all, kinds] = devices_[block.place.device];
-  TraceTag& tag = tags_[{block.tag, place_of(block.place)}];
-  catch_up(tag, all.peak_number);
-  kinds.insert(block.place.kind);
+  TraceTag& tag = touch(block);
   gain(tag.held, block.bytes);
-  gain(all, block.bytes, now.one.event);
+  gain(*tag.kind, block.bytes, now.one.event);
 }
 
 void JointPeaks::went(const TraceBlock& block, const FollowedEvent&, TraceMemory::End) {
   if (!block.passes || !takes_device_memory(block.place.kind)) return;
-  TraceKind& all = devices_[block.place.device].all;
-  TraceTag& tag = tags_[{block.tag, place_of(block.place)}];
-  catch_up(tag, all.peak_number);
+  TraceTag& tag = touch(block);
   lose(tag.held, block.bytes);
-  lose(all.held, block.bytes);
+  lose(tag.kind->held, block.bytes);
 }
 
 std::vector<KindTotals> JointPeaks::totals() const {

@@ -16,8 +16,12 @@
 namespace vramscope {
 
 // Of what passes, requested bytes. Threads: one.
-class JointPeaks : public TraceObserver {
+class JointPeaks final : public TraceObserver {
  public:
+  JointPeaks() = default;
+  JointPeaks(const JointPeaks&) = delete;
+  JointPeaks& operator=(const JointPeaks&) = delete;
+
   void came(const TraceBlock& block, const FollowedEvent& now) override;
   void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
 
@@ -34,6 +38,8 @@ class JointPeaks : public TraceObserver {
     TraceKind all;  // of its memory, as if that were of one kind
     std::set<Kind> kinds = {};
   };
+
+  TraceTag& touch(const TraceBlock& block);
 
   std::map<std::uint16_t, OfDevice> devices_;
   std::map<std::pair<Tag, TracePlace>, TraceTag> tags_;

@@ -36,7 +36,6 @@ void TraceFollower::begin(const Observers& observers) {
   observers_ = observers;
   memory_ = {};
   number_ = clock_ns_ = 0;
-  has_moved_begin_ = false;
 }
 
 bool TraceFollower::follow(const Observers& observers, std::uint64_t most) {
@@ -46,6 +45,7 @@ bool TraceFollower::follow(const Observers& observers, std::uint64_t most) {
     if (number_ == most) reader_->stop();
   };
   if (!read(TraceReader::Order::by_change, add_up_to)) return false;
+  is_known_ = is_known_ || most == UINT64_MAX;
   if (filter_.device) missing_ = no_such_device(*filter_.device, devices_);
   if (missing_.empty()) missing_ = ends_before(length_ns(), from_ns_, "--from");
   return missing_.empty();
@@ -55,7 +55,7 @@ bool TraceFollower::list(const std::function<void(const FollowedEvent&)>& tell) 
   begin({});
   return read(TraceReader::Order::by_end, [&](const TraceEvent& one) {
     look_at(one.event);
-    tell(followed(one));
+    tell(followed(one, after(*begin_ns_, one.event.start_ns)));
   });
 }
 
@@ -74,15 +74,15 @@ void TraceFollower::look_at(const Event& event) {
   has_moved_begin_ = has_moved_begin_ || event.start_ns < *begin_ns_;
   begin_ns_ = std::min(*begin_ns_, event.start_ns);
   end_ns_ = std::max(end_ns_, event.start_ns + event.total_ns);
-  const bool is_of_device = has_device(event.place.kind) && event.effect != Effect::none;
-  if (!is_of_device || event.place.device == last_device_) return;
-  last_device_ = event.place.device;
-  devices_.insert(event.place.device);
+  if (!has_device(event.place.kind) || event.effect == Effect::none) return;
+  const std::uint16_t device = event.place.device;
+  if (device < kMaxDevices && seen_devices_[device]) return;
+  if (device < kMaxDevices) seen_devices_.set(device);
+  devices_.insert(device);
 }
 
-FollowedEvent TraceFollower::followed(const TraceEvent& one) {
+FollowedEvent TraceFollower::followed(const TraceEvent& one, std::uint64_t instant_ns) {
   const Event& event = one.event;
-  const std::uint64_t instant_ns = after(*begin_ns_, event.start_ns);
   const bool is_then = instant_ns >= from_ns_ && instant_ns <= to_ns_;
   clock_ns_ = std::max(clock_ns_, event.start_ns);
   return {.one = one,
@@ -95,9 +95,10 @@ FollowedEvent TraceFollower::followed(const TraceEvent& one) {
 }
 
 void TraceFollower::add(const TraceEvent& one) {
-  look_at(one.event);
-  if (observers_.empty() || after(*begin_ns_, one.event.start_ns) > to_ns_) return;
-  const FollowedEvent now = followed(one);
+  if (!is_known_) look_at(one.event);
+  const std::uint64_t instant_ns = after(*begin_ns_, one.event.start_ns);
+  if (observers_.empty() || instant_ns > to_ns_) return;
+  const FollowedEvent now = followed(one, instant_ns);
   now_ = &now;
   for (TraceObserver* const observer : observers_) observer->event(now);
   memory_.add(one, *this, now.passes);

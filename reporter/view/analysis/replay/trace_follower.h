@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -87,7 +88,7 @@ class TraceFollower final : private TraceMemory::Changes {
   [[nodiscard]] std::uint64_t start_ns() const {
     return names_.process.wall_ns + (begin_ns() - names_.process.clock_ns);
   }
-  // Whether the last pass saw a call begin before what was time 0 until then.
+  // Whether the first pass saw a call begin before what was time 0 until then.
   [[nodiscard]] bool has_moved_begin() const { return has_moved_begin_; }
   // That any event is about, also if it does not pass.
   [[nodiscard]] const std::set<std::uint16_t>& devices() const { return devices_; }
@@ -96,7 +97,7 @@ class TraceFollower final : private TraceMemory::Changes {
   [[nodiscard]] bool read(TraceReader::Order order,
                           const std::function<void(const TraceEvent&)>& visit);
   void look_at(const Event& event);
-  [[nodiscard]] FollowedEvent followed(const TraceEvent& one);
+  [[nodiscard]] FollowedEvent followed(const TraceEvent& one, std::uint64_t instant_ns);
   void came(const TraceBlock& block, const Event& event) override;
   void went(const TraceBlock& block, TraceMemory::End how) override;
 
@@ -108,10 +109,11 @@ class TraceFollower final : private TraceMemory::Changes {
   std::string missing_;
   std::string problem_;
   std::optional<std::uint64_t> begin_ns_;
+  bool is_known_ = false;  // that, its end and devices: the trace was followed once
   bool has_moved_begin_ = false;
   std::uint64_t end_ns_ = 0;
   std::set<std::uint16_t> devices_;
-  std::optional<std::uint16_t> last_device_;  // that was looked at
+  std::bitset<kMaxDevices> seen_devices_;
 
   // Of a pass.
   Observers observers_;

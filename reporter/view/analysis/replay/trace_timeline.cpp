@@ -61,20 +61,22 @@ void TraceTimeline::went(const TraceBlock& block, const FollowedEvent& now, Trac
 void TraceTimeline::change(const TraceBlock& block, const FollowedEvent& now, bool came) {
   if (!block.passes || now.at_ns > timeline_.to_ns) return;
   const auto [kind, device] = place_of(block.place);
-  curve_of({.kind = kind, .device = device}).change(now.at_ns, block.bytes, came);
+  curve_of({false, kind, device}).change(now.at_ns, block.bytes, came);
   if (!takes_device_memory(kind)) return;
-  curve_of({.device = device, .is_of_all_kinds = true}).change(now.at_ns, block.bytes, came);
+  curve_of({true, Kind::device, device}).change(now.at_ns, block.bytes, came);
 }
 
-TraceTimeline::Curve& TraceTimeline::curve_of(const RunCurve& wanted) {
-  const Which which{wanted.is_of_all_kinds, wanted.kind, wanted.device};
-  const auto found = curves_.find(which);
-  if (found != curves_.end()) return found->second;
-  Curve& made = curves_[which];
-  made.curve = wanted;
-  made.curve.first_ns = timeline_.from_ns;
-  made.curve.bucket_ns = (timeline_.to_ns - timeline_.from_ns) / (kBuckets - 1) + 1;
-  return made;
+TraceTimeline::Curve& TraceTimeline::curve_of(const Which& which) {
+  const auto [found, is_new] = curves_.try_emplace(which);
+  if (is_new) {
+    const std::uint64_t length_ns = timeline_.to_ns - timeline_.from_ns;
+    found->second.curve = {.kind = std::get<Kind>(which),
+                           .device = std::get<std::uint16_t>(which),
+                           .is_of_all_kinds = std::get<bool>(which),
+                           .first_ns = timeline_.from_ns,
+                           .bucket_ns = length_ns / (kBuckets - 1) + 1};
+  }
+  return found->second;
 }
 
 void TraceTimeline::add_mark(RunMark::What what, const FollowedEvent& now) {

@@ -48,7 +48,7 @@ class TraceTimeline final : public TraceObserver {
   using Which = std::tuple<bool, Kind, std::uint16_t>;  // whether of all kinds; kind and device
 
   void change(const TraceBlock& block, const FollowedEvent& now, bool came);
-  Curve& curve_of(const RunCurve& wanted);
+  Curve& curve_of(const Which& which);
   void add_mark(RunMark::What what, const FollowedEvent& now);
   void add_to_range(const FollowedEvent& now);
   [[nodiscard]] std::uint32_t range_of(Tag tag) const;

@@ -36,9 +36,12 @@ void catch_up(TraceTag& tag, std::uint64_t peak_number) {
   tag.held.peak_count = tag.held.live_count;
 }
 
-TraceTag& TraceTotals::touch(Tag tag, TracePlace where, const TraceKind& kind) {
-  TraceTag& found = tags[{tag, where}];
-  catch_up(found, kind.peak_number);
+TraceTag& TraceTotals::touch(Tag tag, Place place) {
+  const std::pair key{tag, place_of(place)};
+  if (last_ == nullptr || last_->first != key) last_ = &*tags.try_emplace(key).first;
+  TraceTag& found = last_->second;
+  if (found.kind == nullptr) found.kind = &kinds[key.second];
+  catch_up(found, found.kind->peak_number);
   return found;
 }
 
@@ -47,8 +50,7 @@ void TraceTotals::event(const FollowedEvent& now) {
   const Event& event = now.one.event;
   count(now.one);
   if (now.one.what > What::went || event.tag == 0 || !is_allocating(event.effect)) return;
-  const TracePlace where = place_of(event.place);
-  touch(event.tag, where, kinds[where]).total_ns += event.total_ns;
+  touch(event.tag, event.place).total_ns += event.total_ns;
 }
 
 void TraceTotals::count(const TraceEvent& one) {
@@ -69,22 +71,20 @@ void TraceTotals::count(const TraceEvent& one) {
 
 void TraceTotals::came(const TraceBlock& block, const FollowedEvent& now) {
   if (!block.passes) return;
-  const TracePlace where = place_of(block.place);
-  TraceKind& kind = kinds[where];
-  gain(touch(block.tag, where, kind).held, block.bytes);
-  gain(kind, block.bytes, now.one.event);
+  TraceTag& tag = touch(block.tag, block.place);
+  gain(tag.held, block.bytes);
+  gain(*tag.kind, block.bytes, now.one.event);
 }
 
 void TraceTotals::went(const TraceBlock& block, const FollowedEvent&, TraceMemory::End) {
   if (!block.passes) return;
-  const TracePlace where = place_of(block.place);
-  TraceKind& kind = kinds[where];
-  lose(touch(block.tag, where, kind).held, block.bytes);
-  lose(kind.held, block.bytes);
+  TraceTag& tag = touch(block.tag, block.place);
+  lose(tag.held, block.bytes);
+  lose(tag.kind->held, block.bytes);
 }
 
 void TraceTotals::finish() {
-  for (auto& [key, tag] : tags) static_cast<void>(touch(key.first, key.second, kinds[key.second]));
+  for (auto& [key, tag] : tags) catch_up(tag, tag.kind->peak_number);
 }
 
 }  // namespace vramscope

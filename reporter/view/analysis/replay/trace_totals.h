@@ -38,6 +38,7 @@ struct TraceTag {
   TraceHolding held;
   std::uint64_t total_ns = 0;     // in its allocating calls
   std::uint64_t peak_number = 0;  // of the peak that held.peak_bytes belongs to
+  TraceKind* kind = nullptr;      // what it is a part of
 };
 
 // What it held at the present peak, whose number is given, is put aside before its first change
@@ -56,8 +57,12 @@ using TracePlace = std::pair<Kind, std::uint16_t>;
 }
 
 // Only of allocations that pass: their calls, and their memory until it goes. Threads: one.
-class TraceTotals : public TraceObserver {
+class TraceTotals final : public TraceObserver {
  public:
+  TraceTotals() = default;
+  TraceTotals(const TraceTotals&) = delete;
+  TraceTotals& operator=(const TraceTotals&) = delete;
+
   void event(const FollowedEvent& now) override;
   void came(const TraceBlock& block, const FollowedEvent& now) override;
   void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
@@ -76,8 +81,12 @@ class TraceTotals : public TraceObserver {
   std::map<std::pair<Tag, TracePlace>, TraceTag> tags;
 
  private:
-  TraceTag& touch(Tag tag, TracePlace where, const TraceKind& kind);
+  using Tags = std::map<std::pair<Tag, TracePlace>, TraceTag>;
+
+  TraceTag& touch(Tag tag, Place place);
   void count(const TraceEvent& one);
+
+  Tags::value_type* last_ = nullptr;  // that was touched: an event is often of the same
 };
 
 }  // namespace vramscope
