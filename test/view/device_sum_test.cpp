@@ -13,8 +13,8 @@
 #include "reporter/report/merge_processes.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/view/text/report_timeline.h"
 #include "reporter/view/text/timeline_bounds.h"
+#include "reporter/view/text/timeline_text.h"
 
 namespace vramscope {
 namespace {

@@ -17,8 +17,8 @@
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/report_timeline.h"
 #include "reporter/view/text/sites_text.h"
+#include "reporter/view/text/timeline_text.h"
 #include "reporter/view/text/totals_text.h"
 
 namespace vramscope {

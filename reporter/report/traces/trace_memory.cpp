@@ -38,7 +38,9 @@ void TraceMemory::come(const Event& event, bool direct, bool passes, Changes& ch
                    .tag = event.tag,
                    .bytes = event.bytes,
                    .direct = direct,
-                   .passes = passes};
+                   .passes = passes,
+                   .address = event.address,
+                   .born_ns = event.start_ns};
   if (unused_slots_.empty()) {
     block.slot = slots_++;
   } else {

@@ -22,6 +22,8 @@ struct TraceBlock {
   std::uint32_t slot = 0;   // its number while it lives: no other live one has it, dead ones had
   bool direct = false;      // by the driver itself, not by our allocator
   bool passes = true;       // the filter of whoever follows the trace
+  Address address = 0;
+  std::uint64_t born_ns = 0;  // when its call began, by the clock of the events
 };
 
 // Takes events in the order by_change. Threads: one. May throw bad_alloc.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace vramscope {
 
@@ -24,5 +25,9 @@ struct Growth {
 
 // Where Site::lifetimes counts a life of that length.
 [[nodiscard]] std::size_t lifetime_decade(std::uint64_t ns);
+inline void count_at(std::vector<std::uint64_t>& counts, std::size_t entry) {
+  if (counts.size() <= entry) counts.resize(entry + 1);
+  ++counts[entry];
+}
 
 }  // namespace vramscope

@@ -27,8 +27,8 @@
 #include "reporter/view/text/diff_text.h"
 #include "reporter/view/text/filter_text.h"
 #include "reporter/view/text/report_text.h"
-#include "reporter/view/text/report_timeline.h"
 #include "reporter/view/text/runs_text.h"
+#include "reporter/view/text/timeline_text.h"
 
 namespace vramscope {
 namespace {

@@ -34,37 +34,6 @@ std::optional<Report> open_import(const std::string& path) {
   return report_of_import(std::move(*run));
 }
 
-using UseReader = std::function<std::string(TraceReader&)>;
-
-// Has the trace that a file becomes read by `use`, which gives what is wrong with it; says it.
-bool read_imported_trace(const std::string& path, const UseReader& use) {
-  const std::optional<ImportedRun> run = open_imported(path);
-  if (!run) return false;
-  const std::string bytes = trace_of_import(*run);
-  TraceReader reader(std::as_bytes(std::span(bytes)), TraceReader::Damage::refused);
-  const std::string problem = reader.problem().empty() ? use(reader) : reader.problem();
-  if (!problem.empty()) say("cannot read '" + path + "': " + problem);
-  return problem.empty();
-}
-
-// The same of a trace.
-bool read_trace(const std::string& path, const Reading& reading, const UseReader& use) {
-  if (is_import(path)) return read_imported_trace(path, use);
-  const TraceInput input(path);
-  std::string problem = input.problem();
-  if (problem.empty()) {
-    TraceReader reader(input.bytes(), TraceReader::Damage::refused);
-    const std::string remark = take_in(reader, input.is_own(), path, reading);
-    if (!remark.empty()) say(remark);
-    problem = reader.problem().empty() ? use(reader) : reader.problem();
-    if (problem.empty() && !reader.is_complete()) {
-      say("'" + path + "' " + std::string(kNoEnd));
-    }
-  }
-  if (!problem.empty()) say("cannot read '" + path + "': " + problem);
-  return problem.empty();
-}
-
 std::optional<Report> open_as_it_is(std::string& path) {
   if (is_live_file(path)) {
     const Recovery found = report_of_live_file(path, {}, say);
@@ -108,15 +77,31 @@ void say_no_report(const std::string& trace, std::string_view command) {
 bool follow_trace(const std::string& path, const Reading& reading, const Filter& filter,
                   FollowedTimes times, const std::function<void(TraceFollower&)>& use) {
   std::string missing;
+  std::string problem;
   const auto follow = [&](TraceReader& reader) {
+    problem = reader.problem();
+    if (!problem.empty()) return;
     TraceFollower trace(reader, filter, names_from_symbols(), times);
     if (trace.missing().empty()) use(trace);
     missing = trace.missing();
-    return trace.problem();
+    problem = trace.problem();
   };
-  if (!read_trace(path, reading, follow)) return false;
+  if (is_import(path)) {
+    const std::optional<ImportedRun> run = open_imported(path);
+    if (!run) return false;
+    const std::string bytes = trace_of_import(*run);
+    TraceReader reader(std::as_bytes(std::span(bytes)), TraceReader::Damage::refused);
+    follow(reader);
+  } else if (const TraceInput input(path); (problem = input.problem()).empty()) {
+    TraceReader reader(input.bytes(), TraceReader::Damage::refused);
+    const std::string remark = take_in(reader, input.is_own(), path, reading);
+    if (!remark.empty()) say(remark);
+    follow(reader);
+    if (problem.empty() && !reader.is_complete()) say("'" + path + "' " + std::string(kNoEnd));
+  }
+  if (!problem.empty()) say("cannot read '" + path + "': " + problem);
   if (!missing.empty()) say("'" + path + "' " + missing);
-  return missing.empty();
+  return problem.empty() && missing.empty();
 }
 
 }  // namespace vramscope

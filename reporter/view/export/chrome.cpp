@@ -157,11 +157,9 @@ class Walk {
   }
 
   std::string run() {
-    using Block = WalkedBlock;
     TraceWalk walk(
-        {.came = [&](const Block& b, const auto& e, auto now) { change(b, e.one, now, true); },
-         .went = [&](const Block& b, const auto& e, auto now) { change(b, e.one, now, false); },
-         .event = [&](const auto& e) { call(e); }});
+        [&](const auto& b, const auto& e, auto now, bool came) { change(b, e.one, now, came); },
+        [&](const auto& e) { call(e); });
     return exported_.follow(walk);
   }
 

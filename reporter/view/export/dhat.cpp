@@ -28,25 +28,19 @@ std::string lives_of_trace(const Exported& exported, Lives& lives) {
   const auto life_of = [&](const WalkedBlock& block) -> Life& {
     return lives[{exported.site_of(block.tag), block.place.kind, block.place.device}];
   };
-  const auto came = [&](const WalkedBlock& block, const auto&, std::uint64_t) {
+  TraceWalk walk([&](const WalkedBlock& block, const auto&, std::uint64_t now_ns, bool came) {
     Life& life = life_of(block);
-    life.held += block.bytes;
-    ++life.held_count;
+    life.held += came ? block.bytes : 0 - block.bytes;
+    life.held_count += came ? 1 : -1;
+    if (!came) life.total_us += (now_ns - block.born_at_ns) / kMicrosecond;
     if (life.held <= life.most) return;
     life.most = life.held;
     life.most_count = life.held_count;
-  };
-  const auto went = [&](const WalkedBlock& block, const auto&, std::uint64_t now_ns) {
-    Life& life = life_of(block);
-    life.held -= block.bytes;
-    --life.held_count;
-    life.total_us += (now_ns - block.born_ns) / kMicrosecond;
-  };
-  TraceWalk walk({.came = came, .went = went});
+  });
   std::string problem = exported.follow(walk);
   for (const WalkedBlock& block : walk.live()) {
-    const std::uint64_t end = std::max(exported.report().timeline.duration_ns, block.born_ns);
-    life_of(block).total_us += (end - block.born_ns) / kMicrosecond;
+    const std::uint64_t end = std::max(exported.report().timeline.duration_ns, block.born_at_ns);
+    life_of(block).total_us += (end - block.born_at_ns) / kMicrosecond;
   }
   return problem;
 }

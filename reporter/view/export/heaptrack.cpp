@@ -107,12 +107,10 @@ class Lines {
 
 std::string write_heaptrack(const Exported& exported, Output& output) {
   Lines lines(exported, output);
-  const auto change = [&](const char* sign, const WalkedBlock& block, std::uint64_t now_ns) {
+  TraceWalk walk([&](const WalkedBlock& block, const auto&, std::uint64_t now_ns, bool came) {
     lines.time(now_ns);
-    lines.change(sign, block);
-  };
-  TraceWalk walk({.came = [&](const auto& b, const auto&, auto now) { change("+ ", b, now); },
-                  .went = [&](const auto& b, const auto&, auto now) { change("- ", b, now); }});
+    lines.change(came ? "+ " : "- ", block);
+  });
   const std::string problem = exported.follow(walk);
   lines.time(exported.report().timeline.duration_ns);
   return problem;

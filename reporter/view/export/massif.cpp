@@ -48,7 +48,7 @@ std::string snapshots_of_trace(const Exported& exported, const KindFacts& kind,
                                std::vector<Moment>& snapshots) {
   const std::uint64_t part = exported.report().timeline.duration_ns / kSnapshots + 1;
   std::uint64_t held = 0;
-  const auto change = [&](const WalkedBlock& block, std::uint64_t now_ns, bool came) {
+  TraceWalk walk([&](const WalkedBlock& block, const auto&, std::uint64_t now_ns, bool came) {
     if (block.place.kind != kind.kind || block.place.device != kind.device) return;
     const std::uint64_t before = held;
     held = came ? held + block.bytes : held - block.bytes;
@@ -57,9 +57,7 @@ std::string snapshots_of_trace(const Exported& exported, const KindFacts& kind,
       snapshots.push_back({.ns = start, .bytes = before});
     }
     snapshots.back().bytes = std::max(snapshots.back().bytes, held);
-  };
-  TraceWalk walk({.came = [&](const auto& b, const auto&, auto now) { change(b, now, true); },
-                  .went = [&](const auto& b, const auto&, auto now) { change(b, now, false); }});
+  });
   std::string problem = exported.follow(walk);
   snapshots.push_back({.ns = exported.report().timeline.duration_ns, .bytes = held});
   return problem;

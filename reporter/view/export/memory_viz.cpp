@@ -134,16 +134,14 @@ class MemorySnapshot {
     const auto is_here = [&](const WalkedBlock& block) {
       return block.place.device == device && shows(block.place.kind);
     };
-    const auto change = [&](const WalkedBlock& block, std::uint64_t now_ns, bool came) {
+    TraceWalk walk([&](const WalkedBlock& block, const auto&, std::uint64_t now_ns, bool came) {
       if (!is_here(block)) return;
       const std::uint64_t us = (exported_.report().timeline.start_ns + now_ns) / 1000;
       for (const char* action : {came ? "segment_alloc" : "free_requested",
                                  came ? "alloc" : "free_completed", came ? "" : "segment_free"}) {
         if (*action != '\0') write_event(action, block, us);
       }
-    };
-    TraceWalk walk({.came = [&](const auto& b, const auto&, auto now) { change(b, now, true); },
-                    .went = [&](const auto& b, const auto&, auto now) { change(b, now, false); }});
+    });
     std::string problem = exported_.follow(walk);
     for (const WalkedBlock& block : walk.live()) {
       if (is_here(block)) live.push_back(block);

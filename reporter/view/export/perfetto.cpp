@@ -137,9 +137,8 @@ class Calls {
 
   std::string run() {
     TraceWalk walk(
-        {.came = [&](const auto& b, const auto& e, auto now) { change(b, e, now, true); },
-         .went = [&](const auto& b, const auto& e, auto now) { change(b, e, now, false); },
-         .event = [&](const auto& e) { next(e); }});
+        [&](const auto& b, const auto& e, auto now, bool came) { change(b, e, now, came); },
+        [&](const auto& e) { next(e); });
     std::string problem = exported_.follow(walk);
     put_call();
     return problem;

@@ -34,18 +34,15 @@ std::string write_rmm(const Exported& exported, Output& output) {
   output << "Thread,Time,Action,Pointer,Size,Stream\n";
   const std::uint64_t start = exported.report().timeline.start_ns;
   const auto& threads = exported.names()->facts.threads;
-  const auto line = [&](const WalkedBlock& block, const TraceEvent& one, std::uint64_t now_ns,
-                        const char* action) {
+  TraceWalk walk([&](const WalkedBlock& block, const FollowedEvent& now, std::uint64_t now_ns,
+                     bool came) {
     if (!has_line(block.place.kind)) return;
-    const std::int64_t thread = one.thread < threads.size() ? threads[one.thread].id : 0;
+    const std::int64_t thread = now.one.thread < threads.size() ? threads[now.one.thread].id : 0;
     std::array<char, 96> rest{};
-    std::snprintf(rest.data(), rest.size(), ",%s,0x%" PRIx64 ",%" PRIu64 ",0\n", action,
-                  block.address, block.bytes);
+    std::snprintf(rest.data(), rest.size(), ",%s,0x%" PRIx64 ",%" PRIu64 ",0\n",
+                  came ? "allocate" : "free", block.address, block.bytes);
     output << std::to_string(thread) << "," << time_of_day(start + now_ns) << rest.data();
-  };
-  TraceWalk walk(
-      {.came = [&](const auto& b, const auto& e, auto now) { line(b, e.one, now, "allocate"); },
-       .went = [&](const auto& b, const auto& e, auto now) { line(b, e.one, now, "free"); }});
+  });
   return exported.follow(walk);
 }
 

@@ -58,15 +58,6 @@ void TraceMaps::event(const FollowedEvent& now) {
   }
   ++events_;
   at_ns_ = now.at_ns;
-  segments_.event(now);
-}
-
-void TraceMaps::came(const TraceBlock& block, const FollowedEvent& now) {
-  segments_.came(block, now);
-}
-
-void TraceMaps::went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) {
-  segments_.went(block, now, how);
 }
 
 void TraceMaps::finish() {

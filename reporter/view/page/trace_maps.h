@@ -29,8 +29,8 @@ class TraceMaps final : public TraceObserver {
  public:
   explicit TraceMaps(const TraceMapsOf& of);
   void event(const FollowedEvent& now) override;
-  void came(const TraceBlock& block, const FollowedEvent& now) override;
-  void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
+  // They hear of each event after the maps.
+  [[nodiscard]] TraceSegments& segments() { return segments_; }
   void finish();
 
   [[nodiscard]] const PageMap& map() const { return map_; }

@@ -57,7 +57,7 @@ std::optional<std::string> trace_page(TraceFollower& trace, const TracePageOf& o
   const RunTimeline timeline = curves.finish(totals, joint);
   TraceMaps maps(
       {.trace = trace, .sites = sites, .windows = windows, .live_count = blocks_at_peaks(report)});
-  if (!trace.follow({&maps})) return std::nullopt;
+  if (!trace.follow({&maps, &maps.segments()})) return std::nullopt;
   maps.finish();
   return page_text({.path = of.path,
                     .report = report,

@@ -1,7 +1,5 @@
 // Takes curves and marks from a report.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/report_timeline.h"
-
 #include <algorithm>
 #include <map>
 
@@ -9,6 +7,7 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/process_text.h"
+#include "reporter/view/text/timeline_text.h"
 
 namespace vramscope {
 namespace {

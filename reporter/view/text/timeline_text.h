@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <string>
 
+#include "reporter/view/analysis/run_timeline.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/listing/plot.h"
-#include "reporter/view/text/report_timeline.h"
 
 namespace vramscope {
 
@@ -18,6 +18,10 @@ struct TimelineLook {
   std::size_t most = 0;    // kinds of memory and devices; 0: all
   bool must_fit = false;   // fewer curves, marks and ranges where there are not the lines for them
 };
+
+// A curve for each kind of memory and device, and one for all kinds of a device that had several:
+// an upper bound, not above the report's joint_bounds where it has them. May throw bad_alloc.
+[[nodiscard]] RunTimeline run_timeline(const Report& report, const TimelineChoice& choice);
 
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look,

@@ -18,10 +18,6 @@ namespace vramscope {
 // Of what passes, requested bytes. Threads: one.
 class JointPeaks final : public TraceObserver {
  public:
-  JointPeaks() = default;
-  JointPeaks(const JointPeaks&) = delete;
-  JointPeaks& operator=(const JointPeaks&) = delete;
-
   void came(const TraceBlock& block, const FollowedEvent& now) override;
   void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
 

@@ -26,11 +26,6 @@
 namespace vramscope {
 namespace {
 
-void count_at(std::vector<std::uint64_t>& counts, std::size_t entry) {
-  if (counts.size() <= entry) counts.resize(entry + 1);
-  ++counts[entry];
-}
-
 // What each value of each axis holds of one kind on one device. Threads: one.
 class AxisPeaks {
  public:

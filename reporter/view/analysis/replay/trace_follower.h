@@ -34,6 +34,9 @@ struct FollowedEvent {
 // Threads: one. All members may throw bad_alloc.
 class TraceObserver {
  public:
+  TraceObserver() = default;
+  TraceObserver(const TraceObserver&) = delete;
+  TraceObserver& operator=(const TraceObserver&) = delete;
   virtual ~TraceObserver() = default;
   // Each event, before what it does.
   virtual void event(const FollowedEvent&) {}
@@ -90,8 +93,6 @@ class TraceFollower final : private TraceMemory::Changes {
   }
   // Whether the first pass saw a call begin before what was time 0 until then.
   [[nodiscard]] bool has_moved_begin() const { return has_moved_begin_; }
-  // That any event is about, also if it does not pass.
-  [[nodiscard]] const std::set<std::uint16_t>& devices() const { return devices_; }
 
  private:
   [[nodiscard]] bool read(TraceReader::Order order,
@@ -112,7 +113,7 @@ class TraceFollower final : private TraceMemory::Changes {
   bool is_known_ = false;  // that, its end and devices: the trace was followed once
   bool has_moved_begin_ = false;
   std::uint64_t end_ns_ = 0;
-  std::set<std::uint16_t> devices_;
+  std::set<std::uint16_t> devices_;  // that any event is about, also if it does not pass
   std::bitset<kMaxDevices> seen_devices_;
 
   // Of a pass.

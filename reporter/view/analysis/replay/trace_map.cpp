@@ -85,35 +85,6 @@ class Finder : public TraceObserver {
   OomEvent refused_;
 };
 
-// Segments of up to an instant: nothing that comes later counts.
-class SegmentsUntil : public TraceObserver {
- public:
-  SegmentsUntil(const TraceFollower& trace, std::uint64_t instant_ns)
-      : segments(trace), instant_ns_(instant_ns) {}
-
-  void event(const FollowedEvent& now) override {
-    is_over_ = is_over_ || now.instant_ns > instant_ns_;
-    if (is_over_) return;
-    at_ns = now.at_ns;
-    end_ns = now.one.event.start_ns + now.one.event.total_ns;
-    segments.event(now);
-  }
-  void came(const TraceBlock& block, const FollowedEvent& now) override {
-    if (!is_over_) segments.came(block, now);
-  }
-  void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override {
-    if (!is_over_) segments.went(block, now, how);
-  }
-
-  TraceSegments segments;
-  std::uint64_t at_ns = 0;   // of the last event that counts
-  std::uint64_t end_ns = 0;  // when that ended, by the clock of the events
-
- private:
-  const std::uint64_t instant_ns_;
-  bool is_over_ = false;
-};
-
 // What the trace lacks to have such an instant, or why there is none; true: there is.
 bool has_instant(TraceFollower& trace, const TraceInstant& instant, const Found& found,
                  const Filter& filter) {
@@ -132,20 +103,20 @@ bool has_instant(TraceFollower& trace, const TraceInstant& instant, const Found&
 
 // Until when the driver may have given and taken segments, by the clock of the events.
 std::uint64_t end_of(const TraceInstant& instant, const TraceFollower& trace,
-                     const SegmentsUntil& until) {
+                     const TraceSegments& segments) {
   using enum TraceInstant::What;
   if (instant.what == end) return UINT64_MAX;
   const std::uint64_t begin_ns = trace.begin_ns();
   if (instant.what == time) return begin_ns + std::min(instant.at_ns, UINT64_MAX - begin_ns);
-  return instant.what == oom ? until.end_ns : 0;
+  return instant.what == oom ? segments.last_end_ns() : 0;
 }
 
 std::uint64_t time_of(const TraceInstant& instant, const TraceFollower& trace, const Found& found,
-                      const SegmentsUntil& until) {
+                      const TraceSegments& segments) {
   using enum TraceInstant::What;
   if (instant.what == end) return trace.length_ns();
   if (instant.what == time) return instant.at_ns;
-  return found.begun_ns != 0 ? after(trace.begin_ns(), found.begun_ns) : until.at_ns;
+  return found.begun_ns != 0 ? after(trace.begin_ns(), found.begun_ns) : segments.at_ns();
 }
 
 }  // namespace
@@ -156,31 +127,30 @@ std::optional<TraceMap> trace_map(TraceFollower& trace, const TraceInstant& inst
   TraceTotals totals;
   Finder finder(totals);
   const std::uint64_t instant_ns = instant.what == time ? instant.at_ns : UINT64_MAX;
-  std::optional<SegmentsUntil> until(std::in_place, trace, instant_ns);
+  std::optional<TraceSegments> segments(std::in_place, trace, instant_ns);
   bool is_known = instant.what == end || instant.what == time;
   TraceFollower::Observers observers{&totals, &finder};
-  if (is_known) observers.push_back(&*until);
+  if (is_known) observers.push_back(&*segments);
   if (!trace.follow(observers)) return std::nullopt;
   totals.finish();
   if (instant.what == time && trace.has_moved_begin()) {
     is_known = false;
-    until.emplace(trace, instant_ns);
+    segments.emplace(trace, instant_ns);
   }
   const Found found = finder.find(instant);
   if (!has_instant(trace, instant, found, filter)) return std::nullopt;
-  if (!is_known && !trace.follow({&*until}, found.events)) return std::nullopt;
-  TraceSegments& segments = until->segments;
-  segments.end_at(end_of(instant, trace, *until));
+  if (!is_known && !trace.follow({&*segments}, found.events)) return std::nullopt;
+  segments->end_at(end_of(instant, trace, *segments));
   TraceMap map{.report = report_of_trace(trace, totals), .moment = {}};
   if (!filter.is_empty()) {
     map.report.chosen = Chosen{.by_rows = filter.chooses_rows() || filter.has_times()};
   }
-  if (segments.by_pytorch()) map.report.process.options = {{"policy", "pytorch"}};
-  segments.put_into(map.report);
+  if (segments->by_pytorch()) map.report.process.options = {{"policy", "pytorch"}};
+  segments->put_into(map.report);
   map.moment = {.text = instant.what == time ? "then" : found.text,
-                .at_ns = time_of(instant, trace, found, *until),
+                .at_ns = time_of(instant, trace, found, *segments),
                 .is_of_trace = true,
-                .are_inferred = segments.are_inferred()};
+                .are_inferred = segments->are_inferred()};
   if (instant.what == oom) {
     map.moment.refused = finder.refused();
     map.moment.refusals = finder.refused().number;

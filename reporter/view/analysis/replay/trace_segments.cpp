@@ -30,7 +30,7 @@ void TraceSegments::put_into(Report& report) {
     segments[key] = facts_of(key, extent);
     if (passes_idle(extent.place)) chosen.insert(key);
   }
-  for (const LiveBlock* block : in_order()) {
+  for (const TraceBlock* block : in_order()) {
     SegmentFacts& segment = segment_of(segments, *block);
     add_block(segment, *block);
     if (passes(*block)) chosen.insert({space_of(segment.kind), segment.address});
@@ -65,38 +65,40 @@ SegmentFacts TraceSegments::facts_of(const Key& key, const TraceExtent& extent) 
           .blocks = {}};
 }
 
-bool TraceSegments::passes(const LiveBlock& block) const {
+bool TraceSegments::passes(const TraceBlock& block) const {
   const TraceFilter& filter = trace_.filter();
   const std::uint64_t born_ns = after(trace_.begin_ns(), block.born_ns);
   return filter.passes(block.tag, block.place, block.bytes) && born_ns >= filter.from_ns &&
          born_ns <= filter.to_ns;
 }
 
+void TraceSegments::event(const FollowedEvent& now) {
+  is_over_ = is_over_ || now.instant_ns > until_ns_;
+  if (is_over_) return;
+  at_ns_ = now.at_ns;
+  last_end_ns_ = now.one.event.start_ns + now.one.event.total_ns;
+  extents_.advance_to(now.one);
+}
+
 void TraceSegments::came(const TraceBlock& block, const FollowedEvent& now) {
-  const Event& event = now.one.event;
-  if (block.slot >= blocks_.size()) blocks_.resize(block.slot + 1);
-  blocks_[block.slot] = {.place = block.place,
-                         .address = event.address,
-                         .bytes = block.bytes,
-                         .born_ns = event.start_ns,
-                         .tag = block.tag,
-                         .direct = block.direct,
-                         .live = true};
-  if (!block.direct) extents_.came(block, event);
+  if (is_over_) return;
+  if (block.slot >= blocks_.size()) blocks_.resize(block.slot + std::size_t{1});
+  blocks_[block.slot] = block;
+  if (!block.direct) extents_.came(block, now.one.event);
 }
 
 void TraceSegments::went(const TraceBlock& block, const FollowedEvent&, TraceMemory::End) {
-  LiveBlock& gone = blocks_[block.slot];
-  gone.live = false;
-  if (!gone.direct) extents_.went({space_of(gone.place.kind), gone.address});
+  if (is_over_) return;
+  blocks_[block.slot].reset();
+  if (!block.direct) extents_.went({space_of(block.place.kind), block.address});
 }
 
-std::vector<const TraceSegments::LiveBlock*> TraceSegments::in_order() const {
-  std::vector<const LiveBlock*> order;
-  for (const LiveBlock& block : blocks_) {
-    if (block.live && holds_memory(block.place.kind)) order.push_back(&block);
+std::vector<const TraceBlock*> TraceSegments::in_order() const {
+  std::vector<const TraceBlock*> order;
+  for (const std::optional<TraceBlock>& block : blocks_) {
+    if (block && holds_memory(block->place.kind)) order.push_back(&*block);
   }
-  std::sort(order.begin(), order.end(), [](const LiveBlock* a, const LiveBlock* b) {
+  std::sort(order.begin(), order.end(), [](const TraceBlock* a, const TraceBlock* b) {
     return std::make_pair(space_of(a->place.kind), a->address) <
            std::make_pair(space_of(b->place.kind), b->address);
   });
@@ -104,7 +106,7 @@ std::vector<const TraceSegments::LiveBlock*> TraceSegments::in_order() const {
 }
 
 SegmentFacts& TraceSegments::segment_of(std::map<Key, SegmentFacts>& segments,
-                                        const LiveBlock& block) {
+                                        const TraceBlock& block) {
   const Key key{space_of(block.place.kind), block.address};
   if (!block.direct) {
     auto it = segments.upper_bound(key);
@@ -140,7 +142,7 @@ void TraceSegments::add_hole(SegmentFacts& segment, Address end) const {
   segment.active_size += bytes;
 }
 
-void TraceSegments::add_block(SegmentFacts& segment, const LiveBlock& block) const {
+void TraceSegments::add_block(SegmentFacts& segment, const TraceBlock& block) const {
   const Address segment_end = segment.address + segment.total_size;
   if (block.address < end_of(segment) || block.address >= segment_end) return;
   add_hole(segment, block.address);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,14 +18,19 @@ namespace vramscope {
 // trace tells, or inferred: see TraceExtents. Threads: one. May throw bad_alloc.
 class TraceSegments final : public TraceObserver {
  public:
-  explicit TraceSegments(const TraceFollower& trace)
+  // Up to an instant after time 0: what comes after it, or after that, does not count.
+  explicit TraceSegments(const TraceFollower& trace, std::uint64_t until_ns = UINT64_MAX)
       : trace_(trace),
+        until_ns_(until_ns),
         is_dedicated_(trace.names().process.mode == "dedicated"),
         extents_(trace.segments(), is_dedicated_) {}
 
-  void event(const FollowedEvent& now) override { extents_.advance_to(now.one); }
+  void event(const FollowedEvent& now) override;
   void came(const TraceBlock& block, const FollowedEvent& now) override;
   void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
+  // Of the last event that counts: its instant, and when it ended by the clock of events.
+  [[nodiscard]] std::uint64_t at_ns() const { return at_ns_; }
+  [[nodiscard]] std::uint64_t last_end_ns() const { return last_end_ns_; }
   // After the last event: what the driver gave and took up to that time, by the clock of events.
   void end_at(std::uint64_t ns) { extents_.advance_to(ns); }
   // Whether there are any that the trace does not tell.
@@ -38,33 +44,28 @@ class TraceSegments final : public TraceObserver {
 
  private:
   using Key = TraceExtents::Key;
-  struct LiveBlock {
-    Place place;
-    Address address = 0;
-    std::uint64_t bytes = 0;  // requested; of a slot that nobody has: 0, and not live
-    std::uint64_t born_ns = 0;
-    Tag tag = 0;
-    bool direct = false;
-    bool live = false;
-  };
   [[nodiscard]] SegmentFacts facts_of(const Key& key, const TraceExtent& extent) const;
   // Free blocks are nobody's, and of no time.
   [[nodiscard]] bool passes_idle(Place place) const {
     return trace_.filter().is_by_memory && trace_.filter().passes_memory(place);
   }
-  [[nodiscard]] bool passes(const LiveBlock& block) const;
-  [[nodiscard]] std::vector<const LiveBlock*> in_order() const;
-  static SegmentFacts& segment_of(std::map<Key, SegmentFacts>& segments, const LiveBlock& block);
+  [[nodiscard]] bool passes(const TraceBlock& block) const;
+  [[nodiscard]] std::vector<const TraceBlock*> in_order() const;
+  static SegmentFacts& segment_of(std::map<Key, SegmentFacts>& segments, const TraceBlock& block);
   // How much behind its last block may belong to that. Where large segments are cut, a rest of 1
   // MiB at most; where they are not, a block has its segment, which is less than 2 MiB larger.
   [[nodiscard]] std::uint64_t most_rest(const SegmentFacts& segment) const;
   void add_hole(SegmentFacts& segment, Address end) const;
   // In a damaged trace blocks may overlap; what comes second is left out then.
-  void add_block(SegmentFacts& segment, const LiveBlock& block) const;
+  void add_block(SegmentFacts& segment, const TraceBlock& block) const;
 
   const TraceFollower& trace_;
+  const std::uint64_t until_ns_;
   const bool is_dedicated_;
-  std::vector<LiveBlock> blocks_;  // by slot
+  std::uint64_t at_ns_ = 0;
+  std::uint64_t last_end_ns_ = 0;
+  bool is_over_ = false;
+  std::vector<std::optional<TraceBlock>> blocks_;  // by slot
   TraceExtents extents_;
 };
 

@@ -59,10 +59,6 @@ using TracePlace = std::pair<Kind, std::uint16_t>;
 // Only of allocations that pass: their calls, and their memory until it goes. Threads: one.
 class TraceTotals final : public TraceObserver {
  public:
-  TraceTotals() = default;
-  TraceTotals(const TraceTotals&) = delete;
-  TraceTotals& operator=(const TraceTotals&) = delete;
-
   void event(const FollowedEvent& now) override;
   void came(const TraceBlock& block, const FollowedEvent& now) override;
   void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;

@@ -10,26 +10,21 @@ namespace vramscope {
 void TraceWalk::event(const FollowedEvent& now) {
   if (!now.passes && !now.ends_place()) return;
   now_ns_ = std::max(now_ns_, now.instant_ns);
-  if (visitor_.event) visitor_.event(now.one);
+  if (event_) event_(now.one);
 }
 
 void TraceWalk::came(const TraceBlock& block, const FollowedEvent& now) {
   if (!block.passes || !holds_memory(block.place.kind)) return;
   if (block.slot >= blocks_.size()) blocks_.resize(block.slot + std::size_t{1});
   WalkedBlock& walked = blocks_[block.slot];
-  walked = {.place = block.place,
-            .tag = block.tag,
-            .bytes = block.bytes,
-            .address = now.one.event.address,
-            .born_ns = now_ns_,
-            .number = ++number_};
-  visitor_.came(walked, now, now_ns_);
+  walked = {block, now_ns_, ++number_};
+  change_(walked, now, now_ns_, true);
 }
 
 void TraceWalk::went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End) {
   if (!block.passes || !holds_memory(block.place.kind)) return;
   WalkedBlock& walked = blocks_[block.slot];
-  visitor_.went(walked, now, now_ns_);
+  change_(walked, now, now_ns_, false);
   walked.number = 0;
 }
 

@@ -11,30 +11,24 @@
 
 namespace vramscope {
 
-struct WalkedBlock {
-  Place place;
-  Tag tag = 0;
-  std::uint64_t bytes = 0;  // requested
-  Address address = 0;
-  std::uint64_t born_ns = 0;  // by the clock of now_ns
-  std::uint64_t number = 0;   // of this allocation among all, from 1 on
+struct WalkedBlock : TraceBlock {
+  std::uint64_t born_at_ns = 0;  // by the clock of now_ns
+  std::uint64_t number = 0;      // of this allocation among all, from 1 on
 };
 
 // Blocks of memory that passes and that the process holds: no views and reservations. Threads: one.
 // May throw bad_alloc.
 class TraceWalk final : public TraceObserver {
  public:
-  // now_ns: of the event, after time 0; never goes back among those that pass. An event that does
-  // not pass ends a block where it brings memory to its address.
-  using OfBlock =
-      std::function<void(const WalkedBlock&, const FollowedEvent&, std::uint64_t now_ns)>;
-  struct Visitor {
-    OfBlock came;
-    OfBlock went;
-    std::function<void(const TraceEvent&)> event = {};  // that passes, before what it does
-  };
+  // Of what comes or goes. now_ns: of the event, after time 0; never goes back among those that
+  // pass. An event that does not pass ends a block where it brings memory to its address.
+  using OnChange = std::function<void(const WalkedBlock&, const FollowedEvent&,
+                                      std::uint64_t now_ns, bool came)>;
+  // Of each that passes, before what it does.
+  using OnEvent = std::function<void(const TraceEvent&)>;
 
-  explicit TraceWalk(Visitor visitor) : visitor_(std::move(visitor)) {}
+  explicit TraceWalk(OnChange change, OnEvent event = {})
+      : change_(std::move(change)), event_(std::move(event)) {}
 
   void event(const FollowedEvent& now) override;
   void came(const TraceBlock& block, const FollowedEvent& now) override;
@@ -44,7 +38,8 @@ class TraceWalk final : public TraceObserver {
   [[nodiscard]] std::vector<WalkedBlock> live() const;
 
  private:
-  const Visitor visitor_;
+  const OnChange change_;
+  const OnEvent event_;
   std::vector<WalkedBlock> blocks_;  // by slot; bytes of a dead one stay, its number is 0
   std::uint64_t now_ns_ = 0;
   std::uint64_t number_ = 0;

@@ -8,14 +8,6 @@
 #include "reporter/view/analysis/site_growth.h"
 
 namespace vramscope {
-namespace {
-
-void count(std::vector<std::uint64_t>& counts, std::size_t entry) {
-  if (counts.size() <= entry) counts.resize(entry + 1);
-  ++counts[entry];
-}
-
-}  // namespace
 
 TraceWindows::TraceWindows(std::uint64_t length_ns, TracePlace memory,
                            std::function<std::size_t(Tag)> site_of)
@@ -59,7 +51,7 @@ void TraceWindows::came(const TraceBlock& block, const FollowedEvent& now) {
   if (!block.passes) return;
   if (born_.size() <= block.slot) born_.resize(block.slot + std::size_t{1});
   born_[block.slot] = now.at_ns;
-  count(sizes_[part_], static_cast<std::size_t>(std::bit_width(block.bytes)));
+  count_at(sizes_[part_], static_cast<std::size_t>(std::bit_width(block.bytes)));
   Row& row = touch(block.tag, block.place);
   row.numbers[kLiveBytes] += block.bytes;
   ++row.numbers[kLiveCount];
@@ -76,7 +68,7 @@ void TraceWindows::came(const TraceBlock& block, const FollowedEvent& now) {
 void TraceWindows::went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) {
   if (!block.passes) return;
   if (how == TraceMemory::End::freed)
-    count(lives_[part_], lifetime_decade(now.at_ns - born_[block.slot]));
+    count_at(lives_[part_], lifetime_decade(now.at_ns - born_[block.slot]));
   Row& row = touch(block.tag, block.place);
   row.numbers[kLiveBytes] -= block.bytes;
   --row.numbers[kLiveCount];

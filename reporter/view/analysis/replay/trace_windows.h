@@ -39,15 +39,7 @@ class TraceWindows final : public TraceObserver {
   [[nodiscard]] std::uint64_t part_ns() const { return part_ns_; }
 
   // Most: when the memory held most in the part; live: at its end; the others: in it.
-  enum Number : std::uint8_t {
-    kMostBytes,
-    kMostCount,
-    kLiveBytes,
-    kLiveCount,
-    kBytes,
-    kCount,
-    kTime
-  };
+  enum Number { kMostBytes, kMostCount, kLiveBytes, kLiveCount, kBytes, kCount, kTime };
   using Numbers = std::array<std::uint64_t, 7>;
   struct Change {
     std::size_t part = 0;
