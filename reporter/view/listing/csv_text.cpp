@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/listing/csv_text.h"
 
+#include <charconv>
+
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -54,6 +56,12 @@ void CsvText::begin() {
 
 CsvText& CsvText::cell(const CellValue& cell) {
   return is_number(cell) ? plain(text_of(cell)) : word(text_of(cell));
+}
+
+// Traces are listed by the million: no string is made of a number.
+CsvText& CsvText::whole(std::uint64_t number) {
+  char digits[20];
+  return plain({digits, std::to_chars(digits, digits + sizeof digits, number).ptr});
 }
 
 CsvText& CsvText::plain(std::string_view word) {

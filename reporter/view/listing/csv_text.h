@@ -32,7 +32,7 @@ class CsvText {
   CsvText& word(std::string_view word);
   // Of ours, which needs no quotes.
   CsvText& plain(std::string_view word);
-  CsvText& whole(std::uint64_t number) { return plain(std::to_string(number)); }
+  CsvText& whole(std::uint64_t number);
   void end();
 
  private:
