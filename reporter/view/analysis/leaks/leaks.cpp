@@ -323,7 +323,8 @@ bool leaks_lead(const Report& report) {
   const std::size_t intervals = intervals_in_use(report);
   Suppressions usual;
   usual.add_usual();
-  KeptMemory kept(report, usual, {});
+  const NameFrame unnamed;
+  KeptMemory kept(report, usual, unnamed);
   std::uint64_t left = 0;
   for (Share share : shares_alive(report)) {
     share.bytes -= kept.bytes_of(share);
