@@ -18,7 +18,7 @@ function sumOf(all) {
 }
 
 // The eight numbers of a row between two parts of the trace. changes: for each part in which the row
-// changed eight numbers, which trace_windows.h describes. peak: the part in which its memory held most.
+// changed eight numbers, which windows_json.h describes. peak: the part in which its memory held most.
 function within(changes, first, last, peak) {
   const numbers = Array(NUMBERS).fill(0);
   for (let i = 0; i < changes.length && changes[i] <= last; i += 8) {
