@@ -104,6 +104,18 @@ class Hostile(Export):
         self.assertEqual(self.sum_of_sites("peak"), peak)
         database.close()
 
+    def test_database_has_the_longest_call_of_each_function(self):
+        longest = {}
+        for form, path in (("report", self.path), ("trace", self.trace)):
+            file = os.path.join(self.folder, form + ".sqlite")
+            self.export("sqlite", path, "-o", file)
+            database = sqlite3.connect(file)
+            for name, calls, total_ns, max_ns in database.execute("SELECT name, calls, total_ns, max_ns FROM functions"):
+                self.assertTrue(total_ns / calls <= max_ns <= total_ns, (form, name, calls, total_ns, max_ns))
+                longest.setdefault(name, []).append(max_ns)
+            database.close()
+        self.assertTrue(any(len(of_both) == 2 for of_both in longest.values()))
+
     def test_messages_of_hostile_names_are_whole(self):
         for form in ("pprof", "perfetto"):
             done = subprocess.run([harness.installed("protoc"), "--decode_raw"], capture_output=True, check=True,

@@ -57,6 +57,7 @@ void add_functions(Report& report, const TraceTotals& totals, const TraceNames& 
     facts.totals.failures = function.failures;
     facts.totals.time.count = function.calls;
     facts.totals.time.total_ns = function.total_ns;
+    facts.totals.time.max_ns = function.max_ns;
     report.functions.push_back(std::move(facts));
   }
 }

@@ -65,6 +65,7 @@ void TraceTotals::count(const TraceEvent& one) {
   ++calls;
   ++function.calls;
   function.total_ns += event.total_ns;
+  function.max_ns = std::max(function.max_ns, event.total_ns);
   failures += event.failed ? 1 : 0;
   function.failures += event.failed ? 1 : 0;
 }

@@ -32,6 +32,7 @@ struct TraceFunction {
   std::uint64_t calls = 0;
   std::uint64_t failures = 0;
   std::uint64_t total_ns = 0;
+  std::uint64_t max_ns = 0;  // the longest call
 };
 
 struct TraceTag {
