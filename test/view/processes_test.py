@@ -61,6 +61,8 @@ class Few(ToolTest):
             shown = self.call("report", report).stdout
             self.assertRegex(shown, r"\n  host memory +0 B +0 B +36.0 MiB +3 of 4 +rank 2")
             self.assertIn("rank 2 (4713): host memory 36.0 MiB, 36.0 MiB above the median of 0 B", " ".join(shown.split()))
+            if report == "ranks":  # the one to look at, not the first
+                self.assertTrue(shown.endswith("Next: vramscope report ranks/r2.json\n"), shown)
             rows = self.as_one(report)["processes"]
             self.assertEqual({4713: 36 << 20}, {row["pid"]: row["host_peak_bytes"] for row in rows if row["host_peak_bytes"]})
 

@@ -268,6 +268,18 @@ std::string ranks_text(const Reports& reports, const RunsNaming& naming, const P
   return text + differences;
 }
 
+std::size_t first_to_open(const Reports& reports) {
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    if (!death_word(reports[i].process).empty()) return i;
+  }
+  if (reports.size() < 2 || !one_program(reports)) return 0;
+  for (const Figure& figure : figures_of_processes()) {
+    const auto found = outliers(reports, figure, spread_of(reports, figure));
+    if (!found.empty()) return found.front().which;
+  }
+  return 0;
+}
+
 std::vector<FigureRow> figure_rows(const Reports& reports) {
   std::vector<FigureRow> rows;
   for (const Figure& figure : figures_of_processes()) {

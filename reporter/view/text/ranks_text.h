@@ -56,6 +56,10 @@ struct FigureRow {
 // The reports outlive them.
 [[nodiscard]] Columns<FigureRow> figure_columns(const std::vector<ReportOfProcess>& reports);
 
+// Which report to open first: of the first process that died, else of the first that "Differences"
+// names, else the first.
+[[nodiscard]] std::size_t first_to_open(const std::vector<ReportOfProcess>& reports);
+
 // A process whose figure is worth a line.
 struct Outlier {
   std::size_t which = 0;

@@ -297,7 +297,9 @@ std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& pa
   }
   text += ranks_text(rows, naming, page, figures);
   // Of one that was merged, what it says of all follows.
-  return is_one_file(reports) ? text : text + next_command("report", reports.front().file, page);
+  return is_one_file(reports)
+             ? text
+             : text + next_command("report", reports[first_to_open(reports)].file, page);
 }
 
 namespace {
