@@ -115,6 +115,19 @@ class OutOfMemory(RealReports):
             self.assertNotIn("leak", text)
 
 
+class Views(RealReports):
+    def test_what_maps_the_memory_of_others_is_no_memory_of_its_own(self):
+        """105 GiB stood there three times: as physical memory, its mapping and its addresses."""
+        for name in NAMES:
+            sites = self.json("sites", self.real(name))
+            with open(self.real(name), encoding="utf-8") as file:
+                written = json.load(file)
+            held = sum(part["total_bytes"] for site in written["sites"] for part in site["parts"]
+                       if part["kind"] not in ("mapping", "address_range", "import"))
+            self.assertEqual(sum(site["total_bytes"] for site in sites), held, name)
+        self.assertEqual([site["total_bytes"] for site in self.json("sites", "--kind", "mapping", self.real("jax"))], [112583507968])
+
+
 class FullDevice(RealReports):
     def test_the_driver_keeps_the_last_of_its_memory(self):
         text = self.text("oom", self.real("fill-refused"))

@@ -60,6 +60,8 @@ int show_sites(Arguments& given) {
   given.use.measure = order == SiteOrder::peak   ? Measure::peak
                       : order == SiteOrder::live ? Measure::live
                                                  : Measure::total;
+  // They would count the same bytes again; who asks for such a kind gets it.
+  if (given.filter.kind.empty()) given.prepare = leave_out_views;
   if (!given.group.empty()) return show_groups(given, order);
   const NameFrame name = names_from_symbols(given.stacks.shown);
   const auto text = [&](const Report& report, const Page& page) {

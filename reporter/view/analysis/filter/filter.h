@@ -146,6 +146,10 @@ void name_threads(Filter& filter, const Report& report, const ThreadNames& names
 void filter_report(Report& report, const Filter& filter, const FilterUse& use,
                    const NameFrame& name);
 
+// Leaves sites out that hold no memory but view what others hold: mappings, address ranges. May
+// throw bad_alloc.
+void leave_out_views(Report& report);
+
 // The options of the filter as they were typed.
 [[nodiscard]] TypedOptions typed_options(const Filter& filter);
 // Those that the next command repeats: what a request asked for is no size of what was live.

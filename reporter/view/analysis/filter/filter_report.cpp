@@ -31,10 +31,10 @@ std::uint64_t measured(const SiteTotals& totals, Measure measure) {
 }
 
 // Only the parts that pass, and totals of these. What is known of the site as a whole alone goes.
-void filter_parts(Site& site, const Filter& filter) {
+template <class Passes>
+void filter_parts(Site& site, const Passes& passes) {
   const std::size_t before = site.parts.size();
-  std::erase_if(site.parts,
-                [&](const SitePart& part) { return !filter.passes(part.kind, part.device); });
+  std::erase_if(site.parts, [&](const SitePart& part) { return !passes(part); });
   if (site.parts.size() == before) return;
   site.totals = {};
   const bool estimates = site.estimate.has_value();
@@ -49,6 +49,20 @@ void filter_parts(Site& site, const Filter& filter) {
   for (auto* const list : {&site.lifetimes, &site.sizes, &site.live_by_age, &site.live_past}) {
     list->clear();
   }
+}
+
+template <class Passes>
+void keep_sites(Report& report, const Passes& passes) {
+  keep_site_numbers(report);
+  std::vector<std::int64_t> now(report.sites.size(), -1);
+  std::vector<Site> left;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    if (!passes(report.sites[i])) continue;
+    now[i] = static_cast<std::int64_t>(left.size());
+    left.push_back(std::move(report.sites[i]));
+  }
+  report.sites = std::move(left);
+  renumber_sites(report, now);
 }
 
 // Whether call stacks pass by whose they are and what is in them.
@@ -77,23 +91,17 @@ void filter_sites(Report& report, const Filter& filter, const FilterUse& use,
   const bool by_stack = use.axis == std::nullopt;  // else their sums alone are of use
   StackFilter stacks(report, filter, name);
   const auto passes = [&](Site& site) {
-    if (by_memory) filter_parts(site, filter);
+    if (by_memory) {
+      filter_parts(site,
+                   [&](const SitePart& part) { return filter.passes(part.kind, part.device); });
+    }
     if (by_memory && site.parts.empty()) return false;
     if (!by_stack) return true;
     if (filter.chooses_rows() && site.is_left_out) return false;
     if (measured(numbers_of(site), use.measure) < filter.least_bytes()) return false;
     return stacks.pass(site);
   };
-  keep_site_numbers(report);
-  std::vector<std::int64_t> now(report.sites.size(), -1);
-  std::vector<Site> left;
-  for (std::size_t i = 0; i < report.sites.size(); ++i) {
-    if (!passes(report.sites[i])) continue;
-    now[i] = static_cast<std::int64_t>(left.size());
-    left.push_back(std::move(report.sites[i]));
-  }
-  report.sites = std::move(left);
-  renumber_sites(report, now);
+  keep_sites(report, passes);
 }
 
 bool passes(const Filter& filter, const LedgerEntry& entry) {
@@ -271,6 +279,14 @@ void choose_curves(Report& report, const Filter& filter) {
 }
 
 }  // namespace
+
+void leave_out_views(Report& report) {
+  keep_sites(report, [](Site& site) {
+    const bool had_parts = !site.parts.empty();
+    filter_parts(site, [](const SitePart& part) { return holds_memory(part.kind); });
+    return !had_parts || !site.parts.empty();
+  });
+}
 
 void filter_report(Report& report, const Filter& filter, const FilterUse& use,
                    const NameFrame& name) {
