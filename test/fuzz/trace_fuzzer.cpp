@@ -9,15 +9,17 @@
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/view/text/trace_text.h"
 #include "test/fuzz/fuzzed_file.h"
+#include "test/reporter/told_totals.h"
 
 namespace vramscope {
 namespace {
 
 void add_up(TraceReader& reader) {
   TraceTotals totals;
+  ToldTotals told(totals);
   std::string lines;
   const bool read = reader.read(TraceReader::Order::by_change, [&](const TraceEvent& event) {
-    totals.add(event);
+    told.add(event);
   }) && reader.read(TraceReader::Order::by_end, [&](const TraceEvent& event) {
     CsvText csv(lines);
     add_trace_csv(csv, event, reader.names());

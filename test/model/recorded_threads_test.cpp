@@ -13,6 +13,7 @@
 #include "reporter/record/recorder.h"
 #include "reporter/record/trace/trace.h"
 #include "reporter/view/analysis/replay/trace_totals.h"
+#include "test/reporter/told_totals.h"
 #include "test/reporter/trace_store.h"
 #include "test/simulator/device/simulated_backend.h"
 
@@ -294,35 +295,13 @@ TEST_F(RecordedThreads, StatisticsOfEachDeviceAreItsOwn) {
   }
 }
 
-// Tells totals of events, of which all pass: the tool's follower knows filters, too.
-class Told : private TraceMemory::Changes {
- public:
-  explicit Told(TraceTotals& totals) : totals_(totals) {}
-  void add(const TraceEvent& event) {
-    const FollowedEvent now{.one = event};
-    now_ = &now;
-    totals_.event(now);
-    memory_.add(event, *this);
-  }
-
- private:
-  void came(const TraceBlock& block, const Event&) override { totals_.came(block, *now_); }
-  void went(const TraceBlock& block, TraceMemory::End how) override {
-    totals_.went(block, *now_, how);
-  }
-
-  TraceTotals& totals_;
-  TraceMemory memory_;
-  const FollowedEvent* now_ = nullptr;
-};
-
 // Peaks too: the order of the changes is the one that they had under the allocator's lock.
 TEST_F(RecordedThreads, TheTraceAddsUpToTheSame) {
   TraceReader reader(store_->bytes, TraceReader::Damage::refused);
   TraceTotals totals;
 
   ASSERT_EQ(reader.problem(), "");
-  Told told(totals);
+  ToldTotals told(totals);
   ASSERT_TRUE(reader.read(TraceReader::Order::by_change,
                           [&](const TraceEvent& event) { told.add(event); }));
   totals.finish();

@@ -183,7 +183,7 @@ TEST(ReportText, TimeOfSeveralThreadsIsNoShareOfTheRun) {
 TEST(ReportText, MoreTimeThanTheRunTookIsOfSeveralThreads) {
   Report report = sample_report();
   report.axes.clear();
-  report.sites[0].totals.total_ns = 13'000'000'000;
+  report.sites[0].parts[0].totals.total_ns = 13'000'000'000;
 
   const std::string text = screen(report);
   EXPECT_TRUE(has(text, " in them, of all threads added\n")) << text;

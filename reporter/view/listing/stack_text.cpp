@@ -185,9 +185,9 @@ std::vector<std::size_t> fronts_of_rows(const std::vector<CallSite>& stacks, std
     return std::vector<std::uint32_t>(begin, begin + static_cast<std::ptrdiff_t>(fronts[row]));
   };
   for (const auto& [text, group] : alike) {
-    const bool differ = std::any_of(group.begin(), group.end(), [&](std::size_t row) {
-      return front(row) != front(group.front());
-    });
+    const std::vector<std::uint32_t> first = front(group.front());
+    const bool differ = std::any_of(group.begin(), group.end(),
+                                    [&](std::size_t row) { return front(row) != first; });
     if (!differ) continue;
     for (const std::size_t row : group) fronts[row] = 0;
   }

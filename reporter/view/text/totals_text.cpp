@@ -29,7 +29,10 @@ Sums sums_of_sites(const Report& report) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
   sums.temporary = temporary_share(report);
   for (const Site& site : report.sites) {
-    sums.ns += is_choice ? numbers_of(site).total_ns : site.totals.total_ns;
+    for (const SitePart& part : site.parts) {  // not of views, which are no allocations
+      if (!holds_memory(part.kind)) continue;
+      sums.ns += is_choice ? numbers_of(part).total_ns : part.totals.total_ns;
+    }
   }
   for (const Share& share : shares_alive(report)) {
     sums.live_bytes += share.bytes;

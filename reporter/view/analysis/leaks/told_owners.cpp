@@ -140,8 +140,9 @@ void tell_owners_anew(Report& report) {
     if (are_same(found->second, stacks)) continue;
     if (bytes_and_counts(sum_of(found->second)) != bytes_and_counts(sum_of(stacks))) continue;
     tell_own_peaks(stacks, found->second);
+    const Memory its = memory;
     std::erase_if(report.axes, [&](const AxisEntry& entry) {
-      return entry.axis == Axis::owner && Memory(entry.device, entry.kind) == memory;
+      return entry.axis == Axis::owner && Memory(entry.device, entry.kind) == its;
     });
     for (const auto& [name, entry] : stacks) report.axes.push_back(entry);
     tell_ledger(report, memory, found->second, stacks);
