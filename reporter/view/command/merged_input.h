@@ -7,12 +7,11 @@
 #include <vector>
 
 #include "reporter/report/merge.h"
+#include "reporter/report/report.h"
 
 namespace vramscope {
 
 struct Reading;
-
-struct Report;
 
 // All of `paths` as one report, each process once, on every core; with one path that report as it
 // is. Nothing: one could not be read, which was said.
