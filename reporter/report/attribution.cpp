@@ -91,6 +91,13 @@ void add(AxisEntry& sum, const TagTotals& tag, const TagFact& fact) {
 
 }  // namespace
 
+void sort_axes(std::vector<AxisEntry>& axes) {
+  std::stable_sort(axes.begin(), axes.end(), [](const AxisEntry& a, const AxisEntry& b) {
+    return std::tie(a.axis, a.device, a.kind, b.totals.peak_bytes, b.totals.total_bytes, a.value) <
+           std::tie(b.axis, b.device, b.kind, a.totals.peak_bytes, a.totals.total_bytes, b.value);
+  });
+}
+
 std::vector<AxisEntry> make_axes(const ReportParts& parts) {
   const Snapshot& memory = parts.memory;
   using Key = std::tuple<std::size_t, std::uint16_t, Kind, std::uint32_t>;
@@ -122,10 +129,7 @@ std::vector<AxisEntry> make_axes(const ReportParts& parts) {
   std::vector<AxisEntry> axes;
   axes.reserve(entries.size());
   for (auto& [key, entry] : entries) axes.push_back(std::move(entry));
-  std::stable_sort(axes.begin(), axes.end(), [](const AxisEntry& a, const AxisEntry& b) {
-    return std::tie(a.axis, a.device, a.kind, b.totals.peak_bytes, b.totals.total_bytes, a.value) <
-           std::tie(b.axis, b.device, b.kind, a.totals.peak_bytes, a.totals.total_bytes, b.value);
-  });
+  sort_axes(axes);
   return axes;
 }
 

@@ -21,6 +21,8 @@ namespace vramscope {
 [[nodiscard]] std::string thread_text(const ThreadFact& thread);
 
 // By axis, device and kind, then the largest at the peak first. May throw bad_alloc, as all here.
+void sort_axes(std::vector<AxisEntry>& axes);
+// In that order.
 [[nodiscard]] std::vector<AxisEntry> make_axes(const ReportParts& parts);
 
 // Of each thread that is known the outermost frames, as the recorder numbers them, of the first tag

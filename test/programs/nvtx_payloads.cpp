@@ -9,17 +9,9 @@
 #include <thread>
 
 #include "test/programs/driver.h"
+#include "test/programs/nvtx_event.h"
 
 namespace {
-
-nvtxEventAttributes_t event(nvtxStringHandle_t name) {
-  nvtxEventAttributes_t attributes{};
-  attributes.version = NVTX_VERSION;
-  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
-  attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
-  attributes.message.registered = name;
-  return attributes;
-}
 
 // Static, as NCCL's: the number is the program's.
 constexpr std::uint64_t kSchema = (1 << 24) + 7;  // where static numbers begin, and some

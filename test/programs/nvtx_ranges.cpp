@@ -7,19 +7,7 @@
 #include <thread>
 
 #include "test/programs/driver.h"
-
-namespace {
-
-nvtxEventAttributes_t event(nvtxStringHandle_t name) {
-  nvtxEventAttributes_t attributes{};
-  attributes.version = NVTX_VERSION;
-  attributes.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
-  attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
-  attributes.message.registered = name;
-  return attributes;
-}
-
-}  // namespace
+#include "test/programs/nvtx_event.h"
 
 int main(int argc, char**) {
   nvtxRangePushA("early");  // before CUDA

@@ -62,13 +62,13 @@ TEST(Leaks, TellHowLongTheDeviceWillDo) {
   const std::string full = "at this rate the device is full in ";
   EXPECT_NE(text().find("1.00 MiB each call of "), std::string::npos) << text();
   EXPECT_NE(text().find(full + "3 h"), std::string::npos) << text();
-  report.process.options = {{"device_memory_limit", "1100MiB"}};  // of which 500 MiB are taken
+  report.devices[0].facts.limit_bytes = 1100 * kMiB;  // of which 500 MiB are taken
   report.ledger = {
       {.device = 0, .kind = "device", .owner = "program", .device_bytes = 20 * kMiB},
       {.device = 0, .kind = "unaccounted", .owner = "contexts", .device_bytes = 480 * kMiB},
       {.device = 0, .kind = "others", .owner = "others", .device_bytes = 9000 * kMiB}};
   EXPECT_NE(text().find(full + "1 h 00 min"), std::string::npos) << text();
-  report.process.options = {};
+  report.devices[0].facts.limit_bytes = 0;
   report.devices[0].facts.free_bytes = 0;
   EXPECT_EQ(text().find(full), std::string::npos) << "nobody knows what is free";
   report.devices[0].facts.free_bytes = 1800 * kMiB;

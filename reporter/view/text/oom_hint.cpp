@@ -11,6 +11,7 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/leaks/site_owner.h"
 #include "reporter/view/analysis/memory_map.h"
 #include "reporter/view/analysis/segment_sizes.h"
 #include "reporter/view/analysis/subject.h"
@@ -100,11 +101,9 @@ void add_caches(Leaks& leaks, const Report& report, const NameFrame& name) {
       const auto at = static_cast<std::size_t>(share.site);
       if (share.site < 0 || at >= report.sites.size()) continue;
       const Site& site = report.sites[at];
-      const std::vector<std::uint32_t>& frames =
-          site.whole.empty() ? site.frames : site.whole.front().frames;
       for (const SitePart& part : site.parts) {
         if (part.kind != share.kind || leaks.cache_of_site.contains(at)) continue;
-        if (const auto cache = caches.of(frames, part)) leaks.cache_of_site[at] = *cache;
+        if (const auto cache = caches.of(first_stack(site), part)) leaks.cache_of_site[at] = *cache;
       }
     }
   }

@@ -174,18 +174,21 @@ std::string live_rows(const std::vector<Share>& shares, std::size_t most, const 
 std::string live_sites(const std::string& heading, const std::vector<Share>& shares,
                        std::size_t most, const Report& report, const NameFrame& name,
                        const Page& page) {
-  if (shares.empty()) return "";
-  return part_title(with_note(heading, report), page) +
-         (page.stacks == Stacks::as_tree ? tree_text(report, name, shares, "REQUESTED", page, most)
-                                         : live_rows(shares, most, report, name, page));
+  if (heading.empty()) return "";
+  const std::string title = part_title(with_note(heading, report), page);
+  if (shares.empty()) return title;
+  return title + (page.stacks == Stacks::as_tree
+                      ? tree_text(report, name, shares, "REQUESTED", page, most)
+                      : live_rows(shares, most, report, name, page));
 }
 
+// "": all was freed.
 std::string alive_heading(const Report& report, const Leaked& alive) {
   std::uint64_t count = 0;
   for (const Share& share : alive.shares) count += share.count;
   const std::string kept = suppressed_clause(alive.leaks);
   const std::string what = never_freed_text(report) + ": ";
-  if (alive.shares.empty()) return what + "nothing but" + kept;
+  if (alive.shares.empty()) return kept.empty() ? "" : what + "nothing but" + kept;
   return what + bytes_text(alive.shares.front().whole) + " in " + counted(count, "allocation") +
          (kept.empty() ? "" : ", and" + kept);
 }
@@ -346,7 +349,6 @@ std::string report_text(const Report& report, const std::string& path, const Nam
   const Columns<Share> columns = share_columns(report, name);
   std::vector<Share> peak = shares_of_peak(report);
   Leaked alive = leaked_of(report, name);
-  const bool is_kept = !suppressed_clause(alive.leaks).empty();
   arrange(peak, columns, choice);
   arrange(alive.shares, columns, choice);
   const bool is_empty = peak.empty() && alive.shares.empty();
@@ -355,10 +357,8 @@ std::string report_text(const Report& report, const std::string& path, const Nam
   return report_head(report, page) + devices_text(report, page) +
          (refusals.empty() ? "" : paragraph(refusals, page)) + nothing +
          peak_sites(peak, most, report, name, page) +
-         (alive.shares.empty() && is_kept
-              ? part_title(with_note(alive_heading(report, alive), report), page)
-              : live_sites(alive_heading(report, alive), alive.shares,
-                           most == 0 ? 0 : (most + 1) / 2, report, name, page)) +
+         live_sites(alive_heading(report, alive), alive.shares, most == 0 ? 0 : (most + 1) / 2,
+                    report, name, page) +
          late_line(report, alive, page) + other_memory(report, page) + cupti_text(report, page) +
          totals_text(report, page) + warnings_text(report, page) +
          (nothing.empty() || report.oom.count != 0 ? next_command(next_of(report), path, page)

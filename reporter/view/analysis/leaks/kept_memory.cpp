@@ -5,23 +5,23 @@
 #include <algorithm>
 #include <optional>
 
+#include "reporter/view/analysis/leaks/site_owner.h"
 #include "reporter/view/analysis/site_usage.h"
 
 namespace vramscope {
 
 KeptMemory::KeptMemory(const Report& report, const Suppressions& suppressions,
                        const NameFrame& name)
-    : report_(report),
-      suppressed_(report, suppressions, name),
-      asks_caches_(suppressions.have_usual()),
-      caches_(report, name) {}
+    : report_(report), suppressed_(report, suppressions, name) {
+  if (suppressions.have_usual()) caches_.emplace(report, name);
+}
 
 bool KeptMemory::add(std::vector<KeptPart>& kept, const std::vector<std::uint32_t>& frames,
                      const SitePart& part, std::uint64_t bytes, std::uint64_t count) {
   KeptPart found;
   if (const std::optional<std::size_t> row = suppressed_.of(frames)) {
     found.row = *row;
-  } else if (const auto cache = asks_caches_ ? caches_.of(frames, part) : std::nullopt) {
+  } else if (const auto cache = caches_ ? caches_->of(frames, part) : std::nullopt) {
     found.by_cache = true;
     found.row = *cache;
   } else {
@@ -43,10 +43,8 @@ std::vector<KeptPart> KeptMemory::of(const Share& share) {
     return part.kind == share.kind && part.device == share.device;
   };
   if (site.whole.size() < 2) {
-    const std::vector<std::uint32_t>& frames =
-        site.whole.empty() ? site.frames : site.whole.front().frames;
     for (const SitePart& part : site.parts) {
-      if (is_its(part)) (void)add(kept, frames, part, share.bytes, share.count);
+      if (is_its(part)) (void)add(kept, first_stack(site), part, share.bytes, share.count);
     }
     return kept;
   }

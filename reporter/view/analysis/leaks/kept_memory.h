@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "reporter/view/analysis/digest.h"
@@ -37,8 +38,7 @@ class KeptMemory {
 
   const Report& report_;
   SuppressedStacks suppressed_;
-  const bool asks_caches_;
-  FrameworkCaches caches_;
+  std::optional<FrameworkCaches> caches_;  // where they are asked
 };
 
 }  // namespace vramscope

@@ -11,6 +11,11 @@
 
 namespace vramscope {
 
+// The site's stack as it was recorded; the first one where a view made one site of several.
+[[nodiscard]] inline const std::vector<std::uint32_t>& first_stack(const Site& site) {
+  return site.whole.empty() ? site.frames : site.whole.front().frames;
+}
+
 // Whose memory the stack asked for, see StackOwner. `frames`: innermost first, whole. May throw
 // bad_alloc.
 [[nodiscard]] std::string owner_of_stack(const Report& report,

@@ -5,45 +5,34 @@
 #include <algorithm>
 
 #include "allocator/ground/place.h"
-#include "interpose/settings/options.h"
 #include "reporter/report/ledger_row.h"
-#include "reporter/report/options_of.h"
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 namespace {
 
-std::uint64_t device_memory_limit(const Report& report, std::uint16_t device) {
-  CapacityOption limits;
-  const bool is_read = read(option_of(report, "device_memory_limit"), limits);
-  return is_read && device < limits.bytes.size() ? limits.bytes[device] : 0;
-}
-
 // What of a limit is left, or of the device: free, and idle in our cache.
-std::uint64_t left_on(const Report& report, const DeviceReport& device) {
-  std::uint64_t idle = 0;
+std::uint64_t left_on(const Report& report, const DeviceFacts& device,
+                      const ReservedMemory& reserved) {
   std::uint64_t ours = 0;
   for (const LedgerEntry& entry : report.ledger) {
-    const LedgerRow row = row_of(entry);
-    if (entry.device != device.facts.index || row == LedgerRow::others) continue;
-    ours += entry.device_bytes;
-    if (row == LedgerRow::cached) idle = reserved_memory(report, device).idle_now.value_or(0);
+    const bool is_ours = entry.device == device.index && row_of(entry) != LedgerRow::others;
+    if (is_ours) ours += entry.device_bytes;
   }
-  const std::uint64_t limit = device_memory_limit(report, device.facts.index);
-  const std::uint64_t free = device.facts.free_bytes;
-  return (limit == 0 ? free : std::min(free, limit - std::min(limit, ours))) + idle;
+  const std::uint64_t limit = device.limit_bytes;
+  const std::uint64_t free = device.free_bytes;
+  return (limit == 0 ? free : std::min(free, limit - std::min(limit, ours))) +
+         reserved.idle_now.value_or(0);
 }
 
 // How much of the device a requested byte takes: blocks are rounded up.
-double taken_by_byte(const Report& report, const DeviceReport& device) {
+double taken_by_byte(const Report& report, const DeviceFacts& device,
+                     const ReservedMemory& reserved) {
   std::uint64_t requested = 0;
   for (const KindFacts& kind : report.kinds) {
-    if (kind.kind == Kind::device && kind.device == device.facts.index) {
-      requested += kind.current_bytes;
-    }
+    if (kind.kind == Kind::device && kind.device == device.index) requested += kind.current_bytes;
   }
-  const ReservedMemory reserved = reserved_memory(report, device);
   if (requested == 0 || !reserved.idle_now) return 1;
   const std::uint64_t used = reserved.now - std::min(reserved.now, *reserved.idle_now);
   return std::max(1.0, static_cast<double>(used) / static_cast<double>(requested));
@@ -58,10 +47,12 @@ std::uint64_t full_in_ns(const Report& report, const Share& share) {
   if (!is_told || share.count < 2 || site.live_span_ns == 0) return 0;
   const DeviceReport* const device = find_device(report, share.device);
   if (device == nullptr || device->facts.free_bytes == 0) return 0;
+  const ReservedMemory reserved = reserved_memory(report, *device);
   const auto count = static_cast<double>(share.count);
-  const double taken = share.kind == Kind::device ? taken_by_byte(report, *device) : 1;
+  const double taken =
+      share.kind == Kind::device ? taken_by_byte(report, device->facts, reserved) : 1;
   const double in_span_bytes = static_cast<double>(share.bytes) * (count - 1) / count * taken;
-  const double ns = static_cast<double>(left_on(report, *device)) / in_span_bytes *
+  const double ns = static_cast<double>(left_on(report, device->facts, reserved)) / in_span_bytes *
                     static_cast<double>(site.live_span_ns);
   constexpr double kYear = 3.2e16;  // from there on nobody asks
   return ns < kYear ? static_cast<std::uint64_t>(ns) : 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reporter/record/stack/owners.h"
+#include "reporter/report/attribution.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
 
@@ -133,11 +134,13 @@ void tell_ledger(Report& report, const Memory& memory, const ByOwner& before,
 }  // namespace
 
 void tell_owners_anew(Report& report) {
-  const std::map<Memory, ByOwner> before = told_by_the_report(report);
+  std::map<Memory, ByOwner> before = told_by_the_report(report);
+  std::erase_if(before, [](const auto& memory) { return !may_be_wrong(memory.second); });
+  if (before.empty()) return;
+  bool is_changed = false;
   for (auto& [memory, stacks] : told_by_stacks(report)) {
     const auto found = before.find(memory);
-    if (found == before.end() || !may_be_wrong(found->second)) continue;
-    if (are_same(found->second, stacks)) continue;
+    if (found == before.end() || are_same(found->second, stacks)) continue;
     if (bytes_and_counts(sum_of(found->second)) != bytes_and_counts(sum_of(stacks))) continue;
     tell_own_peaks(stacks, found->second);
     const Memory its = memory;
@@ -146,13 +149,9 @@ void tell_owners_anew(Report& report) {
     });
     for (const auto& [name, entry] : stacks) report.axes.push_back(entry);
     tell_ledger(report, memory, found->second, stacks);
+    is_changed = true;
   }
-  std::stable_sort(
-      report.axes.begin(), report.axes.end(), [](const AxisEntry& a, const AxisEntry& b) {
-        return std::tie(a.axis, a.device, a.kind, b.totals.peak_bytes, b.totals.total_bytes,
-                        a.value) < std::tie(b.axis, b.device, b.kind, a.totals.peak_bytes,
-                                            a.totals.total_bytes, b.value);
-      });
+  if (is_changed) sort_axes(report.axes);
 }
 
 }  // namespace vramscope
