@@ -17,12 +17,12 @@ struct Rule {
 };
 inline constexpr Rule kRules[] = {
     {"free memory",
-     "Of the memory that it freed some stays reserved, but counts as free in `cudaMemGetInfo`."},
-    {"addresses come back elsewhere", "Of the memory that it freed some stays reserved"},
+     "Some of the memory that it freed stays reserved, but counts as free in `cudaMemGetInfo`."},
+    {"addresses come back elsewhere", "Some of the memory that it freed stays reserved"},
     {"parts of segments stay here", "A block that is a part of a segment cannot be exported"},
-    {"exports are whole segments", "who opens it sees its segment, up to 2 MiB more"},
-    {"errors show later",
-     "an error of the device shows at the next wait or at the 64th allocation"},
+    {"exports are whole segments",
+     "the process that opens it sees the whole segment, up to 2 MiB more"},
+    {"errors show later", "a device error shows at the next wait, or at the 64th allocation"},
 };
 
 // One text a difference, none when the program cannot tell.

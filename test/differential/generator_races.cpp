@@ -3,9 +3,9 @@
 //
 // Results must not depend on who is first, so each thread has memory and a stream of its own. Nor
 // may a wait of ours that runs already meet the begin of a capture of its context, which is not
-// promised (interpose/README.md, "Limits"): captures are of device 1, whose memory nobody frees
-// meanwhile, and where there are captures only a context that captures itself is destroyed, for an
-// end waits for pinned memory and so for every context.
+// promised (reporter/manual/limits.md, "Captures"): captures are of device 1, whose memory nobody
+// frees meanwhile, and where there are captures only a context that captures itself is destroyed,
+// for an end waits for pinned memory and so for every context.
 #include "test/differential/generator.h"
 
 namespace vramscope::differential {

@@ -72,7 +72,7 @@ BEHAVIOURS = [
     Behaviour("A forked child cannot use CUDA, and its parent goes on", ("fork_child", "forks")),
     Behaviour(
         "A use after free faults",
-        reason="the simulated device runs no kernels; README, \"Modes\", says what a cache hides",
+        reason="the simulated device runs no kernels; the manual, \"Mode cache\", says what a cache hides",
     ),
     Behaviour(
         "An allocation costs what the driver takes",
@@ -88,13 +88,13 @@ BEHAVIOURS = [
 ]
 
 NO_EXPORT = "A block that is a part of a segment cannot be exported"
-# What a mode changes on purpose, and the words of README, "Modes", that say so. "cache" stands for
+# What a mode changes on purpose, and the words of the manual, "Mode cache", that say so. "cache" stands for
 # its ways of reuse too.
 BY_DESIGN = {
     ("capture_free free", "cache"): "A free during stream capture succeeds",
     ("capture_free free", "dedicated"): "A free during stream capture succeeds",
     ("ipc_export", "cache"): NO_EXPORT,
-    ("pinned_race contexts", "cache"): "some of what was freed stays pinned: work that uses it still",
+    ("pinned_race contexts", "cache"): "Some of the pinned memory that it freed stays pinned: work that still uses it",
     ("sync_memops", "cache"): NO_EXPORT,
 }
 
@@ -105,7 +105,7 @@ def words_of(victim):
 
 
 def by_design(victim, mode):
-    """What README says of the mode; options behind it change none of that. None: nothing."""
+    """What the manual says of the mode; options behind it change none of that. None: nothing."""
     return BY_DESIGN.get((words_of(victim), mode.split()[0]))
 
 
@@ -182,7 +182,7 @@ def table(case, runs, victims):
             "|---" * (3 + len(harness.MODES)) + "|",
             *rows,
             "",
-            'By design, as [interpose](../../interpose/README.md), "Modes in depth", says:',
+            'By design, as [the manual](../../reporter/manual/modes.md) says:',
             "",
             *[f"{number}. {phrase}" for number, phrase in enumerate(notes, 1)],
             "",
@@ -197,7 +197,7 @@ def missing():
 
 def in_readme(phrase):
     """What a mode changes by design stands in the page on modes."""
-    page = (harness.SOURCE / "interpose" / "README.md").read_text()
+    page = (harness.SOURCE / "reporter/manual/modes.md").read_text()
     return phrase in re.sub(r"\s+", " ", page)
 
 

@@ -1,4 +1,4 @@
-"""The lines of the CI job in reporter/README.md, executed as they stand there."""
+"""The lines of the CI job in the manual, executed as they stand there."""
 # SPDX-License-Identifier: Apache-2.0
 import os
 import re
@@ -7,12 +7,12 @@ import subprocess
 
 import harness
 
-README = harness.SOURCE / "reporter/README.md"
+PAGE = harness.SOURCE / "reporter/manual/ci.md"
 
 
 def recipe():
     """The first block of code below the heading."""
-    section = README.read_text(encoding="utf-8").split("\n## A CI job without a GPU\n")[1]
+    section = PAGE.read_text(encoding="utf-8").split("\n## A CI job without a GPU\n")[1]
     block = re.search(r"((?:^    .*\n)+)", section, re.MULTILINE).group(1)
     return [line[4:] for line in block.splitlines()]
 

@@ -133,7 +133,7 @@ class Install(harness.Case):
         documents = self.prefix / "share/doc/vramscope"
         pages = sorted(documents.rglob("*.md"))
         names = {str(page.relative_to(documents)) for page in pages}
-        self.assertLessEqual({"README.md", "reporter/report/FORMAT.md", "reporter/view/LISTINGS.md", "interpose/RECIPES.md"}, names)
+        self.assertLessEqual({"README.md", "reporter/report/FORMAT.md", "reporter/view/LISTINGS.md", "reporter/manual/leaks.md"}, names)
         links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)#\s]+)", page.read_text()) if "://" not in link]
         self.assertLess(50, len(links))
         dead = [f"{page.relative_to(documents)}: {link}" for page, link in links if not (page.parent / link).is_file()]
@@ -146,6 +146,19 @@ class Install(harness.Case):
         files = re.findall(r"PREFIX/(\S+)", manual)
         self.assertLess(4, len(files))
         self.assertEqual([], [file for file in files if not (self.prefix / file).is_file()])
+
+    def test_the_manual_lists_what_is_installed(self):
+        page = (self.prefix / "share/doc/vramscope/reporter/manual/files.md").read_text()
+        rows = re.findall(r"^\| (`[^|]*`) \|", page.split("## Installed files")[1], re.M)
+        self.assertLess(4, len(rows))
+        paths = [path for row in rows for path in re.findall(r"`([^`]+)`", row)]
+        self.assertEqual([], [path for path in paths if not (self.prefix / path).exists()])
+
+    def test_man_finds_the_pages_of_the_manual(self):
+        if not shutil.which("lowdown"):
+            self.skipTest("lowdown is not installed")
+        pages = {page.stem for page in (self.prefix / "share/doc/vramscope/reporter/manual").glob("*.md")} - {"README"}
+        self.assertEqual({f"vramscope-{page}.1" for page in pages}, {page.name for page in (self.prefix / "share/man/man1").glob("vramscope-*")})
 
     def test_uninstalling_leaves_nothing_and_takes_nothing_of_others(self):
         self.assertLess(10, len(installation().files))

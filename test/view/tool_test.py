@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 import harness  # noqa: E402
 from tool_case import LIBRARY, TOOL, ToolTest, variables  # noqa: E402
 
-README = harness.SOURCE / "interpose" / "README.md"
+OPTIONS_PAGE = harness.SOURCE / "reporter/manual/options.md"
 
 
 class Arguments(ToolTest):
@@ -95,8 +95,8 @@ class Arguments(ToolTest):
         self.assertEqual(len(json.loads(self.call("options", "--json", "-n", "3").stdout)), 3)
         self.assert_refused(["options", "--json", "--markdown"], 2, "--markdown")
 
-    def test_the_readme_has_the_table_of_options_that_the_tool_prints(self):
-        with open(README, encoding="utf-8") as file:
+    def test_the_manual_has_the_table_of_options_that_the_tool_prints(self):
+        with open(OPTIONS_PAGE, encoding="utf-8") as file:
             tables = re.findall(r"^(?:\|.*\n)+", file.read(), re.M)
         printed = self.call("options", "--markdown").stdout
         begun = printed.splitlines()[0]

@@ -61,8 +61,8 @@ Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
   const auto site = [](const Leak& leak) { return static_cast<std::int64_t>(leak.share.site); };
   return with_site<Leak>(
       report, name, site,
-      {{"class", "what it looks like: see [leaks](../README.md#what-leaks-tells-apart)",
-        &Leak::looks, OneOf(kLeakClassNames)},
+      {{"class", "what it looks like: see [leaks](../manual/leaks.md#classes)", &Leak::looks,
+        OneOf(kLeakClassNames)},
        kind_column<Leak>(share(&Share::kind)),
        device_column<Leak>(share(&Share::device)),
        {"bytes", "requested, not freed", share(&Share::bytes), Titled("BYTES")},
