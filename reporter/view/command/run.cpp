@@ -22,6 +22,7 @@
 #include "reporter/view/command/left_behind.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/format.h"
+#include "reporter/view/system/environment.h"
 #include "reporter/view/system/executable.h"
 #include "reporter/view/system/free_before.h"
 #include "reporter/view/system/installation.h"
@@ -49,69 +50,10 @@ struct Arguments {
 
 constexpr std::uint64_t kMostBytesToSummarise = 256 << 20;  // reading more would keep one waiting
 
-void prepend(const char* variable, const std::string& word) {
-  const char* present = std::getenv(variable);
-  const bool empty = present == nullptr || *present == '\0';
-  setenv(variable, (empty ? word : word + ":" + present).c_str(), 1);
-}
-
-// Adds to the settings of the simulated device, a list with commas of which the last one counts.
-void simulate(const std::string& memory) {
-  const char* present = std::getenv(kSimulatorVariable);
-  std::string settings = present != nullptr ? present : "";
-  if (Bytes bytes; read(memory, bytes)) {
-    settings += (settings.empty() ? "capacity=" : ",capacity=") + std::to_string(bytes.value);
-  }
-  setenv(kSimulatorVariable, settings.c_str(), 1);
-}
-
-// NVTX loads one injection library: ours, which passes on to the user's own.
-void inject_into_nvtx(const std::string& library) {
-  constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
-  if (const char* present = std::getenv(kVariable); present != nullptr && library != present) {
-    setenv(kNvtxInjectionVariable, present, 1);
-  }
-  setenv(kVariable, library.c_str(), 1);
-}
-
-// What sanitizers cannot know of us, who are not built with them. The address sanitizer takes us
-// for somebody who keeps calls from it; what both define we pass on to the next. The thread
-// sanitizer sees our locks, but not our atomics. What the user has set stands behind, and counts.
-void allow_before_sanitizer(const char* variable, const std::string& option) {
-  const char* const present = std::getenv(variable);
-  const std::string rest = present != nullptr && *present != '\0' ? std::string(":") + present : "";
-  setenv(variable, (option + rest).c_str(), 1);
-}
-
 void set_options(const Arguments& arguments) {
   for (const auto& [row, value] : arguments.options) {
     if (!value.empty()) setenv(row.variable.c_str(), value.c_str(), 1);
   }
-}
-
-// "" or why the program cannot be started; `nvml` is the library to ask about its GPUs.
-std::string set_environment(const Arguments& arguments, std::string& nvml) {
-  const InstalledFile library = find_library();
-  if (!library.error.empty()) return library.error;
-  const InstalledFile preloaded = without_separators(library.path, kPreloadSeparators);
-  if (!preloaded.error.empty()) return "cannot preload '" + library.path + "': " + preloaded.error;
-  if (is_on_noexec(library.path)) {
-    return "cannot preload '" + library.path + "': its file system is mounted noexec";
-  }
-  prepend("LD_PRELOAD", preload_name(preloaded.path));
-  allow_before_sanitizer("ASAN_OPTIONS", "verify_asan_link_order=0");
-  allow_before_sanitizer("TSAN_OPTIONS", "ignore_noninstrumented_modules=1");
-  inject_into_nvtx(library.path);
-  nvml = kNvml;
-  if (!arguments.simulate) return "";
-  InstalledFile simulator = find_simulator();
-  if (!simulator.error.empty()) return simulator.error;
-  simulator = without_separators(simulator.path, kFoldersSeparators);
-  if (!simulator.error.empty()) return "cannot simulate a device: " + simulator.error;
-  prepend("LD_LIBRARY_PATH", simulator.path);
-  simulate(arguments.simulated_memory);
-  nvml = simulator.path + "/" + kNvml;
-  return "";
 }
 
 // "; 'python3' was taken for the value of --trace", where that names a program.
@@ -272,8 +214,11 @@ int run(const Arguments& arguments) {
   const NoteFile note;
   if (!note.error().empty()) say(note.error());
   if (note.error().empty()) setenv(kNoteVariable, note.path().c_str(), 1);
+  Bytes memory;
+  if (!read(arguments.simulated_memory, memory)) memory.value = 0;
   std::string nvml;
-  if (const std::string error = set_environment(arguments, nvml); !error.empty()) {
+  const std::string error = prepare_environment(arguments.simulate, memory.value, nvml);
+  if (!error.empty()) {
     say(error);
     return kOwnFailure;
   }

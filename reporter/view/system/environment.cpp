@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/system/environment.h"
+
+#include <cstdlib>
+
+#include "interpose/settings/private_variables.h"
+#include "reporter/view/system/executable.h"
+#include "reporter/view/system/installation.h"
+#include "reporter/view/system/nvml.h"
+
+namespace vramscope {
+namespace {
+
+void prepend(const char* variable, const std::string& word) {
+  const char* present = std::getenv(variable);
+  const bool empty = present == nullptr || *present == '\0';
+  setenv(variable, (empty ? word : word + ":" + present).c_str(), 1);
+}
+
+// Adds to the settings of the simulated device, a list with commas of which the last one counts.
+void set_device(std::uint64_t memory) {
+  const char* present = std::getenv(kSimulatorVariable);
+  std::string settings = present != nullptr ? present : "";
+  if (memory != 0) {
+    settings += (settings.empty() ? "capacity=" : ",capacity=") + std::to_string(memory);
+  }
+  setenv(kSimulatorVariable, settings.c_str(), 1);
+}
+
+// NVTX loads one injection library: ours, which passes on to the user's own.
+void inject_into_nvtx(const std::string& library) {
+  constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
+  if (const char* present = std::getenv(kVariable); present != nullptr && library != present) {
+    setenv(kNvtxInjectionVariable, present, 1);
+  }
+  setenv(kVariable, library.c_str(), 1);
+}
+
+// What sanitizers cannot know of us, who are not built with them. The address sanitizer takes us
+// for somebody who keeps calls from it; what both define we pass on to the next. The thread
+// sanitizer sees our locks, but not our atomics. What the user has set stands behind, and counts.
+void allow_before_sanitizer(const char* variable, const std::string& option) {
+  const char* const present = std::getenv(variable);
+  const std::string rest = present != nullptr && *present != '\0' ? std::string(":") + present : "";
+  setenv(variable, (option + rest).c_str(), 1);
+}
+
+}  // namespace
+
+std::string prepare_environment(bool simulate, std::uint64_t simulated_memory, std::string& nvml) {
+  const InstalledFile library = find_library();
+  if (!library.error.empty()) return library.error;
+  const InstalledFile preloaded = without_separators(library.path, kPreloadSeparators);
+  if (!preloaded.error.empty()) return "cannot preload '" + library.path + "': " + preloaded.error;
+  if (is_on_noexec(library.path)) {
+    return "cannot preload '" + library.path + "': its file system is mounted noexec";
+  }
+  prepend("LD_PRELOAD", preload_name(preloaded.path));
+  allow_before_sanitizer("ASAN_OPTIONS", "verify_asan_link_order=0");
+  allow_before_sanitizer("TSAN_OPTIONS", "ignore_noninstrumented_modules=1");
+  inject_into_nvtx(library.path);
+  nvml = kNvml;
+  if (!simulate) return "";
+  InstalledFile simulator = find_simulator();
+  if (!simulator.error.empty()) return simulator.error;
+  simulator = without_separators(simulator.path, kFoldersSeparators);
+  if (!simulator.error.empty()) return "cannot simulate a device: " + simulator.error;
+  prepend("LD_LIBRARY_PATH", simulator.path);
+  set_device(simulated_memory);
+  nvml = simulator.path + "/" + kNvml;
+  return "";
+}
+
+}  // namespace vramscope
