@@ -1,12 +1,12 @@
 #!/bin/sh
-# Makes the names under which loaders of 64-bit and of 32-bit programs look for the library.
+# Makes the names under which loaders of 64-bit and of 32-bit programs look for a library.
 # SPDX-License-Identifier: Apache-2.0
-# preload_names.sh STAND_IN_SOURCE FOLDER COMPILER [ARGUMENTS...]
+# preload_names.sh LIBRARY STAND_IN_SOURCE FOLDER COMPILER [ARGUMENTS...]
 set -eu
-source=$1 folder=$2
-shift 2
-"$@" -o "$folder/libvramscope.so.i686" "$source"
-ln -sf libvramscope.so.i686 "$folder/libvramscope.so.i586"
+library=$1 source=$2 folder=$3
+shift 3
+"$@" -o "$folder/$library.i686" "$source"
+ln -sf "$library.i686" "$folder/$library.i586"
 for platform in x86_64 haswell xeon_phi; do
-  ln -sf libvramscope.so "$folder/libvramscope.so.$platform"
+  ln -sf "$library" "$folder/$library.$platform"
 done

@@ -20,7 +20,7 @@ def recipe():
 class Recipe(harness.Case):
     def setUp(self):
         super().setUp()
-        shutil.copy(harness.program("train"), os.path.join(self.folder, "train"))
+        shutil.copy(harness.program("train_nvcc_static"), os.path.join(self.folder, "train"))
         self.environment = harness.environment()
         self.environment["PATH"] = f"{harness.TOOL.parent}:{self.environment['PATH']}"
         self.run_lines = [line for line in recipe() if "check" not in line]

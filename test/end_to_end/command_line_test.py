@@ -179,11 +179,6 @@ class CommandLine(harness.Case):
         path.write_text(json.dumps(report))
         self.refused(self.run_tool("report", path), 2, "999")
 
-    def test_a_program_with_nvidias_static_runtime_is_refused_on_the_simulator(self):
-        program = harness.program("train_nvcc_static")
-        finished = self.launch("--", program)
-        self.refused(finished, 125, "static")
-
     def test_the_closing_lines_say_once_what_the_simulated_device_makes_up(self):
         train, line = harness.program("train"), "; contexts take what an H200's do\n"
         self.assertEqual(1, self.launch("--", train).stderr.count(line))

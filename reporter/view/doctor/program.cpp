@@ -30,9 +30,14 @@ bool begins(const std::vector<std::string>& names, std::string_view with) {
 
 void examine_static_runtime(const ElfProgram& file, const Patient& patient, Findings& findings) {
   if (patient.simulate && file.mentions(kOfNvidia)) {
+    if (file.has_section(".symtab") || file.has_section(".gnu_debuglink")) {
+      return findings.fine(
+          kRuntime, "is linked statically: the simulated runtime takes the place of NVIDIA's");
+    }
     return findings.stops(kRuntime,
-                          "NVIDIA's is linked statically, which the simulated device cannot serve",
-                          "link with nvcc -cudart shared");
+                          "NVIDIA's is linked statically and has no symbols by which the "
+                          "simulated one could take its place",
+                          "link with nvcc -cudart shared, or keep its symbols");
   }
   findings.fine(kRuntime, "is linked statically: it asks the driver through us, and is seen");
 }

@@ -11,6 +11,9 @@
 namespace vramscope {
 namespace {
 
+// Of the simulator: puts a simulated runtime in the place of NVIDIA's inside a program.
+constexpr const char* kRedirector = "libvramscope_redirect.so";
+
 void prepend(const char* variable, const std::string& word) {
   const char* present = std::getenv(variable);
   const bool empty = present == nullptr || *present == '\0';
@@ -66,6 +69,7 @@ std::string prepare_environment(bool simulate, std::uint64_t simulated_memory, s
   simulator = without_separators(simulator.path, kFoldersSeparators);
   if (!simulator.error.empty()) return "cannot simulate a device: " + simulator.error;
   prepend("LD_LIBRARY_PATH", simulator.path);
+  prepend("LD_AUDIT", preload_name(simulator.path + "/" + kRedirector));
   set_device(simulated_memory);
   nvml = simulator.path + "/" + kNvml;
   return "";

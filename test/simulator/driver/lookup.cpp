@@ -7,14 +7,14 @@
 #include <unwind.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "interpose/settings/private_variables.h"
+#include "test/simulator/device/refused_program.h"
 #include "test/simulator/driver/gates.h"
 
 namespace vramscope::simulator {
@@ -148,19 +148,6 @@ CUresult cuGetProcAddress_v2(const char* name, void** function, int version, cuu
 
 namespace {
 
-// Tells `vramscope run` that the line about this program has been said.
-void note_refusal() {
-  const char* note = secure_getenv(kNoteVariable);
-  const int file = note == nullptr ? -1 : open_note(note);
-  if (file < 0) return;
-  [[maybe_unused]] const ssize_t written = dprintf(file, "%s\n", kProgramRefused);
-  close(file);
-}
-
-}  // namespace
-
-namespace {
-
 // NVIDIA's libraries that carry a runtime, or parts of one, of their own.
 bool carries_a_runtime(std::string_view file) {
   constexpr std::string_view kNames[] = {"libcublas",   "libcudnn",     "libcufft",    "libcurand",
@@ -193,12 +180,10 @@ std::string_view calling_file() {
 // its libraries only that library fails; a program's own runtime would fail in each call.
 CUresult cuGetExportTable(const void**, const CUuuid*) {
   if (carries_a_runtime(calling_file())) return CUDA_ERROR_NOT_SUPPORTED;
-  std::fprintf(stderr,
-               "vramscope: %s: a program with NVIDIA's runtime linked statically (or its own "
-               "libcudart) cannot run on the simulated device; link with -cudart shared\n",
-               program_invocation_short_name);
-  note_refusal();
-  _exit(125);
+  refuse_program(
+      "NVIDIA's runtime is linked statically and has no symbols by which the simulated one could "
+      "take its place; " +
+      std::string(kWaysOut));
 }
 
 }  // namespace body

@@ -1,0 +1,97 @@
+// The loader tells an auditor (man rtld-audit) of each object that it has mapped, before it runs
+// any code of it. Where NVIDIA's runtime is inside, its public functions are redirected to a
+// simulated runtime: a driver that only pretends cannot serve NVIDIA's own.
+// SPDX-License-Identifier: Apache-2.0
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "test/simulator/device/refused_program.h"
+#include "test/simulator/redirect/jumps.h"
+#include "test/simulator/redirect/runtime_inside.h"
+
+namespace vramscope::simulator {
+namespace {
+
+constexpr std::string_view kOwnProgram = "/proc/self/exe";
+
+std::string path_of(const link_map& object) {
+  const std::string name = object.l_name;
+  return name.empty() ? std::string(kOwnProgram) : name;
+}
+
+// The folder of this library, where the simulated runtimes lie; "": the loader does not say.
+const std::string& own_folder() {
+  static const std::string folder = [] {
+    Dl_info info;
+    if (dladdr(reinterpret_cast<const void*>(&path_of), &info) == 0) return std::string();
+    const std::string path = info.dli_fname;
+    return path.substr(0, path.rfind('/'));
+  }();
+  return folder;
+}
+
+// Objects that were mapped and not looked at yet.
+std::vector<const link_map*>& waiting() {
+  static std::vector<const link_map*> objects;
+  return objects;
+}
+
+bool has_started = false;  // the program: objects come by dlopen now
+
+// An object that comes later is left as it is: the calls of the program go on to be answered.
+void leave(const std::string& path, const std::string& problem) {
+  const std::string line =
+      (path == kOwnProgram ? "" : path + ": ") + problem + "; " + std::string(kWaysOut);
+  if (!has_started) refuse_program(line);
+  say_once(line);
+}
+
+void look_at(const link_map& object) {
+  const std::string path = path_of(object);
+  if (path.substr(0, path.rfind('/')) == own_folder()) return;
+  const auto dynamic = reinterpret_cast<std::uintptr_t>(object.l_ld) - object.l_addr;
+  const RuntimeInside inside = runtime_inside(path, dynamic, own_folder());
+  if (!inside.problem.empty()) return leave(path, inside.problem);
+  if (inside.functions.empty()) return;
+  const std::string problem =
+      redirect(inside.functions, object.l_addr, own_folder() + "/" + inside.library);
+  if (!problem.empty()) leave(path, problem);
+}
+
+}  // namespace
+}  // namespace vramscope::simulator
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+unsigned la_version(unsigned loaders) { return std::min<unsigned>(loaders, LAV_CURRENT); }
+
+unsigned la_objopen(link_map* object, Lmid_t list, uintptr_t*) {
+  if (list == LM_ID_BASE) vramscope::simulator::waiting().push_back(object);
+  return 0;  // nothing is to be told of its calls
+}
+
+unsigned la_objclose(uintptr_t* cookie) {
+  std::erase(vramscope::simulator::waiting(), reinterpret_cast<const link_map*>(*cookie));
+  return 0;
+}
+
+// Threads: that which loads, with the loader's lock.
+void la_activity(uintptr_t*, unsigned what) {
+  using namespace vramscope::simulator;
+  if (what != LA_ACT_CONSISTENT) return;
+  const std::vector<const link_map*> objects = std::move(waiting());
+  waiting().clear();
+  for (const link_map* const object : objects) look_at(*object);
+  has_started = true;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
