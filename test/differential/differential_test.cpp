@@ -188,7 +188,8 @@ class Session {
       for (std::string word; file >> word;) text += word + " ";
     }
     for (const Rule& rule : kRules) {
-      print(text.find(rule.readme) != text.npos, std::string("README says why: ") + rule.name, {});
+      print(text.find(rule.readme) != text.npos, std::string("the page says why: ") + rule.name,
+            {});
     }
     std::ifstream faults(arguments_.faults);
     std::size_t count = 0;
@@ -197,7 +198,7 @@ class Session {
       ++count;
       const std::string name = line.substr(6, line.find(',') - 6);
       const bool is_there = text.find("`" + name + "`") != text.npos;
-      if (!is_there) print(false, "README's table has the fault " + name, {});
+      if (!is_there) print(false, "the table of results has the fault " + name, {});
     }
     if (!arguments_.faults.empty()) print(count > 0, "there are faults to look up", {});
   }

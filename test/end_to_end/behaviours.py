@@ -176,7 +176,7 @@ def table(case, runs, victims):
             "Written by `test/end_to_end/behaviours.py`; a test compares it with what the victims do.",
             "A victim is a program in `test/programs`. *Same*: output, diagnostics and exit",
             "status are those without Vramscope, on the simulated device. What of this was seen on a GPU",
-            "stands in [the page on tests](../README.md#verified-on-a-gpu).",
+            "stands in [the page on tests](../RESULTS.md#verified-on-a-gpu).",
             "",
             head,
             "|---" * (3 + len(harness.MODES)) + "|",

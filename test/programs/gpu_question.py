@@ -16,7 +16,7 @@ class Question(NamedTuple):
     text: str
     simulator: str  # what the simulated driver answers, as ASKED; "a time": nothing to compare
     row: str  # how the question begins in OPEN.md, if it is there
-    ask: str  # which of the fifteen questions about pages it is a part of (test/README.md)
+    ask: str  # which of the fifteen questions about pages it is a part of (test/gpu_check/README.md)
     limit_s: int
     by_device: bool  # sizes and abilities: another device may answer otherwise
     function: Callable

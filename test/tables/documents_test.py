@@ -10,7 +10,7 @@ ROOMS = ("interpose", "allocator", "reporter", "test", "scripts")
 README_LINES = 150
 MANUAL = "reporter/manual"
 MANUAL_LINES = 200  # of each page
-PAGE = re.compile(r"(README|FORMAT|CHANGELOG|CONTRIBUTING|OPEN|BEHAVIOURS)\.md$|^reporter/manual/\w+\.md$")
+PAGE = re.compile(r"(README|FORMAT|CHANGELOG|CONTRIBUTING|OPEN|BEHAVIOURS|PROMISES|RESULTS)\.md$|^reporter/manual/\w+\.md$")
 SOURCE_NAME = re.compile(r"[\w.-]+\.(cpp|h|S|cu|def|py|md|schema\.json|sh|map|seq)$")
 FOREIGN = {"cuda.h", "cudaTypedefs.h"}  # the vendor's
 

@@ -1,4 +1,4 @@
-# Whatever takes a file's name away, gives its name to another or cuts it stands in a table of test/README.md, with
+# Whatever takes a file's name away, gives its name to another or cuts it stands in a table of test/PROMISES.md, with
 # what proves that the file is ours and the test of it.
 # SPDX-License-Identifier: Apache-2.0
 """removals_test.py SOURCE; prints what is wrong and exits with 1"""
@@ -29,7 +29,7 @@ def calls(source):
 
 
 def rows(source):
-    page = (source / "test/README.md").read_text()
+    page = (source / "test/PROMISES.md").read_text()
     table = page[page.index(BEGIN):page.index(END)]
     for file, what, proof, test in ROW.findall(table):
         if file != "Place":
@@ -41,21 +41,21 @@ def problems(source):
     found = set(calls(source))
     for file, call in sorted(found):
         if not any(file == row[0] and call in re.findall(r"\w+", row[1]) for row in listed):
-            yield f"{file}: {call} stands in no row of test/README.md"
+            yield f"{file}: {call} stands in no row of test/PROMISES.md"
     for file, what, proof, test in listed:
         for call in re.findall(r"`(\w+)`", what):
             if (file, call) not in found:
-                yield f"test/README.md lists {call} of {file}, which has none"
+                yield f"test/PROMISES.md lists {call} of {file}, which has none"
         if len(proof) < 20:
-            yield f"test/README.md says no proof of {file}"
+            yield f"test/PROMISES.md says no proof of {file}"
         for name, words in re.findall(r"`(\w+)`: ([^;,|]+)", test):
             files = [path for path in (source / "test").rglob(f"{name}.*") if path.suffix in (".py", ".cpp")]
             if not files:
-                yield f"test/README.md names {name} for {file}, which is no test"
+                yield f"test/PROMISES.md names {name} for {file}, which is no test"
             elif not any(has_case(path, words.strip()) for path in files):
-                yield f"test/README.md names '{words.strip()}' of {name}, which has no such case"
+                yield f"test/PROMISES.md names '{words.strip()}' of {name}, which has no such case"
         if not re.search(r"`\w+`: ", test) and not re.match("none of its own: .{20}", test):
-            yield f"test/README.md names no test of {file}"
+            yield f"test/PROMISES.md names no test of {file}"
 
 
 def has_case(path, words):
