@@ -3,8 +3,8 @@
 """manual_test.py BUILD
 
 An example is a block of code in reporter/manual whose first line begins with "$ ". Commands run in a
-folder with the program train, its report and trace, reports of three ranks (ranks/), and the reports
-of test/view/real. VRAMSCOPE_WRITE_GOLDEN=1 writes what they print into the pages."""
+folder with the programs train and train.py, train's report and trace, reports of three ranks (ranks/), and
+the reports of test/view/real. VRAMSCOPE_WRITE_GOLDEN=1 writes what they print into the pages."""
 import atexit
 import functools
 import lzma
@@ -63,6 +63,8 @@ def samples():
     for packed in REAL.glob("*.json.xz"):
         (folder / packed.stem).write_bytes(lzma.open(packed).read())
     shutil.copy(harness.program("train"), folder)
+    shutil.copy(harness.SOURCE / "test/programs/train.py", folder)
+    
     (folder / "ranks").mkdir()
     ranks = "; ".join(f"RANK={rank} vramscope run --sim -q -o ranks/r%r.json ./train" for rank in range(3))
     shell(f"vramscope run --sim -q -o train.json --trace train.trace ./train; {ranks}", folder)
