@@ -9,6 +9,7 @@
 #include "reporter/view/text/leak_rows.h"
 #include "reporter/view/text/report_text.h"
 #include "test/view/made_leaks.h"
+#include "test/view/made_stacks.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
@@ -202,7 +203,7 @@ TEST(LeakRows, WhatTheDeadAloneHeldStandsBelowTheLeaks) {
   killed.death = "killed";
   const auto row = [](const char* function, std::vector<LeakHolder> holders) {
     return LeakRow{.memory = "GPU 0",
-                   .frames = {function},
+                   .callers = named({function}),
                    .looks = LeakClass::left,
                    .bytes = holders.front().bytes,
                    .count = 1,
@@ -226,7 +227,7 @@ TEST(LeakRows, WhereStandsBelowBeforeAColumnIsLeftOut) {
   ProcessFacts process;
   process.pid = 30500;
   const LeakRow row{.memory = "GPU 0",
-                    .frames = {"work.malloc (train.py:7)", "work.log_loss (train.py:13)"},
+                    .callers = named({"work.malloc (train.py:7)", "work.log_loss (train.py:13)"}),
                     .looks = LeakClass::grows,
                     .bytes = 182 * kMiB,
                     .count = 91,

@@ -142,6 +142,49 @@ class Order(RealReports):
         self.assertTrue(lines[0].strip().startswith("physical "), lines[:3])
 
 
+class Rows(RealReports):
+    """Rows began with torch/nn/modules/module.py, decorators, jax/_src, c10 or ten offsets."""
+
+    INNER = re.compile(r"Module\._(wrapped_)?call_impl|Module\._apply|decorate_context|\.wrapper|maybe_fallback|"
+                       r"\(pxla\.py|\(profiler\.py|\(compiler\.py|libc10|_engine_run_backward")
+
+    def test_begin_and_go_on_where_a_person_reads(self):
+        for name in NAMES:
+            for verb in (("report",), ("peak",), ("sites",), ("check", "--max-peak", "1"), ("leaks", "--no-default-suppressions")):
+                for line in self.text(*verb, "-n", "0", self.real(name)).splitlines():
+                    row = line.split(" via ")[0]
+                    self.assertIsNone(self.INNER.search(row), (name, verb, line))
+                    offsets = re.findall(r"\+0x[0-9a-f]+", row)
+                    self.assertLessEqual(len(offsets), 7, (name, verb, line))
+        self.assertIn("Linear.forward (linear.py:134) < GPT.forward (gpt.py:37) < main (gpt.py:52)",
+                      self.text("peak", self.real("gpt")))
+        self.assertIn("WHERE\n    105 GiB   100 %      1  jax_steps (frameworks.py:78) < <module>",
+                      self.text("report", self.real("jax")))
+
+    def test_a_row_that_inner_frames_tell_apart_names_one(self):
+        text = self.text("report", self.real("jax"))
+        self.assertIn(" via ", text)
+        self.assertEqual(len(re.findall(r"Module\.cuda < main \(gpt\.py:43\) < <module> \(gpt\.py:72\) via "
+                                        r"Module\._apply \S+ [24] ", self.text("report", self.real("gpt")))), 2)
+        self.assertIn("via batched_device_put", self.text("sites", "--site", "batched_device_put", self.real("jax")))
+
+    def test_in_full_and_as_data_all_frames_stand(self):
+        self.assertIn("Module._call_impl\n", self.text("sites", "--full", self.real("gpt")))
+        frames = [frame for site in self.json("sites", self.real("gpt")) for frame in site["frames"]]
+        self.assertTrue(any(frame.startswith("Module._call_impl ") for frame in frames))
+        self.assertIn("Module._call_impl", self.text("sites", "--csv", self.real("gpt")))
+
+    def test_the_overview_of_the_page_does_too(self):
+        page = self.path("page.html")
+        self.assertEqual(self.call("html", "-o", page, self.real("gpt-no-cache")).returncode, 0)
+        with open(page, encoding="utf-8") as file:
+            data = json.loads(re.search(r'<script[^>]*id="report"[^>]*>(.*?)</script>', file.read(), re.S).group(1))
+        came = [text for text in data["verdict"] if "came from" in text]
+        self.assertTrue(came)
+        for text in came:
+            self.assertIsNone(self.INNER.search(text), text)
+
+
 class Figures(RealReports):
     def test_no_share_is_above_all(self):
         for name in NAMES:

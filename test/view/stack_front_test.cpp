@@ -139,9 +139,10 @@ TEST(Recursion, IsOneFrameWithHowOftenItIsThere) {
 
   EXPECT_EQ(told({site}, 80)[0], "leaf (r.cpp:1) < rec × 200 (r.cpp:3) < main (r.cpp:7)");
   EXPECT_EQ(told({site}, 38)[0], "leaf (r.cpp:1) < rec × 200 < main");
-  EXPECT_EQ(
-      stack_texts({{"leaf (r.py:1)", "rec (r.py:3)", "rec (r.py:5)", "main (r.py:7)"}}, 80)[0],
-      "leaf (r.py:1) < rec × 2 (r.py) < main (r.py:7)");
+  EXPECT_EQ(stack_texts(std::vector<SharedCallers>{named(
+                            {"leaf (r.py:1)", "rec (r.py:3)", "rec (r.py:5)", "main (r.py:7)"})},
+                        80)[0],
+            "leaf (r.py:1) < rec × 2 (r.py) < main (r.py:7)");
 }
 
 TEST(Recursion, OverSeveralFunctionsIsOneFrameOfEach) {

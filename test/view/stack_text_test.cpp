@@ -76,16 +76,19 @@ TEST(StackText, OfRowsThatBeginInOneHelperThoseWhoCallItAreShown) {
 
 TEST(StackText, WhatHasNoRowTellsAHelperToo) {
   const auto of = [](const char* user) {
-    return std::vector<std::string>{"Tensor.__init__.<locals>.<lambda> (a.py:12)",
-                                    "Tensor.__init__ (a.py:13)", std::string(user) + " (a.py:20)"};
+    return named({"Tensor.__init__.<locals>.<lambda> (a.py:12)", "Tensor.__init__ (a.py:13)",
+                  std::string(user) + " (a.py:20)"});
   };
-  EXPECT_EQ(stack_texts({of("metrics")}, 40)[0], "Tensor.__init__.<lambda> (a.py:12) < ..");
-  EXPECT_EQ(stack_texts({of("metrics")}, 44, {of("load")})[0],
+  EXPECT_EQ(stack_texts(std::vector<SharedCallers>{of("metrics")}, 40)[0],
+            "Tensor.__init__.<lambda> (a.py:12) < ..");
+  EXPECT_EQ(stack_texts(std::vector<SharedCallers>{of("metrics")}, 44,
+                        std::vector<SharedCallers>{of("load")})[0],
             "Tensor.__init__.<lambda> (a.py:12) < ..")
       << "the innermost frame keeps its place before a caller is named";
-  EXPECT_EQ(stack_texts({of("metrics")}, 46, {of("load")})[0],
+  EXPECT_EQ(stack_texts(std::vector<SharedCallers>{of("metrics")}, 46,
+                        std::vector<SharedCallers>{of("load")})[0],
             "Tensor._..<lambda> (a.py:12) < .. < metrics:20");
-  EXPECT_EQ(stack_texts({of("metrics"), of("load")}, 40)[0],
+  EXPECT_EQ(stack_texts(std::vector<SharedCallers>{of("metrics"), of("load")}, 40)[0],
             "Tensor._..<lambda>:12 < .. < metrics:20")
       << "but where rows would read alike";
 }
@@ -161,7 +164,7 @@ TEST(StackText, OfARowThatIsAloneNothingHasToBeTold) {
   frames.emplace_back("Process._Popen (context.py:224)");
   frames.emplace_back("main (train.py:40)");
 
-  EXPECT_EQ(stack_texts({frames}, 60)[0],
+  EXPECT_EQ(stack_texts(std::vector<SharedCallers>{named(frames)}, 60)[0],
             "work.malloc (train.py:7) < work.log_loss (train.py:13) < ..");
 }
 

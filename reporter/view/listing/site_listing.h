@@ -41,21 +41,21 @@ struct StackText {
   std::size_t told_by = 0;  // the frame that tells the row from others; `front`: that, or none
 };
 
-// One text for each stack, at most `room` columns. Recursion is folded, and depths count in
-// folded() stacks. Frames of the standard library and of wrappers are left out at the front, unless
-// they are all that tells two stacks apart, or such a frame is wanted. Stacks that read alike are
-// told apart by the first frame that differs: "make (a.cpp:1) < .. < load (c.cpp:7)"; `whole` gives
-// all frames of one. Of those that begin in one function the first caller is shown that is another
-// function's.
+// One text for each stack, at most `room` columns. Inner frames are left out, recursion is folded,
+// and depths count in folded() stacks. Frames of the standard library and of wrappers are left out
+// at the front, unless they are all that tells two stacks apart, or such a frame is wanted. Stacks
+// that read alike are told apart by the first frame that differs: "make (a.cpp:1) < .. < load
+// (c.cpp:7)"; `whole` gives all frames of one. Of those that begin in one function the first caller
+// is shown that is another function's.
 [[nodiscard]] std::vector<StackText> stack_texts(const std::vector<CallSite>& sites,
                                                  std::size_t room,
                                                  const std::function<CallSite(std::size_t)>& whole,
                                                  const StacksShown& shown = {});
 
-// The same of stacks whose frames have their texts already, "make (a.cpp:1)", innermost first.
-[[nodiscard]] std::vector<std::string> stack_texts(
-    const std::vector<std::vector<std::string>>& stacks, std::size_t room,
-    const std::vector<std::vector<std::string>>& beside = {});
+// The same of whole stacks that listings have named already.
+[[nodiscard]] std::vector<std::string> stack_texts(const std::vector<SharedCallers>& stacks,
+                                                   std::size_t room,
+                                                   const std::vector<SharedCallers>& beside = {});
 
 // Every frame with types, path and line, indented by `indent`; ends with a newline.
 [[nodiscard]] std::string whole_stack_text(const CallSite& site, const Page& page,

@@ -13,13 +13,21 @@
 namespace vramscope {
 namespace {
 
-enum class Recursion : bool { folded, whole };
-using WholeStack = std::function<CallSite(std::size_t row, Recursion)>;
+constexpr std::string_view kVia = " via ";
+
+// How much of a stack is looked at: what rows show, inner frames too, all.
+enum class Depth : std::uint8_t { folded, with_inner, whole };
+using WholeStack = std::function<CallSite(std::size_t row, Depth)>;
 
 class Telling {
  public:
   Telling(std::size_t room, const WholeStack& whole, std::vector<std::string>& texts)
-      : room_(room), whole_(whole), texts_(texts), chosen_(texts.size()), told_by_(texts.size()) {}
+      : room_(room),
+        whole_(whole),
+        texts_(texts),
+        chosen_(texts.size()),
+        via_(texts.size()),
+        told_by_(texts.size()) {}
 
   // Rows that begin in one function have a helper there, which says little: shows of each the first
   // frame that calls it from another function than in other rows. `stacks`: of each row, at least
@@ -52,6 +60,7 @@ class Telling {
       const auto found = std::find_if(callers.begin(), callers.end(), is_wanted);
       const auto depth = static_cast<std::size_t>(found - callers.begin());
       show(stacks[row], row, depth, Loses::any_but_names);
+      if (found == callers.end()) show_wanted_inner(stacks[row], row, is_wanted);
     }
   }
 
@@ -61,11 +70,15 @@ class Telling {
   // Tells those of the rows apart that read alike.
   void tell(const std::vector<std::size_t>& rows) {
     std::map<std::string, std::vector<std::size_t>> alike;
-    for (const std::size_t row : rows) alike[texts_[row]].push_back(row);
+    for (const std::size_t row : rows) alike[text_of(row)].push_back(row);
     for (const auto& [text, group] : alike) {
       if (group.size() > 1 && tell_group(group)) tell(group);
     }
   }
+
+  // "load (c.cpp:7) < .. via batched_device_put (pxla.py:258)", with an inner frame that tells it
+  // from others.
+  [[nodiscard]] std::string text_of(std::size_t row) const { return texts_[row] + via_[row]; }
 
  private:
   static std::string function_at(const CallSite& stack, std::size_t depth) {
@@ -86,6 +99,24 @@ class Telling {
     return 0;
   }
 
+  [[nodiscard]] std::size_t room_of(std::size_t row) const {
+    const std::size_t taken = columns(via_[row]);
+    return room_ > taken ? room_ - taken : 0;
+  }
+
+  // With that frame behind its row.
+  void show_via(const CallSite& stack, std::size_t row, const std::string& frame) {
+    via_[row] = std::string(kVia) + frame;
+    texts_[row] = text_with(stack, row, chosen_[row]);
+  }
+
+  void show_wanted_inner(const CallSite& stack, std::size_t row,
+                         const std::function<bool(const Caller&)>& is_wanted) {
+    const CallSite all = whole_(row, Depth::with_inner);
+    const auto found = std::find_if(all.callers.begin(), all.callers.end(), is_wanted);
+    if (found != all.callers.end()) show_via(stack, row, frame_text(*found, kShortName));
+  }
+
   // The frame at this depth, where there is one, the row does not show it yet and has room for it.
   void show(const CallSite& stack, std::size_t row, std::size_t depth, Loses loses) {
     if (depth == 0 || depth >= stack.callers.size()) return;
@@ -94,7 +125,7 @@ class Telling {
     chosen[depth] = {.text = frame_in(caller, room_behind_head(room_))};
     const std::string called_by = std::string(kCalledBy) + function_name(caller, kShortName);
     if (texts_[row].find(called_by) == std::string::npos) {
-      std::string text = row_with(stack, chosen, room_, loses);
+      std::string text = row_with(stack, chosen, room_of(row), loses);
       if (text.empty()) return;
       texts_[row] = std::move(text);
     }
@@ -102,35 +133,45 @@ class Telling {
     if (told_by_[row] == 0) told_by_[row] = depth;
   }
 
-  [[nodiscard]] std::string text_with(const CallSite& stack, const ChosenFrames& chosen) const {
-    if (chosen.empty()) return stack_text(stack, room_);
+  [[nodiscard]] std::string text_with(const CallSite& stack, std::size_t row,
+                                      const ChosenFrames& chosen) const {
+    if (chosen.empty()) return stack_text(stack, room_of(row));
     const ChosenFrames deepest = {*chosen.rbegin()};
     for (const ChosenFrames& frames : {chosen, deepest}) {
-      std::string text = row_with(stack, frames, room_, Loses::any_but_names);
+      std::string text = row_with(stack, frames, room_of(row), Loses::any_but_names);
       if (!text.empty()) return text;
     }
-    return stack_text(stack, room_);
+    return stack_text(stack, room_of(row));
+  }
+
+  [[nodiscard]] std::vector<CallSite> stacks_of(const std::vector<std::size_t>& group,
+                                                Depth depth) const {
+    std::vector<CallSite> stacks;
+    for (const std::size_t row : group) stacks.push_back(whole_(row, depth));
+    return stacks;
   }
 
   // Whether some of them read differently now.
   bool tell_group(const std::vector<std::size_t>& group) {
-    std::vector<CallSite> stacks;
-    for (const std::size_t row : group) stacks.push_back(whole_(row, Recursion::folded));
+    const std::vector<CallSite> stacks = stacks_of(group, Depth::folded);
     FramesApart difference = frames_apart(stacks, room_);
-    if (difference.frames.empty()) {  // they differ within what is folded, if at all
-      stacks.clear();
-      for (const std::size_t row : group) stacks.push_back(whole_(row, Recursion::whole));
-      difference = frames_apart(stacks, room_);
+    const bool is_inner = difference.frames.empty();  // they differ within what rows leave out
+    for (const Depth depth : {Depth::with_inner, Depth::whole}) {
+      if (difference.frames.empty()) difference = frames_apart(stacks_of(group, depth), room_);
     }
     if (difference.frames.empty()) return false;
     bool told = false;
     for (std::size_t i = 0; i < group.size(); ++i) {
+      const std::size_t row = group[i];
       const std::string& frame = difference.frames[i];  // "" where its stack has ended
-      ChosenFrames& chosen = chosen_[group[i]];
-      if (!frame.empty()) chosen[difference.depth] = {frame, difference.in_usual_words};
-      if (!frame.empty() && told_by_[group[i]] == 0) told_by_[group[i]] = difference.depth;
-      texts_[group[i]] = text_with(stacks[i], chosen);
-      told = told || texts_[group[i]] != texts_[group[0]];
+      ChosenFrames& chosen = chosen_[row];
+      if (is_inner && !frame.empty()) show_via(stacks[i], row, frame);
+      if (!is_inner && !frame.empty()) {
+        chosen[difference.depth] = {frame, difference.in_usual_words};
+        if (told_by_[row] == 0) told_by_[row] = difference.depth;
+      }
+      if (!is_inner) texts_[row] = text_with(stacks[i], row, chosen);
+      told = told || text_of(row) != text_of(group[0]);
     }
     return told;
   }
@@ -139,20 +180,9 @@ class Telling {
   const WholeStack& whole_;
   std::vector<std::string>& texts_;
   std::vector<ChosenFrames> chosen_;  // of each row, what tells it from others
+  std::vector<std::string> via_;      // the same of what its text leaves out, "" nothing
   std::vector<std::size_t> told_by_;
 };
-
-// "make (a.cpp:1)" in its parts; of a frame without a place in one.
-Caller read_frame(const std::string& frame) {
-  const std::size_t place = frame.ends_with(')') ? frame.rfind(" (") : frame.npos;
-  if (place == frame.npos) return {.function = frame, .place = ""};
-  return {.function = frame.substr(0, place),
-          .place = frame.substr(place + 2, frame.size() - place - 3)};
-}
-
-}  // namespace
-
-namespace {
 
 CallSite without_front(CallSite stack, std::size_t frames) {
   frames = std::min(frames, stack.callers.size());
@@ -206,8 +236,9 @@ std::vector<StackText> stack_texts(const std::vector<CallSite>& all_sites, std::
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = without_front(std::move(all[i]), fronts[i]);
   const std::vector<CallSite> sites(all.begin(),
                                     all.begin() + static_cast<std::ptrdiff_t>(all_sites.size()));
-  const WholeStack whole = [&](std::size_t row, Recursion recursion) {
-    if (recursion == Recursion::whole) return all_frames(row);
+  const WholeStack whole = [&](std::size_t row, Depth depth) {
+    if (depth == Depth::whole) return all_frames(row);
+    if (depth == Depth::with_inner) return folded(all_frames(row), Inner::shown);
     return without_front(folded(all_frames(row)), fronts[row]);
   };
   std::vector<std::string> texts;
@@ -221,27 +252,26 @@ std::vector<StackText> stack_texts(const std::vector<CallSite>& all_sites, std::
   telling.tell(rows);
   std::vector<StackText> told;
   for (const std::size_t row : rows) {
-    told.push_back({.text = std::move(texts[row]),
+    told.push_back({.text = telling.text_of(row),
                     .front = fronts[row],
                     .told_by = fronts[row] + telling.told_by(row)});
   }
   return told;
 }
 
-std::vector<std::string> stack_texts(const std::vector<std::vector<std::string>>& stacks,
-                                     std::size_t room,
-                                     const std::vector<std::vector<std::string>>& beside) {
-  const auto read = [](const std::vector<std::vector<std::string>>& texts) {
-    std::vector<CallSite> sites(texts.size());
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      for (const std::string& frame : texts[i]) sites[i].callers.push_back(read_frame(frame));
+std::vector<std::string> stack_texts(const std::vector<SharedCallers>& stacks, std::size_t room,
+                                     const std::vector<SharedCallers>& beside) {
+  const auto sites_of = [](const std::vector<SharedCallers>& all) {
+    std::vector<CallSite> sites(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (const auto& caller : all[i]) sites[i].callers.push_back(*caller);
     }
     return sites;
   };
-  const std::vector<CallSite> sites = read(stacks);
+  const std::vector<CallSite> sites = sites_of(stacks);
   std::vector<std::string> texts;
   for (StackText& told : stack_texts(sites, room, [&](std::size_t i) { return sites[i]; },
-                                     {.is_wanted = {}, .beside = read(beside)})) {
+                                     {.is_wanted = {}, .beside = sites_of(beside)})) {
     texts.push_back(std::move(told.text));
   }
   return texts;

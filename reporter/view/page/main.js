@@ -9,10 +9,11 @@ import { Model } from './model.js';
 import { durationText } from './numbers.js';
 import { Places } from './tables.js';
 import { Timeline } from './timeline.js';
-import { changes, processes, refusals } from './views.js';
+import { changes, leaveOut, processes, refusals } from './views.js';
 
 const report = JSON.parse(document.getElementById('report').textContent);
 const model = new Model(report);
+leaveOut(model.innerNames());
 const state = { memory: report.memory.length > 0 ? 0 : -1, cost: 'peak', isInverted: false };
 const baseName = (path) => path.split('/').pop();
 const program = baseName(report.program) || 'a program';

@@ -4,7 +4,7 @@ import { make, name } from './dom.js';
 
 const NUMBERS = 8;
 const IN_LINE = 4; // frames of a call stack in one line
-const [FUNCTION, FULL, PLACE, PATH, MODULE, SORT] = [0, 1, 2, 3, 4, 5];
+const [FUNCTION, FULL, PLACE, PATH, MODULE, SORT, INNER] = [0, 1, 2, 3, 4, 5, 6];
 
 // "GPU 0": of what has a kind and a device.
 export function memoryName(report, one) {
@@ -59,6 +59,8 @@ export class Model {
     this.report = report;
     this.rows = report.rows.map(([node, memory, ...numbers]) => ({ node, memory, numbers }));
     this.paths = new Map();
+    this.lines = new Map(); // by node the one that its row shows
+    for (let i = 0; i < (report.lines ?? []).length; i += 2) this.lines.set(report.lines[i], report.lines[i + 1]);
     this.window = null; // sums of a part of the run, where there are any
     this.parts = null; // of a trace: the first and the last that are chosen; null: all
     this.moment = this.wholeMoment(); // of the map
@@ -146,6 +148,11 @@ export class Model {
     return this.text(frame, FUNCTION) + (place === '' ? '' : ` (${place})`);
   }
 
+  // Names of the frames that rows leave out.
+  innerNames() {
+    return this.report.frames.flatMap((frame, i) => (frame[INNER] ? [this.frameName(i)] : []));
+  }
+
   // What a search looks at.
   frameText(frame) {
     if (frame < 0) return this.frameName(frame);
@@ -162,7 +169,7 @@ export class Model {
     return this.path(node).reverse();
   }
   stackLine(node) {
-    const frames = this.callers(node).filter((frame) => this.sort(frame) !== 2);
+    const frames = this.callers(this.lines.get(node) ?? node).filter((frame) => this.sort(frame) !== 2);
     return frames.slice(0, IN_LINE).map((frame) => this.frameName(frame)).join(' < ') + (frames.length > IN_LINE ? ' < ..' : '');
   }
   stackItems(node) {

@@ -11,6 +11,7 @@
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
@@ -57,19 +58,26 @@ std::string heading(const PageOf& of) {
 // The call stacks of a page by site of the report, each of which is named once.
 class SiteStacks {
  public:
-  SiteStacks(const Report& report, const NameFrame& name) : report_(report), name_(name) {}
+  SiteStacks(const Report& report, const NameFrame& name)
+      : report_(report), name_(name), fronts_(report, name) {}
   // 0: it has no stack yet, and is to have none.
   std::uint32_t node_of(std::size_t site, bool is_made) {
     const auto found = nodes_.find(site);
     if (found != nodes_.end()) return found->second;
     if (!is_made) return 0;
-    return nodes_[site] = stacks_.add(call_site(report_, report_.sites[site], name_, kAllFrames));
+    const CallSite whole = call_site(report_, report_.sites[site], name_, kAllFrames);
+    const std::uint32_t node = stacks_.add(whole);
+    CallSite line = fronts_.of(site, kAllFrames);
+    line.entry = whole.entry;
+    stacks_.set_line(node, line);
+    return nodes_[site] = node;
   }
   void write(JsonText& json) const { stacks_.write(json); }
 
  private:
   const Report& report_;
   const NameFrame& name_;
+  FrontStacks fronts_;
   PageStacks stacks_;
   std::unordered_map<std::size_t, std::uint32_t> nodes_;
 };

@@ -3,6 +3,8 @@
 #include "reporter/view/page/page_stacks.h"
 
 #include "reporter/report/symbols.h"
+#include "reporter/view/analysis/stacks/inner_frames.h"
+#include "reporter/view/listing/caller_names.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -21,12 +23,13 @@ std::uint32_t PageStacks::number_of(const std::string& text) {
 }
 
 std::uint32_t PageStacks::frame_of(const Caller& caller, Sort sort) {
-  const Frame frame{number_of(shorten(caller.function)),
+  const Frame frame{number_of(shorten(caller.function) + times_text(caller)),
                     number_of(caller.full),
                     number_of(caller.place),
                     number_of(caller.path),
                     number_of(caller.module),
-                    static_cast<std::uint32_t>(sort)};
+                    static_cast<std::uint32_t>(sort),
+                    is_inner(caller) ? 1U : 0U};
   const auto next = static_cast<std::uint32_t>(frames_.size());
   const auto [found, is_new] = frame_numbers_.try_emplace(frame, next);
   if (is_new) frames_.push_back(frame);
@@ -52,6 +55,11 @@ std::uint32_t PageStacks::add(const CallSite& site) {
   return child(node, frame_of({.function = site.entry, .place = ""}, Sort::cuda));
 }
 
+void PageStacks::set_line(std::uint32_t node, const CallSite& line) {
+  const std::uint32_t shown = add(line);
+  if (shown != node) lines_[node] = shown;
+}
+
 void PageStacks::write(JsonText& json) const {
   json.key("strings").array();
   for (const std::string* text : strings_) json.value(*text);
@@ -63,6 +71,8 @@ void PageStacks::write(JsonText& json) const {
   }
   json.end().key("nodes").array();
   for (const auto& [parent, frame] : nodes_) json.value(parent).value(frame);
+  json.end().key("lines").array();
+  for (const auto& [node, line] : lines_) json.value(node).value(line);
   json.end();
 }
 

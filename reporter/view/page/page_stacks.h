@@ -22,15 +22,18 @@ class PageStacks {
   // The node of the stack's innermost frame: from the root, 0, down through its callers to the
   // function of CUDA that it called.
   std::uint32_t add(const CallSite& site);
+  // The line of a row at that node begins with other frames.
+  void set_line(std::uint32_t node, const CallSite& line);
 
   // The fields "strings", "frames" (each function, the same with types, place, path and module, as
-  // indices of strings, and its sort: 0 native, 1 Python, 2 CUDA) and "nodes" (of each but the root
-  // its parent and its frame), into an object.
+  // indices of strings, its sort: 0 native, 1 Python, 2 CUDA, and whether rows leave it out),
+  // "nodes" (of each but the root its parent and its frame) and "lines" (of nodes those that their
+  // rows show), into an object.
   void write(JsonText& json) const;
 
  private:
   enum class Sort : std::uint32_t { native, python, cuda };
-  using Frame = std::array<std::uint32_t, 6>;
+  using Frame = std::array<std::uint32_t, 7>;
   std::uint32_t number_of(const std::string& text);
   std::uint32_t frame_of(const Caller& caller, Sort sort);
   std::uint32_t child(std::uint32_t parent, std::uint32_t frame);
@@ -41,6 +44,7 @@ class PageStacks {
   std::vector<Frame> frames_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> children_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> nodes_;  // of 1, 2, ...: parent, frame
+  std::map<std::uint32_t, std::uint32_t> lines_;                // by node
 };
 
 }  // namespace vramscope

@@ -12,7 +12,7 @@
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/analysis/site_usage.h"
-#include "reporter/view/analysis/stacks/stack_front.h"
+#include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/caller_names.h"
 #include "reporter/view/text/oom_text.h"
@@ -23,7 +23,7 @@ namespace vramscope {
 namespace {
 
 std::string where_text(const Report& report, std::size_t site, const NameFrame& name) {
-  return harmless(text(call_site_in_text(report, report.sites[site], name, kFramesShown)));
+  return harmless(text(FrontStacks(report, name).of(site, kFramesShown)));
 }
 
 const DeviceFacts* device_of(const Report& report, const KindFacts& kind) {

@@ -6,9 +6,16 @@ import { changeText, counted, durationText, percentText } from './numbers.js';
 
 const FRAMES = 6; // of a call stack in a row
 
+let inner = new Set(); // frames that a row leaves out
+export function leaveOut(frames) {
+  inner = new Set(frames);
+}
+
 function stack(frames) {
-  if (frames.length <= FRAMES) return name(frames.join(' < ') || 'unknown');
-  return make('details', {}, make('summary', {}, name(frames.slice(0, FRAMES).join(' < ') + ' < ..')), make('ol', {}, frames.map((frame) => make('li', {}, name(frame)))));
+  const outer = frames.filter((frame) => !inner.has(frame));
+  const shown = outer.length > 0 ? outer : frames;
+  if (frames.length <= FRAMES && shown.length === frames.length) return name(frames.join(' < ') || 'unknown');
+  return make('details', {}, make('summary', {}, name(shown.slice(0, FRAMES).join(' < ') + (shown.length > FRAMES ? ' < ..' : ''))), make('ol', {}, frames.map((frame) => make('li', {}, name(frame)))));
 }
 
 function change(value) {

@@ -69,11 +69,11 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
                 Table::Align::right},
                {"WHERE", Table::Align::left}});
   const std::size_t shown = rows_shown(check.sites.size(), most);
-  std::vector<std::vector<std::string>> stacks;
-  std::vector<std::vector<std::string>> beside;
+  std::vector<SharedCallers> stacks;
+  std::vector<SharedCallers> beside;
   for (std::size_t i = 0; i < check.sites.size(); ++i) {
     const CheckedSite& site = check.sites[i];
-    (i < shown ? stacks : beside).push_back(site.frames);
+    (i < shown ? stacks : beside).push_back(site.callers);
     if (i >= shown) continue;
     table.add({check.baseline ? change_text(site.amount)
                               : number_text(check, static_cast<std::uint64_t>(site.amount))});

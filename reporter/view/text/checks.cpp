@@ -21,12 +21,16 @@
 namespace vramscope {
 namespace {
 
-std::vector<std::string> frames_of(const Report& report, std::size_t site, const NameFrame& name) {
-  std::vector<std::string> frames;
-  for (const Caller& caller : call_site(report, report.sites[site], name, kFramesInJson).callers) {
-    frames.push_back(listed_text(caller, name));
+CheckedSite checked_site(const Report& report, std::size_t site, std::uint64_t amount,
+                         const NameFrame& name) {
+  CheckedSite checked{.amount = static_cast<std::int64_t>(amount),
+                      .frames = {},
+                      .numbers = {site_number(report, site)}};
+  for (Caller& caller : call_site(report, report.sites[site], name, kFramesInJson).callers) {
+    checked.frames.push_back(listed_text(caller, name));
+    checked.callers.push_back(std::make_shared<const Caller>(std::move(caller)));
   }
-  return frames;
+  return checked;
 }
 
 template <class Wanted>
@@ -36,9 +40,7 @@ std::vector<CheckedSite> sites_of(const Report& report, const std::vector<Share>
   std::vector<CheckedSite> sites;
   for (const Share& share : shares) {
     if (!wanted(share)) continue;
-    sites.push_back({static_cast<std::int64_t>(share.*amount),
-                     frames_of(report, share.site, name),
-                     {site_number(report, share.site)}});
+    sites.push_back(checked_site(report, share.site, share.*amount, name));
   }
   return sites;
 }

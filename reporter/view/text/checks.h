@@ -28,6 +28,7 @@ struct CheckedSite {
   std::int64_t amount = 0;
   std::vector<std::string> frames;         // innermost first
   std::vector<std::int64_t> numbers = {};  // of its sites in the report's file
+  SharedCallers callers = {};              // the same as `frames`
 };
 
 // The process that was judged; of all together pid is 0.

@@ -30,7 +30,7 @@ std::vector<CheckedSite> grown_sites(const Differences& found, Wanted wanted) {
   std::vector<CheckedSite> sites;
   for (const Difference& row : found.rows) {
     if (row.change() <= 0 || !wanted(row)) continue;
-    sites.push_back({row.change(), row.after.frames, row.after.sites});
+    sites.push_back({row.change(), row.after.frames, row.after.sites, row.after.callers});
   }
   return sites;
 }

@@ -31,13 +31,13 @@ std::string word(Change change) {
 std::vector<std::string> where_texts(const Differences& found, std::size_t shown, DiffBy by,
                                      std::size_t room) {
   std::vector<std::string> names;
-  std::vector<std::vector<std::string>> stacks;
+  std::vector<SharedCallers> stacks;
   for (std::size_t i = 0; i < shown; ++i) {
     names.push_back(found.rows[i].name);
-    stacks.push_back(found.rows[i].frames());
+    stacks.push_back(found.rows[i].callers());
   }
   if (by != DiffBy::site) return names;
-  return stack_texts(stacks, room, found.equal_frames);
+  return stack_texts(stacks, room, found.equal_stacks);
 }
 
 constexpr std::string_view kWords[] = {"new", "gone", "grown", "shrunk", "equal"};

@@ -16,13 +16,12 @@ namespace vramscope {
 LeakRow row_of(const Report& report, const Leak& leak, const NameFrame& name) {
   const Share& share = leak.share;
   LeakRow row{.memory = memory_name(share.kind, share.device),
-              .frames = {},
+              .callers = {},
               .looks = leak.looks,
               .bytes = share.bytes,
               .count = share.count};
-  for (const Caller& caller :
-       call_site(report, report.sites[share.site], name, kAllFrames).callers) {
-    row.frames.push_back(text(caller));
+  for (Caller& caller : call_site(report, report.sites[share.site], name, kAllFrames).callers) {
+    row.callers.push_back(std::make_shared<const Caller>(std::move(caller)));
   }
   return row;
 }
@@ -50,7 +49,7 @@ Table table_of(std::span<const LeakRow> rows, std::size_t processes, const Page&
                {"MEMORY", left},
                {"WHERE", left}});
   table.place_last(Table::Last::below_all);
-  std::vector<std::vector<std::string>> stacks;
+  std::vector<SharedCallers> stacks;
   for (const LeakRow& row : rows) {
     const bool is_known = !row.holders.empty();
     const bool are_equal = is_known && row.holders.size() == processes &&
@@ -62,7 +61,7 @@ Table table_of(std::span<const LeakRow> rows, std::size_t processes, const Page&
                : is_known ? who_text(row.holders.front())
                           : "-",
                std::string(kLeakClassNames[static_cast<std::size_t>(row.looks)]), row.memory});
-    stacks.push_back(row.frames);
+    stacks.push_back(row.callers);
   }
   table.fill_last(page, [&](std::size_t room) {
     std::vector<std::string> texts = stack_texts(stacks, room);

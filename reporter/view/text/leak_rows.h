@@ -16,14 +16,14 @@ namespace vramscope {
 
 // A place and who holds its memory.
 struct LeakRow {
-  std::string memory;               // "GPU 0"
-  std::vector<std::string> frames;  // innermost first
+  std::string memory;  // "GPU 0"
+  SharedCallers callers = {};
   LeakClass looks = LeakClass::kept;
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;
   std::vector<LeakHolder> holders = {};  // the largest first; empty: nobody knows
 };
-// "make (a.cpp:1)" for each frame of the share's site.
+// With the callers of the share's site.
 [[nodiscard]] LeakRow row_of(const Report& report, const Leak& leak, const NameFrame& name);
 // A table of the `most` largest rows, 0 for all, of so many processes.
 [[nodiscard]] std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes,

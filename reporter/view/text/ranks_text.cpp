@@ -15,7 +15,9 @@
 #include "reporter/view/analysis/diff/diff.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/process_figures.h"
+#include "reporter/view/analysis/stacks/stack_front.h"
 #include "reporter/view/analysis/subject.h"
+#include "reporter/view/listing/caller_names.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/process_text.h"
 
@@ -108,12 +110,11 @@ std::string median_word(const Reports& reports, const Figure& figure, const Spre
 
 std::string site_text(const Difference& row, const std::string& median, const Page& page) {
   constexpr std::size_t kFrames = 3;
-  const std::vector<std::string>& frames = row.frames();
-  std::string text;
-  for (std::size_t i = 0; i < std::min(kFrames, frames.size()); ++i) {
-    text += (i == 0 ? "" : " < ") + printable(frames[i], page);
-  }
-  if (text.empty()) text = "unknown";
+  CallSite stack;
+  for (const auto& caller : row.callers()) stack.callers.push_back(*caller);
+  stack = without_standard_front(folded(stack));
+  stack.callers.resize(std::min(kFrames, stack.callers.size()));
+  const std::string text = printable(vramscope::text(stack), page);
   const std::string line = std::string(row.change() > 0 ? "+" : "-") +
                            bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " +
                            text + "  (" + amount_text(row.after.bytes) + ", " + median + " " +

@@ -150,6 +150,7 @@ void take(DiffSide& side, RowEntry& entry, DiffBy by, const NamesOfBoth& names) 
   if (by != DiffBy::site) return;
   for (const std::uint32_t caller : names.stacks[entry.first.what]) {
     side.frames.push_back(names.callers[caller].text);
+    side.callers.push_back(names.callers[caller].caller);
     const std::string& in_full = names.callers[caller].in_full;
     if (!in_full.empty()) side.in_full.push_back(in_full);
   }
@@ -317,7 +318,7 @@ Differences differences(const Report& before, const Report& after, DiffBy by, Di
   constexpr std::size_t kCompared = 64;
   equal.resize(std::min(equal.size(), kCompared));
   for (const Difference& row : rows_of(equal, by, names)) {
-    result.equal_frames.push_back(row.frames());
+    result.equal_stacks.push_back(row.callers());
   }
   result.rows = rows_of(matches.pairs, by, names);
   put_largest_first(result.rows);

@@ -38,6 +38,9 @@ struct Difference {
   [[nodiscard]] const std::vector<std::string>& frames() const {
     return after.is_there ? after.frames : before.frames;
   }
+  [[nodiscard]] const SharedCallers& callers() const {
+    return after.is_there ? after.callers : before.callers;
+  }
   [[nodiscard]] const std::vector<std::string>& listed() const {
     return after.is_there ? after.listed() : before.listed();
   }
@@ -63,7 +66,7 @@ struct Differences {
   std::vector<MemorySum> sums;     // of `memory`, in its order
   std::size_t equal = 0;           // how many were left out
   // Stacks of the first of them: beside others it is seen which frames are a helper's.
-  std::vector<std::vector<std::string>> equal_frames = {};
+  std::vector<SharedCallers> equal_stacks = {};
   std::size_t by_functions = 0;  // rows, equal ones too, that are matched by functions alone
   std::vector<RenamedFile> renamed;
   std::uint64_t before_bytes = 0;  // of all memory

@@ -174,7 +174,8 @@ std::uint32_t NamesOfBoth::number(const Caller& caller, const NameFrame& name) {
                        .file = file,
                        .loose = loose.of(caller.function + "\n" + file),
                        .by_word = words.of(shorten(caller.function)),
-                       .in_full = name.in_full ? listed_text(caller, name) : ""});
+                       .in_full = name.in_full ? listed_text(caller, name) : "",
+                       .caller = std::make_shared<const Caller>(caller)});
   }
   return found;
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +26,7 @@ struct DiffSide {
   std::vector<std::int64_t> sites = {};   // numbers in its file of those it is made of
   std::vector<std::string> frames = {};   // innermost first, of a place
   std::vector<std::string> in_full = {};  // the same with types and paths, where that is asked for
+  SharedCallers callers = {};             // the same
 
   [[nodiscard]] const std::vector<std::string>& listed() const {
     return in_full.empty() ? frames : in_full;
@@ -71,6 +73,7 @@ struct CallerName {
   std::uint32_t loose;    // the same for callers that differ in their line alone
   std::uint32_t by_word;  // number of its function, whatever its template arguments
   std::string in_full;    // with types and its path, where that is asked for
+  std::shared_ptr<const Caller> caller = {};
 };
 
 // Of both reports, so that what has the same names in both has the same numbers.

@@ -48,6 +48,8 @@ struct CallSite {
   std::vector<Caller> callers;  // innermost first
 };
 
+using SharedCallers = std::vector<std::shared_ptr<const Caller>>;  // innermost first
+
 // The caller is the first frame outside CUDA's libraries, shared or linked in. At most `most`
 // frames are named; the C library's own below main are left out.
 [[nodiscard]] CallSite call_site(const Report& report, const Site& site, const NameFrame& name,

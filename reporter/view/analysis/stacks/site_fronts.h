@@ -1,5 +1,6 @@
 // The frame that a site is counted for, where sites are added up by function, file, library or
-// line: the innermost one that is neither the standard library's nor a wrapper's (stack_front.h).
+// line: the innermost one that is neither inner (inner_frames.h), nor the standard library's, nor a
+// wrapper's (stack_front.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -25,5 +26,19 @@ struct SiteFronts {
 // bad_alloc.
 [[nodiscard]] SiteFronts fronts_of_sites(std::span<const Report* const> reports,
                                          const NameFrame& name);
+
+// The stacks of a report as rows show them, from their fronts on. Refers to its arguments.
+// Threads: one. May throw bad_alloc.
+class FrontStacks {
+ public:
+  FrontStacks(const Report& report, const NameFrame& name);
+  // At most so many frames.
+  [[nodiscard]] CallSite of(std::size_t site, std::size_t most) const;
+
+ private:
+  const Report& report_;
+  const NameFrame& name_;
+  SiteFronts fronts_;
+};
 
 }  // namespace vramscope

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
+
+#include "reporter/view/analysis/stacks/inner_frames.h"
 
 namespace vramscope {
 namespace {
@@ -103,8 +106,7 @@ namespace {
 // Without a name where the library has no symbols here.
 bool is_unnamed_in(const Caller& caller, const std::initializer_list<std::string_view>& libraries) {
   const std::string_view module = caller.module;
-  const bool has_name = caller.at.empty() || caller.function != caller.at;
-  return !has_name && has_prefix(module.substr(module.rfind('/') + 1), libraries);
+  return !has_name(caller) && has_prefix(module.substr(module.rfind('/') + 1), libraries);
 }
 
 // Of the C library, or of that of C++: the thread's first ones.
@@ -132,11 +134,13 @@ std::size_t size_without_end(const std::vector<Caller>& callers) {
 
 }  // namespace
 
-CallSite folded(const CallSite& stack) {
+namespace {
+
+// With each recursion as one round of it.
+std::vector<Caller> without_recursion(const std::vector<Caller>& callers) {
   constexpr std::size_t kLongestPeriod = 4;
   constexpr std::size_t kRounds = 3;  // of several functions, before they are called recursion
-  const std::vector<Caller>& callers = stack.callers;
-  CallSite result{.entry = stack.entry, .callers = {}};
+  std::vector<Caller> result;
   for (std::size_t i = 0; i < callers.size();) {
     std::size_t period = 1;
     std::size_t times = 1;
@@ -147,39 +151,61 @@ CallSite folded(const CallSite& stack) {
       times = found;
     }
     for (std::size_t j = 0; j < period; ++j) {
-      result.callers.push_back(one_of(callers, i + j, period, times));
+      result.push_back(one_of(callers, i + j, period, times));
     }
     i += period * times;
   }
+  return result;
+}
+
+CallSite folded_frames(const CallSite& stack, const std::vector<std::size_t>& kept) {
+  std::vector<Caller> callers;
+  callers.reserve(kept.size());
+  for (const std::size_t at : kept) callers.push_back(stack.callers[at]);
+  CallSite result{.entry = stack.entry, .callers = without_recursion(callers)};
   result.callers.resize(size_without_end(result.callers));
   return result;
+}
+
+}  // namespace
+
+CallSite folded(const CallSite& stack, Inner inner) {
+  if (inner == Inner::left_out) {
+    return folded_frames(stack, outer_frames(stack.callers, true).kept);
+  }
+  std::vector<std::size_t> all(stack.callers.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return folded_frames(stack, all);
 }
 
 CallSite folded_call_site(const Report& report, const Site& site, const NameFrame& name,
                           std::size_t most) {
   for (std::size_t named = most;; named *= 2) {
     const CallSite all = call_site(report, site, name, named);
-    CallSite stack = folded(all);
-    if (all.callers.size() < named || named == kAllFrames) {
+    const bool is_whole = all.callers.size() < named || named == kAllFrames;
+    const OuterFrames outer = outer_frames(all.callers, is_whole);
+    CallSite stack = folded_frames(all, outer.kept);
+    // The last one may be there more often than was looked at.
+    if (is_whole || (outer.is_certain && stack.callers.size() > most)) {
       stack.callers.resize(std::min(most, stack.callers.size()));
       return stack;
     }
-    // The last one may be there more often than was looked at.
-    if (stack.callers.size() > most) {
-      stack.callers.resize(most);
-      return stack;
-    }
   }
+}
+
+CallSite without_standard_front(CallSite stack) {
+  const auto own =
+      std::find_if_not(stack.callers.begin(), stack.callers.end(), is_of_standard_library);
+  if (own != stack.callers.end()) stack.callers.erase(stack.callers.begin(), own);
+  return stack;
 }
 
 CallSite call_site_in_text(const Report& report, const Site& site, const NameFrame& name,
                            std::size_t most) {
   constexpr std::size_t kLongestFront = 24;
   const bool is_all = most == kAllFrames;
-  CallSite stack = folded_call_site(report, site, name, is_all ? most : most + kLongestFront);
-  const auto own =
-      std::find_if_not(stack.callers.begin(), stack.callers.end(), is_of_standard_library);
-  if (own != stack.callers.end()) stack.callers.erase(stack.callers.begin(), own);
+  CallSite stack = without_standard_front(
+      folded_call_site(report, site, name, is_all ? most : most + kLongestFront));
   stack.callers.resize(std::min(most, stack.callers.size()));
   return stack;
 }
@@ -191,7 +217,7 @@ std::uint32_t FrontFrames::number(const Caller& caller) {
   if (place < frames_.size()) return place;
   frames_.push_back({.function = functions_.of(name + '\n' + without_line(path)),
                      .place = place,
-                     .has_name = caller.at.empty() || caller.function != caller.at,
+                     .has_name = has_name(caller),
                      .is_standard = is_of_standard_library(caller),
                      .is_named_so = is_named_so(caller.function)});
   return place;

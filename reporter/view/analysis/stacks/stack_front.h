@@ -1,5 +1,6 @@
-// What the row of a call stack leaves out: recursion is one frame, frames of the standard library
-// and of wrappers do not stand at its front, and those that begin a thread not at its end.
+// What the row of a call stack leaves out: frames that nobody starts reading at (inner_frames.h),
+// recursion but for one frame, those of the standard library and of wrappers at its front, and
+// those that begin a thread at its end.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,15 +16,19 @@ namespace vramscope {
 struct Report;
 struct Site;
 
-// A function that calls itself, over at most three others, stands there once, with how many times
-// it was there; with the file alone where its lines differ. Frames by which libraries begin a
-// thread, and call what the program gave them for it, are left out at its end.
-[[nodiscard]] CallSite folded(const CallSite& stack);
+// Inner frames (inner_frames.h) are left out, unless they are to tell two rows apart. A function
+// that calls itself, over at most three others, stands there once, with how many times it was
+// there; with the file alone where its lines differ. Frames by which libraries begin a thread, and
+// call what the program gave them for it, are left out at its end.
+enum class Inner : bool { left_out, shown };
+[[nodiscard]] CallSite folded(const CallSite& stack, Inner inner = Inner::left_out);
 
 // call_site(), folded: `most` frames of that, and more are not named than that takes.
 [[nodiscard]] CallSite folded_call_site(const Report& report, const Site& site,
                                         const NameFrame& name, std::size_t most);
-// The same without frames of the standard library at its front, if there is another one.
+// Without frames of the standard library at its front, if there is another one.
+[[nodiscard]] CallSite without_standard_front(CallSite stack);
+// folded_call_site(), without them.
 [[nodiscard]] CallSite call_site_in_text(const Report& report, const Site& site,
                                          const NameFrame& name, std::size_t most);
 
