@@ -4,6 +4,7 @@
 import json
 import lzma
 import os
+import pickle
 import re
 import sys
 
@@ -183,6 +184,53 @@ class Rows(RealReports):
         self.assertTrue(came)
         for text in came:
             self.assertIsNone(self.INNER.search(text), text)
+
+
+def torch_frames(report, site):
+    """As torch.cuda.memory writes them: names without their classes, innermost first."""
+    frames = []
+    for index in report["sites"][site]["frames"]:
+        frame = report["frames"][index]
+        if frame["code"] is None:
+            continue
+        code = report["codes"][frame["code"]]
+        frames.append({"name": code["name"].rsplit(".", 1)[-1], "filename": report["sources"][code["source"]]["path"],
+                       "line": frame["line"]})
+    return frames
+
+
+class Snapshot(RealReports):
+    def snapshot(self, name):
+        """What PyTorch would have dumped: a block for each block of ours, with the frames that it has."""
+        with open(self.real(name), encoding="utf-8") as file:
+            report = json.load(file)
+        segments = []
+        for device in report["devices"]:
+            for segment in device["segments"]:
+                blocks = [{"address": block["address"], "size": block["size"], "requested_size": block["requested_size"],
+                           "state": block["state"], "frames": torch_frames(report, block["site"]) if block["site"] is not None else []}
+                          for block in segment["blocks"]]
+                segments.append({**{key: segment[key] for key in ("device", "address", "total_size", "allocated_size", "active_size",
+                                                                  "requested_size", "stream", "segment_type", "is_expandable")},
+                                 "blocks": blocks})
+        path = self.path(name + ".pickle")
+        with open(path, "wb") as file:
+            pickle.dump({"segments": segments, "device_traces": [[]]}, file)
+        return path
+
+    def test_and_report_of_one_program_have_the_same_places(self):
+        found = self.json("diff", "--at", "end", self.snapshot("gpt"), self.real("gpt"))
+        own = [row for row in found["rows"] if (row["after"] or row["before"])["frames"]
+               and "gpt.py" in (row["after"] or row["before"])["frames"][0]]
+        self.assertEqual([row for row in own if row["kind"] == "device"], [], "each holds the same in both")
+        self.assertGreater(found["equal"], 5)
+        text = self.text("diff", self.snapshot("gpt"), self.real("gpt"))
+        self.assertIn("Places are lines of the program's own Python files", text)
+        self.assertNotIn("own Python files", self.text("diff", self.real("gpt"), self.real("gpt-no-cache")))
+
+    def test_functions_are_matched_by_the_last_of_their_names(self):
+        text = self.text("diff", "--by", "function", "--at", "end", self.snapshot("gpt"), self.real("gpt"))
+        self.assertNotIn("GPT.forward", text)
 
 
 class Figures(RealReports):

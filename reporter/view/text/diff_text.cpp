@@ -135,6 +135,15 @@ std::string nameless_text(const Differences& found, const Page& page) {
       page);
 }
 
+std::string own_lines_text(const Differences& found, const Page& page) {
+  if (!found.by_own_lines) return "";
+  return paragraph(
+      "Places are lines of the program's own Python files: of other frames a snapshot and a report "
+      "have different names. A snapshot of PyTorch counts what tensors got, a report what PyTorch "
+      "asked of the driver.",
+      page);
+}
+
 // "  8 sites matched by functions alone, in files of other names: server.py -> server3.py".
 std::string renamed_text(const Differences& found, const Page& page) {
   if (found.by_functions == 0) return "";
@@ -240,12 +249,12 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
   const std::string next = next_command("peak", of.after, page);
   if (found.rows.empty())
-    return text + "\nNo " + of_what + " changed.\n" + renamed_text(found, page) +
-           limit_text(found, of, page) + next;
+    return text + "\nNo " + of_what + " changed.\n" + own_lines_text(found, page) +
+           renamed_text(found, page) + limit_text(found, of, page) + next;
   const std::size_t shown = rows_shown(found.rows.size(), of.most);
   text += "\n" + rows_text(found, shown, of.by, page);
   text += and_more(found.rows.size() - shown, "row");
-  text += renamed_text(found, page) + nameless_text(found, page);
+  text += own_lines_text(found, page) + renamed_text(found, page) + nameless_text(found, page);
   if (found.equal != 0) text += "  " + counted(found.equal, "equal " + of_what) + " not listed\n";
   return text + limit_text(found, of, page) + next;
 }

@@ -13,6 +13,7 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
 #include "reporter/view/analysis/site_usage.h"
+#include "reporter/view/analysis/stacks/inner_frames.h"
 #include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/subject.h"
@@ -49,14 +50,48 @@ std::vector<Share> shares_at(const Report& report, DiffAt at) {
   return shares;
 }
 
-RowSides by_stack(const Report& report, DiffAt at, const NameFrame& name, NamesOfBoth& names) {
+// "forward" of "Block.forward": snapshots of PyTorch have no more of a name.
+std::string last_of_name(const std::string& function) {
+  return function.substr(function.rfind('.') + 1);  // of npos: all
+}
+
+// The innermost caller of the program's own Python, which every recorder tells; null: none is.
+const Caller* own_caller(const NumberedStack& stack, const NamesOfBoth& names) {
+  for (const std::uint32_t number : stack) {
+    const Caller& caller = *names.callers[number].caller;
+    if (is_own_python(caller)) return &caller;
+  }
+  return nullptr;
+}
+
+// With its own callers as a stack where there are any.
+NumberedStack stack_by_own_line(const NumberedStack& stack, NamesOfBoth& names,
+                                const NameFrame& name) {
+  const Caller* const own = own_caller(stack, names);
+  if (own == nullptr) return stack;
+  Caller caller = *own;
+  caller.function = caller.full = last_of_name(caller.function);
+  return {names.number(caller, name)};
+}
+
+// Whose frames are told in two ways: one is of another tool.
+bool is_told_otherwise(const Report& before, const Report& after) {
+  return (trigger_of(before) == Trigger::imported) != (trigger_of(after) == Trigger::imported);
+}
+
+RowSides by_stack(const Report& report, DiffAt at, bool by_own_lines, const NameFrame& name,
+                  NamesOfBoth& names) {
   NumberedCallers callers(report, name,
                           [&](const Caller& caller) { return names.number(caller, name); });
   std::vector<std::optional<std::uint32_t>> rows(report.sites.size());
   RowSides sides;
   for (const Share& share : shares_at(report, at)) {
     std::optional<std::uint32_t>& row = rows[share.site];
-    if (!row) row = names.stacks.of(callers.of(report.sites[share.site], kFramesCompared));
+    if (!row) {
+      NumberedStack stack = callers.of(report.sites[share.site], kFramesCompared);
+      if (by_own_lines) stack = stack_by_own_line(stack, names, name);
+      row = names.stacks.of(stack);
+    }
     add(sides, {.what = *row, .kind = share.kind, .device = share.device}, share.bytes, share.count,
         site_number(report, share.site));
   }
@@ -123,17 +158,33 @@ RowSides by_kind(const Report& report, DiffAt at) {
   return sides;
 }
 
-RowSides sides_of(const Report& report, DiffBy by, DiffAt at, const NameFrame& name,
-                  NamesOfBoth& names) {
+// Of both, whose frames are told in two ways.
+RowSides by_own_function(const Report& report, DiffAt at, const NameFrame& name,
+                         NamesOfBoth& names) {
+  RowSides sides;
+  for (auto& [key, side] : by_stack(report, at, true, name, names)) {
+    const Caller* const own = own_caller(names.stacks[key.what], names);
+    RowKey word = key;
+    word.what = names.words.of(own == nullptr ? "unknown" : own->function);
+    for (const std::int64_t site : side.sites) add(sides, word, 0, 0, site);
+    add(sides, word, side.bytes, side.count, -1);
+  }
+  return sides;
+}
+
+RowSides sides_of(const Report& report, DiffBy by, DiffAt at, bool by_own_lines,
+                  const NameFrame& name, NamesOfBoth& names) {
   if (by == DiffBy::owner) return by_owner(report, at, names);
-  return by == DiffBy::kind ? by_kind(report, at) : by_stack(report, at, name, names);
+  if (by == DiffBy::function) return by_own_function(report, at, name, names);
+  return by == DiffBy::kind ? by_kind(report, at) : by_stack(report, at, by_own_lines, name, names);
 }
 
 std::pair<RowSides, RowSides> sides_of_both(const Report& before, const Report& after, DiffBy by,
                                             DiffAt at, const NameFrame& name, NamesOfBoth& names) {
-  if (by != DiffBy::function) {
-    RowSides one = sides_of(before, by, at, name, names);
-    return {std::move(one), sides_of(after, by, at, name, names)};
+  const bool by_own_lines = is_told_otherwise(before, after);
+  if (by != DiffBy::function || by_own_lines) {
+    RowSides one = sides_of(before, by, at, by_own_lines, name, names);
+    return {std::move(one), sides_of(after, by, at, by_own_lines, name, names)};
   }
   const Report* const both[] = {&before, &after};
   const SiteFronts fronts = fronts_of_sites(both, name);
@@ -295,6 +346,8 @@ Differences differences(const Report& before, const Report& after, DiffBy by, Di
   result.memory = rows_of(kinds, DiffBy::kind, names);
   put_largest_first(result.memory);
 
+  result.by_own_lines =
+      is_told_otherwise(before, after) && (by == DiffBy::site || by == DiffBy::function);
   std::tie(one, other) = sides_of_both(before, after, by, at, name, names);
   RowMatches matches =
       matched(one, other, by == DiffBy::site ? RowsOf::stacks : RowsOf::words, names);

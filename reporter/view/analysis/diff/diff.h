@@ -67,6 +67,7 @@ struct Differences {
   std::size_t equal = 0;           // how many were left out
   // Stacks of the first of them: beside others it is seen which frames are a helper's.
   std::vector<SharedCallers> equal_stacks = {};
+  bool by_own_lines = false;     // the innermost lines of the program's own Python are compared
   std::size_t by_functions = 0;  // rows, equal ones too, that are matched by functions alone
   std::vector<RenamedFile> renamed;
   std::uint64_t before_bytes = 0;  // of all memory
@@ -75,9 +76,12 @@ struct Differences {
 
 // The places of two builds of a program are the same if their functions, files and lines are; of
 // those that are left, if they differ in lines alone, in the order of these; then if they have the
-// same functions, and no other stacks of files in either report have these. Comparing the other way
-// round gives the same rows with before and after exchanged. Of `least_bytes` or more: rows that
-// held so many in one of the reports, and what these add up to. May throw bad_alloc.
+// same functions, and no other stacks of files in either report have these. Where one of the
+// reports was imported, a place is the innermost frame of the program's own Python: its file, its
+// line and the last part of its function's name, which is all that other tools tell alike.
+// Comparing the other way round gives the same rows with before and after exchanged. Of
+// `least_bytes` or more: rows that held so many in one of the reports, and what these add up to.
+// May throw bad_alloc.
 [[nodiscard]] Differences differences(const Report& before, const Report& after, DiffBy by,
                                       DiffAt at, const NameFrame& name,
                                       std::uint64_t least_bytes = 0);
