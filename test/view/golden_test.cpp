@@ -13,6 +13,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/text/axis_text.h"
+#include "reporter/view/text/calls_text.h"
 #include "reporter/view/text/check_text.h"
 #include "reporter/view/text/diff_text.h"
 #include "reporter/view/text/leaks_text.h"
@@ -117,6 +118,27 @@ std::string diff_of_golden(const Page& page) {
       page);
 }
 
+// Two threads called the driver, which waited for the device.
+std::string calls_of_golden(const Page& page) {
+  Report report = golden_report();
+  report.timeline.duration_ns = 9'000'000'000;
+  const auto add = [&](const char* function, std::uint64_t calls, std::uint64_t ns) {
+    FunctionFacts facts{.name = function, .totals = {}};
+    for (std::uint64_t i = 0; i < calls; ++i) facts.totals.time.add(ns + i * i / 10);
+    facts.totals.calls = calls;
+    report.functions.push_back(facts);
+  };
+  report.functions.clear();
+  add("cuMemAlloc_v2", 4000, 1'000);
+  add("cuMemFree_v2", 3900, 90'000);
+  add("cuDevicePrimaryCtxRetain", 1, 108'000'000);
+  report.functions.front().totals.failures = 2;
+  report.devices[0].timing.sync.add(42'000'000);
+  report.devices[0].timing.alloc_hit.add(17'000);
+  const NameFrame name = golden_names();
+  return calls_text({.report = report, .calls = driver_calls(report), .name = name}, page, {});
+}
+
 std::string check_of_golden(const Page& page) {
   const Suppressions none;
   Report report = golden_report();
@@ -193,6 +215,7 @@ std::vector<Listing> listings() {
           {"leaks_tree", [](const Page& page) { return leaks_of_golden(name, page, false); },
            Stacks::as_tree},
           {"leaks_folder", leaks_of_folder},
+          {"calls", calls_of_golden},
           {"oom", oom_of_golden},
           {"stats", [](const Page& page) { return stats_text(report, {}, page).value_or(""); }},
           {"map", map_of_golden},

@@ -25,6 +25,8 @@ OF_REPORTS = {
     "owners": "owners",
     "owners --by thread": "axis",
     "owners --by size": "axis",
+    "calls": "calls",
+    "calls --by thread": "calls",
     "oom": "oom",
     "stats": "stats",
     "map": "map",

@@ -110,6 +110,8 @@ class Schema(ListingsTest):
         rich = self.rich()
         for by, at in itertools.product(("site", "owner", "kind", "function"), ("peak", "end")):
             self.assert_fits("diff", "diff", "--json", "--by", by, "--at", at, SAMPLE, rich)
+        self.assert_fits("call_changes", "diff", "--json", "--by", "call", SAMPLE, rich)
+        self.assert_fits("calls", "calls", "--json", self.trace())
         self.assert_fits("diff", "diff", "--json", "--threshold", "1", SAMPLE, rich, status=1)
         limits = "--max-peak 1 --max-leak 0 --max-total 1 --max-allocations 1".split()
         self.assert_fits("check", "check", "--json", *limits, SAMPLE, rich, status=1)
@@ -150,6 +152,8 @@ class Rows(ListingsTest):
         if words == "timeline":
             return [{"highest_bytes": high, "last_bytes": last}
                     for curve in listing["series"] for high, last in zip(curve["highest_bytes"], curve["last_bytes"])]  # fmt: skip
+        if words.startswith("calls"):
+            return listing["rows"]
         if words in ROWS:
             return [row for part in ROWS[words] for row in listing[part]]
         return listing

@@ -6,6 +6,8 @@
 #include "reporter/view/doctor/findings_text.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/axis_text.h"
+#include "reporter/view/text/call_changes_text.h"
+#include "reporter/view/text/calls_text.h"
 #include "reporter/view/text/check_text.h"
 #include "reporter/view/text/diff_text.h"
 #include "reporter/view/text/functions_text.h"
@@ -49,6 +51,8 @@ Field several_listings() {
 std::vector<Field> listings() {
   const Report none;
   const Suppressions no_suppressions;
+  const NameFrame no_name;
+  const CallsOf calls{.report = none, .calls = {}, .name = no_name};
   return {object("report", report_fields(none, "", {}, {}, {})),
           object("processes", runs_fields({}, {}, 0)),
           rows("sites", site_columns(none, {})),
@@ -58,6 +62,7 @@ std::vector<Field> listings() {
           object("owners", owners_fields(none, 0)),
           rows("axis", axis_columns(none, Axis::owner)),
           object("oom", oom_fields(none, {}, 0)),
+          object("calls", calls_fields(calls, {})),
           object("stats", stats_fields({})),
           {.name = "device_stats",
            .doc = "with `--device N`: that dictionary alone",
@@ -67,6 +72,7 @@ std::vector<Field> listings() {
           object("map", map_fields(none, {}, {}, 0)),
           object("timeline", timeline_fields(0)),
           object("diff", diff_fields({})),
+          object("call_changes", call_changes_fields(0)),
           object("check", check_fields(0)),
           object("trace", trace_fields(none, {}, {})),
           rows("functions", function_columns()),

@@ -2,37 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """real_reports_test.py BUILD"""
 import json
-import lzma
 import os
 import pickle
 import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
-from tool_case import ToolTest  # noqa: E402
-
-REAL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "real")
-NAMES = sorted(name.removesuffix(".json.xz") for name in os.listdir(REAL) if name.endswith(".xz"))
-MIB = 1 << 20
-
-
-class RealReports(ToolTest):
-    def real(self, name):
-        path = self.path(name + ".json")
-        if not os.path.exists(path):
-            with lzma.open(os.path.join(REAL, name + ".json.xz")) as packed, open(path, "wb") as file:
-                file.write(packed.read())
-        return path
-
-    def text(self, *arguments):
-        result = self.call(*arguments)
-        self.assertIn(result.returncode, (0, 1), result.stderr)
-        return result.stdout
-
-    def json(self, *arguments):
-        return json.loads(self.text(*arguments, "--json"))
-
+from real_case import MIB, NAMES, RealReports  # noqa: E402
 
 class Owners(RealReports):
     """The environment was installed in a folder named torch."""

@@ -6,11 +6,13 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
 #include "reporter/view/command/verb.h"
+#include "reporter/view/text/call_changes_text.h"
 #include "reporter/view/text/diff_text.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/report_text.h"
@@ -19,6 +21,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kRows = 20;
+constexpr std::string_view kByCall = "call";  // of the driver: no memory is compared
 
 struct Arguments {
   std::string before;
@@ -35,6 +38,13 @@ struct Arguments {
 template <class Names>
 std::size_t index_of(const Names& names, const std::string& word) {
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), word) - names.begin());
+}
+
+std::string diff_axes() { return listed(kDiffByNames) + ", " + std::string(kByCall); }
+
+std::string no_diff_axis(const std::string& word) {
+  const bool is_one = word == kByCall || index_of(kDiffByNames, word) < kDiffByNames.size();
+  return is_one ? "" : "'" + word + "' is none of " + diff_axes();
 }
 
 template <class Names>
@@ -94,6 +104,30 @@ std::string unusual_end(const Report& report) {
   }
 }
 
+// Of a filter and of what says which bytes are compared there is no call.
+int show_diff_of_calls(const Arguments& given, const Report& before, const Report& after) {
+  if (!given.filter.is_empty() || !given.threshold.empty() || given.at != "peak") {
+    return refuse(
+        "diff --by call compares all driver calls of two runs, and no memory: leave "
+        "filters, --at and --threshold out");
+  }
+  CallsOfTwo two{.before_file = given.before,
+                 .after_file = given.after,
+                 .before = driver_calls(before),
+                 .after = driver_calls(after)};
+  two.rows = call_changes(two.before, two.after);
+  const Listing& listing = given.listing;
+  listing.rows().refuse_unless({names_of(call_change_columns())});
+  arrange(two.rows, call_change_columns(), listing.rows());
+  if (listing.csv) {
+    return publish_csv(listing, [&](CsvText& csv) {
+      add_rows(csv, two.rows, call_change_columns(), listing.most);
+    });
+  }
+  return publish(listing, listing.json ? json_of(two, call_changes_fields(listing.most))
+                                       : call_changes_text(two, page_of(listing), listing.most));
+}
+
 int show_diff(Arguments& given) {
   for (const std::string& file : {given.before, given.after}) {
     if (!is_trace(file)) continue;
@@ -106,6 +140,7 @@ int show_diff(Arguments& given) {
   std::optional<Report> after = open_named(given.after, given.reading);
   if (!before || !after) return kBadInput;
   settle_rows(given.listing);
+  if (given.by == kByCall) return show_diff_of_calls(given, *before, *after);
   const FilterUse use{.measure = given.at == "peak"  ? Measure::peak
                                  : given.at == "end" ? Measure::live
                                                      : Measure::total};
@@ -130,6 +165,10 @@ int show_diff(Arguments& given) {
   if (of.at == DiffAt::peak && least_bytes == 0) {
     of.memory_at_end = differences(*before, *after, DiffBy::kind, DiffAt::end, name).memory;
   }
+  if (given.filter.is_empty()) {
+    of.before_calls = driver_calls(*before);
+    of.after_calls = driver_calls(*after);
+  }
   of.limit = limit_of(given.threshold, found.before_bytes);
   arrange(found.rows, diff_columns(), given.listing.rows());
   const int status = publish_diff(given.listing, found, of, given.filter, given.stacks.shown);
@@ -145,11 +184,11 @@ Verb add_diff(CommandLine& line) {
   command.positional("BEFORE", &arguments->before,
                      "Report of the earlier run, a folder or a pattern");
   command.positional("AFTER", &arguments->after, "Report of the later run, likewise");
-  command.option("--by", &arguments->by, "What to compare: " + listed(kDiffByNames),
+  command.option("--by", &arguments->by, "What to compare: " + diff_axes(),
                  {.value_name = "WHAT",
-                  .why_not = one_of(kDiffByNames),
+                  .why_not = no_diff_axis,
                   .shows_default = true,
-                  .choices = choices_in(listed(kDiffByNames))});
+                  .choices = choices_in(diff_axes())});
   command.option("--at", &arguments->at, "Compare what was held when: " + listed(kDiffAtNames),
                  {.value_name = "WHEN",
                   .why_not = one_of(kDiffAtNames),
@@ -167,10 +206,11 @@ Verb add_diff(CommandLine& line) {
   add_full_option(command, arguments->stacks);
   command.footer(
       "Places are matched by functions, files and lines, else by functions alone where a file was\n"
-      "renamed, so that two builds can be compared.\n"
+      "renamed, so that two builds can be compared. function is the program's, call the driver's.\n"
       "Examples:\n"
       "  vramscope diff before.json after.json\n"
-      "  vramscope diff --at end --by owner --threshold 2% before.json after.json");
+      "  vramscope diff --at end --by owner --threshold 2% before.json after.json\n"
+      "  vramscope diff --by call before.json after.json      time in driver calls");
   return {.command = &command, .act = [arguments] { return show_diff(*arguments); }};
 }
 

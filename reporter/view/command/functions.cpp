@@ -15,7 +15,7 @@ constexpr const char* kNextRun = "\nNext: vramscope run --help\n";
 
 Verb add_functions(CommandLine& line) {
   auto listing = std::make_shared<Listing>();
-  Command& command = line.add_verb("functions", "List the driver functions intercepted");
+  Command& command = line.add_verb("functions", "List the driver functions that can be recorded");
   add_listing_options(command, *listing);
   command.footer(
       "PATH is routed where the library answers, direct where the driver does and the result is\n"

@@ -61,6 +61,7 @@ struct Verb {
 [[nodiscard]] Verb add_peak(CommandLine& line);
 [[nodiscard]] Verb add_leaks(CommandLine& line);
 [[nodiscard]] Verb add_oom(CommandLine& line);
+[[nodiscard]] Verb add_calls(CommandLine& line);
 [[nodiscard]] Verb add_map(CommandLine& line);
 [[nodiscard]] Verb add_owners(CommandLine& line);
 [[nodiscard]] Verb add_check(CommandLine& line);

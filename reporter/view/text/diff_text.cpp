@@ -11,6 +11,7 @@
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/site_listing.h"
+#include "reporter/view/text/call_changes_text.h"
 
 namespace vramscope {
 namespace {
@@ -245,7 +246,8 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
       coloured(std::string("Requested bytes ") + when_text(of.at), Colour::bold, page) +
       "\n  from " + file_text(of.before, of.before_end, page) + "\n  to   " +
       file_text(of.after, of.after_end, page) + "\n\n";
-  text += memory_text(found, page) + at_end_text(of, page);
+  text += memory_text(found, page) + at_end_text(of, page) +
+          calls_changed_text(of.before_calls, of.after_calls, page);
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
   const std::string next = next_command("peak", of.after, page);
   if (found.rows.empty())

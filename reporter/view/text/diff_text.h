@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reporter/view/analysis/diff/diff.h"
+#include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
 
@@ -28,6 +29,9 @@ struct DiffOf {
   // What each memory held when the reports were made, where `at` is another time: the text says
   // which of that changed.
   std::vector<Difference> memory_at_end = {};
+  // Of the driver, which the text says where their time changed much.
+  DriverCalls before_calls = {};
+  DriverCalls after_calls = {};
 };
 
 // Of the rows, with before and after beside each other.

@@ -12,6 +12,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/analysis/leaks/leaked_shares.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/subject.h"
@@ -285,7 +286,8 @@ std::string warnings_text(const Report& report, const Page& page) {
 const char* next_of(const Report& report) {
   if (report.oom.count != 0) return "oom";
   if (shares_of_peak(report).empty() && shares_alive(report).empty()) return "stats";
-  return leaks_lead(report) ? "leaks" : "peak";
+  if (leaks_lead(report)) return "leaks";
+  return !report.chosen && took_much(report) ? "calls" : "peak";
 }
 
 }  // namespace

@@ -1,0 +1,110 @@
+// vramscope calls: how often the program called the driver, and how long that took.
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+#include <utility>
+
+#include "reporter/report/attribution.h"
+#include "reporter/report/report.h"
+#include "reporter/view/analysis/replay/trace_calls.h"
+#include "reporter/view/analysis/replay/trace_follower.h"
+#include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/replay/trace_totals.h"
+#include "reporter/view/command/inputs.h"
+#include "reporter/view/command/show.h"
+#include "reporter/view/text/calls_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kRows = 20;
+
+struct Arguments : OneReport {
+  std::string by = "function";
+  std::optional<DriverCalls> traced = {};  // of the trace that is being shown
+
+  [[nodiscard]] CallsBy axis() const {
+    return by == "thread" ? CallsBy::thread : CallsBy::function;
+  }
+};
+
+std::string no_call_axis(const std::string& name) {
+  for (const std::string_view known : kCallsByNames)
+    if (name == known) return "";
+  return "'" + name + "' is none of " + listed(kCallsByNames);
+}
+
+// What of a trace stands in a head, and its calls.
+std::optional<Report> open_calls_of_trace(Arguments& given, const std::string& path) {
+  std::optional<Report> report;
+  const auto follow = [&](TraceFollower& trace) {
+    TraceCalls calls(trace.names());
+    TraceTotals totals;
+    if (!trace.follow({&calls, &totals})) return;
+    totals.finish();
+    report = report_of_trace(trace, totals);
+    report->threads = make_threads(trace.names().facts);
+    given.traced = given.axis() == CallsBy::function ? calls.by_function(trace.length_ns())
+                                                     : calls.by_thread(trace.length_ns());
+  };
+  if (!follow_trace(path, given.reading, given.filter, FollowedTimes::all, follow)) return {};
+  return report;
+}
+
+int show_calls(Arguments& given) {
+  const NameFrame name = names_from_symbols();
+  const auto calls_of = [&](const Report& report) {
+    const bool is_by_function = given.axis() == CallsBy::function;
+    return CallsOf{.report = report,
+                   .calls = given.traced     ? *given.traced
+                            : is_by_function ? driver_calls(report)
+                                             : allocating_calls(report),
+                   .by = given.axis(),
+                   .is_of_trace = given.traced.has_value(),
+                   .name = name};
+  };
+  const auto text = [&](const Report& report, const Page& page) {
+    return calls_text(calls_of(report), page, given.listing.rows());
+  };
+  const auto json = [&](const Report& report) {
+    return calls_json(calls_of(report), given.listing.rows());
+  };
+  const auto csv = [&](const Report& report, CsvText& rows) {
+    add_calls_csv(rows, calls_of(report), given.listing.rows());
+  };
+  const auto open = [&](std::string& path) {
+    given.traced.reset();
+    given.is_trace = is_trace(path);
+    return given.is_trace ? open_calls_of_trace(given, path) : open_report(path, given.reading);
+  };
+  const Report none;
+  given.columns = {names_of(
+      call_columns({.report = none, .calls = {}, .by = given.axis(), .name = name}, nullptr))};
+  given.next = given.axis() == CallsBy::function ? "calls --by thread" : "owners --by call";
+  return show(given, {text, json, csv}, open);
+}
+
+}  // namespace
+
+Verb add_calls(CommandLine& line) {
+  auto arguments = std::make_shared<Arguments>();
+  Command& command = line.add_verb("calls", "Show the time that a run spent in driver calls");
+  arguments->use = {.inputs = Inputs::both, .of_a_trace = "calls"};
+  arguments->adds_up = true;
+  add_one_report(command, *arguments, kRows);
+  add_redact(command, arguments->reading);
+  command.option("--by", &arguments->by, "Rows of: " + listed(kCallsByNames),
+                 {.value_name = "AXIS",
+                  .why_not = no_call_axis,
+                  .shows_default = true,
+                  .choices = choices_in(listed(kCallsByNames))});
+  command.footer(
+      "These are the calls that a program made; functions lists all that the library can see. Of "
+      "two runs: diff --by call. Of a part of a run: trace --from TIME --to TIME.\n"
+      "Examples:\n"
+      "  vramscope calls vramscope.train.4711.json\n"
+      "  vramscope calls --by thread train.4711.trace         every call of each thread\n"
+      "  vramscope calls --sort failures vramscope.train.4711.json");
+  return {.command = &command, .act = [arguments] { return show_calls(*arguments); }};
+}
+
+}  // namespace vramscope

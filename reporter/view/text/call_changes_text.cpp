@@ -1,0 +1,89 @@
+// Driver calls of two runs, side by side.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/call_changes_text.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "reporter/view/listing/json_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kLeastCallsChangeNs = 50'000'000;
+
+// "+740 ms".
+std::string time_change_text(std::int64_t ns) {
+  if (ns == 0) return "0 ns";
+  return (ns < 0 ? "-" : "+") + duration_text(static_cast<std::uint64_t>(std::abs(ns)));
+}
+
+std::string calls_of_side(const DriverCalls& calls) {
+  return duration_text(calls.total_ns) + " in " + counted(calls.calls, "call") +
+         (calls.threads > 1 ? " of " + counted(calls.threads, "thread") + " added" : "");
+}
+
+}  // namespace
+
+Columns<CallChange> call_change_columns() {
+  using Row = CallChange;
+  const auto before = within(&Row::before);
+  const auto after = within(&Row::after);
+  return {
+      {"function", "exported name of the driver's function", &Row::name},
+      {"change_ns", "after minus before", &Row::change_ns, Titled("CHANGE"),
+       [](const Row& row) { return time_change_text(row.change_ns()); }},
+      {"before_ns", "time in its calls in BEFORE, of all threads added",
+       before(&DriverCall::total_ns), Titled("BEFORE")},
+      {"after_ns", "the same in AFTER", after(&DriverCall::total_ns), Titled("AFTER")},
+      {"before_calls", "so many in BEFORE", before(&DriverCall::calls), Titled("CALLS BEFORE", 1)},
+      {"after_calls", "in AFTER", after(&DriverCall::calls), Titled("CALLS AFTER", 2)},
+      {"before_failures", "of these failed", before(&DriverCall::failures)},
+      {"after_failures", "of these failed", after(&DriverCall::failures)},
+      {"before_max_ns", "the longest in BEFORE; `null`: no call", before(&DriverCall::max_ns)},
+      {"after_max_ns", "the longest in AFTER; `null`: no call", after(&DriverCall::max_ns)},
+      {{"FUNCTION"}, &Row::name}};
+}
+
+Columns<CallsOfTwo> call_changes_fields(std::size_t most) {
+  using Two = CallsOfTwo;
+  const auto before = within(&Two::before);
+  const auto after = within(&Two::after);
+  return {{"before", "BEFORE, as typed", &Two::before_file},
+          {"after", "AFTER, as typed", &Two::after_file},
+          {"by", "what is compared: `call`", [](const Two&) { return std::string("call"); }},
+          {"before_ns", "time in driver calls in BEFORE, of all threads added",
+           before(&DriverCalls::total_ns)},
+          {"after_ns", "the same in AFTER", after(&DriverCalls::total_ns)},
+          {"before_calls", "so many in BEFORE", before(&DriverCalls::calls)},
+          {"after_calls", "in AFTER", after(&DriverCalls::calls)},
+          {"rows", "the largest change first", call_change_columns(),
+           [most](const Two& two) { return first_rows(two.rows, most); }}};
+}
+
+std::string call_changes_text(const CallsOfTwo& two, const Page& page, std::size_t most) {
+  std::string text = coloured("Time in driver calls", Colour::bold, page) + "\n  from " +
+                     printable(two.before_file, page) + "\n  to   " +
+                     printable(two.after_file, page) + "\n\n" +
+                     paragraph(calls_of_side(two.before) + " -> " + calls_of_side(two.after), page);
+  const std::string next = next_command("calls", two.after_file, page);
+  if (two.rows.empty()) return text + "\nNeither recorded a driver call.\n";
+  const Table table = table_of(call_change_columns(), two.rows, page, most);
+  return text + "\n" + table.text(page) +
+         and_more(two.rows.size() - rows_shown(two.rows.size(), most), "function") +
+         table.left_out(page) + next;
+}
+
+std::string calls_changed_text(const DriverCalls& before, const DriverCalls& after,
+                               const Page& page) {
+  const auto [less, more] = std::minmax(before.total_ns, after.total_ns);
+  if (more - less < kLeastCallsChangeNs || more < less / 2 * 3 || before.rows.empty() ||
+      after.rows.empty()) {
+    return "";
+  }
+  return paragraph("driver calls  " + duration_text(before.total_ns) + " -> " +
+                       duration_text(after.total_ns) + ": vramscope diff --by call",
+                   page);
+}
+
+}  // namespace vramscope

@@ -1,0 +1,231 @@
+// The program's calls of the driver.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/calls_text.h"
+
+#include <utility>
+
+#include "reporter/report/memory_name.h"
+#include "reporter/report/report.h"
+#include "reporter/view/analysis/subject.h"
+#include "reporter/view/listing/json_text.h"
+#include "reporter/view/listing/thread_text.h"
+
+namespace vramscope {
+namespace {
+
+// What became of allocations and frees, as the timing of a device or of the host has it.
+struct ServedCalls {
+  std::uint64_t ordinal = 0;
+  bool is_of_device = false;
+  std::string what;
+  Duration time;
+};
+
+const char* served_words(std::string_view part) {
+  if (part == "alloc_hit") return "allocations from the library's cache";
+  if (part == "alloc_driver") return "allocations by the driver";
+  if (part == "free_hit") return "frees whose memory the cache kept";
+  if (part == "free_driver") return "frees that gave memory back";
+  return "waits for the GPU, before freed memory was used again";
+}
+
+std::vector<ServedCalls> served_rows(const Report& report) {
+  std::vector<ServedCalls> rows;
+  const auto add = [&](const Timing& timing, bool is_of_device, std::uint64_t ordinal) {
+    Timing::visit(timing, [&](const char* part, const Duration& time) {
+      if (time.count != 0) rows.push_back({ordinal, is_of_device, part, time});
+    });
+  };
+  for (const DeviceReport& device : report.devices) add(device.timing, true, device.facts.index);
+  add(report.host.timing, false, 0);
+  return rows;
+}
+
+Columns<ServedCalls> served_columns() {
+  using Row = ServedCalls;
+  const auto of = within(&Row::time);
+  const auto device = [](const Row& row) {
+    return row.is_of_device ? std::optional(row.ordinal) : std::nullopt;
+  };
+  return {{"device", "`null`: pinned and registered memory of the host", device},
+          {"what", "as the report's `timing` has it", &Row::what},
+          {"calls", "so many", of(&Duration::count), Titled("CALLS")},
+          {"total_ns", "time in them", of(&Duration::total_ns), Titled("TIME")},
+          {"max_ns", "the longest", of(&Duration::max_ns), Titled("LONGEST")},
+          {{"MEMORY"},
+           [](const Row& row) {
+             return row.is_of_device
+                        ? memory_name(Kind::device, static_cast<std::uint16_t>(row.ordinal))
+                        : std::string("host");
+           }},
+          {{"WHAT BECAME OF THEM"}, [](const Row& row) { return served_words(row.what); }}};
+}
+
+std::string served_rows_text(const CallsOf& of, const Page& page) {
+  if (of.is_of_trace || of.by != CallsBy::function) return "";
+  const std::vector<ServedCalls> rows = served_rows(of.report);
+  if (rows.empty()) return "";
+  Table table = table_of(served_columns(), rows, page);
+  table.place_last(Table::Last::wrapped);
+  return part_title("Allocations and frees, as they were served", page) + table.text(page);
+}
+
+// "2,024,804 calls of 14 functions, 1 failed: 10.9 s, of 31 threads added; the run took 1.92 s".
+std::string calls_head(const CallsOf& of, const Page& page) {
+  const DriverCalls& calls = of.calls;
+  std::string text = counted(
+      calls.calls, of.by == CallsBy::thread && !of.is_of_trace ? "allocation" : "driver call");
+  if (of.by == CallsBy::function) text += " of " + counted(calls.rows.size(), "function");
+  if (calls.failures != 0)
+    text += ", " + count_text(static_cast<std::int64_t>(calls.failures)) + " failed";
+  text += ": " + duration_text(calls.total_ns);
+  if (is_of_several(of.report)) {
+    text += ", of all processes added";
+  } else if (calls.threads > 1 || calls.total_ns > calls.run_ns) {
+    text += calls.threads > 1 ? ", of " + counted(calls.threads, "thread") + " added"
+                              : std::string(", of all threads added");
+    if (calls.run_ns != 0) text += "; the run took " + duration_text(calls.run_ns);
+  } else if (calls.run_ns != 0) {
+    text += ", " + percent_text(calls.total_ns, calls.run_ns) + " of the run's " +
+            duration_text(calls.run_ns);
+  }
+  return paragraph(text, page);
+}
+
+// A report has the waits of all functions together.
+std::string calls_waits(const CallsOf& of, const Page& page) {
+  if (!of.calls.waited_ns) return "";
+  const std::string waited = duration_text(*of.calls.waited_ns);
+  if (*of.calls.waited_ns == 0) {
+    return of.report.process.mode == "observe"
+               ? paragraph("the driver's own waits are in these times, and nobody measures them",
+                           page)
+               : paragraph("none of it waiting for the GPU before freed memory was used again",
+                           page);
+  }
+  return paragraph(waited + " of it waiting for the GPU, before freed memory was used again", page);
+}
+
+constexpr const char* kCallsLegend =
+    "TIME: from the program's call to its return, also where the library's cache served it. "
+    "MEDIAN: "
+    "half of the calls took at most that; 99 %: 99 in 100 did. Both are rounded up to a power of "
+    "two.";
+
+std::string calls_remark(const CallsOf& of, const Page& page) {
+  if (of.by == CallsBy::function || of.is_of_trace) return paragraph(kCallsLegend, page);
+  return paragraph(
+      "Allocations alone: of other calls a report does not keep the thread. A trace "
+      "does: vramscope run --trace, then vramscope calls --by thread of the trace.",
+      page);
+}
+
+bool is_recorded(const DriverCalls& calls, std::optional<std::uint64_t> DriverCall::*value) {
+  for (const DriverCall& row : calls.rows)
+    if (row.*value) return true;
+  return false;
+}
+
+}  // namespace
+
+Columns<DriverCall> call_columns(const CallsOf& of, const ThreadNames* threads, const Page& page) {
+  using Row = DriverCall;
+  const auto share = [total = of.calls.total_ns](const Row& row) {
+    return percent_text(row.total_ns, total);
+  };
+  const bool is_by_function = of.by == CallsBy::function;
+  const auto name = [=](const Row& row) {
+    return is_by_function || threads == nullptr ? row.name
+                                                : text_of_thread(*threads, row.name, page);
+  };
+  const std::string what = is_by_function ? "function" : "thread";
+  Columns<Row> columns{
+      {"name",
+       "the driver's function, by its exported name; with `--by thread` the thread, as `owners "
+       "--by "
+       "thread` has it",
+       &Row::name},
+      {"total_ns", "time in its calls, of all threads added", &Row::total_ns, Titled("TIME")},
+      {{"SHARE", Table::Align::right, 3}, share},
+      {"calls", "so many; with `--by thread`, of a report, its allocations alone", &Row::calls,
+       Titled("CALLS")},
+      {"failures", "calls that failed; `null`: not recorded", &Row::failures, Titled("FAILED", 2)},
+      {"median_ns",
+       "half of the calls took at most that: the end of a power of two, or the longest; `null`: "
+       "not recorded",
+       &Row::median_ns, Titled("MEDIAN", 4)},
+      {"p99_ns", "99 in 100 took at most that, likewise", &Row::most_ns, Titled("99 %", 5)},
+      {"max_ns", "the longest; `null`: not recorded", &Row::max_ns, Titled("LONGEST", 1)},
+      {"waited_ns",
+       "of `total_ns`, the library waited for the device before memory was used again; `null`: not "
+       "recorded, as of "
+       "every report",
+       &Row::waited_ns, Titled("WAITED")}};
+  columns.push_back({{in_capitals(what)}, name});
+  return columns;
+}
+
+Columns<DriverCalls> calls_fields(const CallsOf& of, const RowChoice& choice) {
+  using All = DriverCalls;
+  const auto run = [](const All& all) {
+    return all.run_ns == 0 ? std::nullopt : std::optional(all.run_ns);
+  };
+  return {{"by", "what rows are of", [&of](const All&) { return of.by; }, OneOf(kCallsByNames)},
+          {"calls", "of all rows", &All::calls},
+          {"failures", "of all rows", &All::failures},
+          {"total_ns", "time in them, of all threads added", &All::total_ns},
+          {"waited_ns",
+           "of it, the library waited for the device before memory was used again; `null`: not "
+           "recorded",
+           &All::waited_ns},
+          {"run_ns", "the run took; `null`: not known, or of several processes", run},
+          {"threads", "that allocated; of a trace, that called; 0: not known", &All::threads},
+          {"served", "allocations and frees of a report by how they were served", served_columns(),
+           [&of](const All&) {
+             return of.is_of_trace ? std::vector<ServedCalls>() : served_rows(of.report);
+           }},
+          {"rows", "the longest time first", call_columns(of, nullptr),
+           [choice](const All& all) { return first_rows(all.rows, choice.most); }}};
+}
+
+namespace {
+
+CallsOf calls_in_order(const CallsOf& of, const RowChoice& choice) {
+  CallsOf sorted = of;
+  arrange(sorted.calls.rows, call_columns(of, nullptr), choice);
+  return sorted;
+}
+
+}  // namespace
+
+std::string calls_text(const CallsOf& given, const Page& page, const RowChoice& choice) {
+  const CallsOf of = calls_in_order(given, choice);
+  if (of.calls.rows.empty()) return "No driver call was recorded.\n";
+  const ThreadNames threads(of.report, of.name);
+  Columns<DriverCall> columns = call_columns(of, &threads, page);
+  std::erase_if(columns, [&](const Column<DriverCall>& column) {
+    return (column.name == "waited_ns" && !is_recorded(of.calls, &DriverCall::waited_ns)) ||
+           (column.name == "failures" && !is_recorded(of.calls, &DriverCall::failures)) ||
+           (column.name == "median_ns" && !is_recorded(of.calls, &DriverCall::median_ns)) ||
+           (column.name == "p99_ns" && !is_recorded(of.calls, &DriverCall::most_ns)) ||
+           (column.name == "max_ns" && !is_recorded(of.calls, &DriverCall::max_ns));
+  });
+  const Table table = table_of(columns, of.calls.rows, page, choice.most);
+  const std::size_t left = of.calls.rows.size() - rows_shown(of.calls.rows.size(), choice.most);
+  return coloured("Driver calls", Colour::bold, page) + "\n" + calls_head(of, page) +
+         calls_waits(of, page) + "\n" + table.text(page) +
+         and_more(left, kCallsByNames[static_cast<std::size_t>(of.by)]) + table.left_out(page) +
+         "\n" + calls_remark(of, page) + served_rows_text(of, page);
+}
+
+std::string calls_json(const CallsOf& given, const RowChoice& choice) {
+  const CallsOf of = calls_in_order(given, choice);
+  return json_of(of.calls, calls_fields(of, choice));
+}
+
+void add_calls_csv(CsvText& csv, const CallsOf& given, const RowChoice& choice) {
+  const CallsOf of = calls_in_order(given, choice);
+  add_rows(csv, of.calls.rows, call_columns(of, nullptr), choice.most);
+}
+
+}  // namespace vramscope
