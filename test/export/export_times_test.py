@@ -163,6 +163,20 @@ class Messages(Export):
         self.assertEqual(len(ended), sum(kind["frees"] for kind in self.report["kinds"]))
         self.assertLessEqual(set(ended), set(flows))
 
+    def test_perfetto_ends_memory_with_its_context(self):
+        """The flow ended at whichever call came next."""
+        trace = os.path.join(self.folder, "c.trace")
+        subprocess.run([harness.TOOL, "run", "--sim", "--trace", trace, harness.program("second_context")], check=True,
+                       capture_output=True, cwd=self.folder, env=harness.environment(), timeout=harness.DEADLINE_S)  # fmt: skip
+        text = self.decoded("perfetto", "Trace", trace)
+        names = dict(re.findall(r'event_names \{\s+iid: (\d+)\s+\w+: "(.*)"', text))
+        ends = [packet for packet in text.split("packet {") if "terminating_flow_ids" in packet]
+        of_context = [packet for packet in ends if 'name: "end of a context"' in packet]
+        self.assertEqual([1], [packet.count("terminating_flow_ids") for packet in of_context])
+        for packet in ends:
+            if packet not in of_context:
+                self.assertIn("Free", names[re.search(r"\n    name_iid: (\d+)\n", packet)[1]])
+
     def test_perfetto_has_whole_stacks(self):
         text = self.decoded("perfetto", "Trace", self.trace)
         said = {}

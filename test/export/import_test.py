@@ -3,8 +3,10 @@
 import json
 import os
 import pickle
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
 from export_case import run_once  # noqa: E402
@@ -24,22 +26,41 @@ class TorchSnapshots(Import):
             self.assertEqual({"forward": 8 * MIB, "load": 4 * MIB - 100 + 1000, "old": 300}, rows)
             self.assertTrue(any("1 allocation of 300 B" in line for line in report["warnings"]), report["warnings"])
 
-    def test_an_export_that_becomes_large_is_told_beforehand(self):
-        """It repeats the call stack at each event; the pickle of the same has it once."""
+    def of_large_snapshot(self):
         made = snapshot()
         where = made["device_traces"][0][1]
         names = frames(*(f"{number}_" + 900 * "x" for number in range(20)))
         made["device_traces"][0] = [
             {**where, "action": action, "addr": where["addr"] + (64 << 20), "time_us": START_US + 100 + 3 * number + k, "frames": names}
             for number in range(12_000) for k, action in enumerate(("alloc", "free_requested", "free_completed"))]  # fmt: skip
-        path = self.file(pickle.dumps(made))
+        return self.file(pickle.dumps(made))
+
+    def test_an_export_that_becomes_far_larger_is_refused(self):
+        """It repeats the call stack at each event; the pickle of the same has it once."""
+        path = self.of_large_snapshot()
         said = {}
-        for form in ("memory_viz_json", "memory_viz"):
-            done = subprocess.run([harness.TOOL, "export", "--format", form, "-o", "/dev/full", path], capture_output=True,
+        for words in ("memory_viz_json", "memory_viz_json --force", "memory_viz"):
+            done = subprocess.run([harness.TOOL, "export", "-o", "/dev/full", path, "--format", *words.split()], capture_output=True,
                                   text=True, env=harness.environment(), timeout=harness.DEADLINE_S)  # fmt: skip
-            said[form] = done.stderr.splitlines()
-        self.assertRegex(said["memory_viz_json"][0], r"^vramscope: memory_viz_json becomes up to [\d.]+ GiB, for it repeats ")
-        self.assertEqual(1, len(said["memory_viz"]), said)
+            self.assertEqual(2, done.returncode)
+            (said[words],) = done.stderr.splitlines()
+        self.assertRegex(said["memory_viz_json"], r"^vramscope: memory_viz_json would become up to [\d.]+ GiB, for JSON repeats ")
+        for words in ("memory_viz_json --force", "memory_viz"):
+            self.assertEqual("vramscope: cannot write '/dev/full': No space left on device", said[words])
+
+    def test_an_interrupt_leaves_nothing_of_a_file(self):
+        path = self.of_large_snapshot()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            before = sorted(os.listdir(self.folder))
+            words = [harness.TOOL, "export", "--force", "--format", "memory_viz_json", "-o", self.folder + "/x.json", path]
+            export = subprocess.Popen(words, env=harness.environment(), stderr=subprocess.DEVNULL,
+                                      preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))  # fmt: skip
+            while export.poll() is None and sorted(os.listdir(self.folder)) == before:
+                time.sleep(0.01)
+            self.assertIsNone(export.poll(), "it was fast")
+            export.send_signal(number)
+            self.assertEqual(-number, export.wait(harness.DEADLINE_S))
+            self.assertEqual(before, sorted(os.listdir(self.folder)))
 
     def test_live_blocks_are_what_was_never_freed(self):
         text = self.tool("leaks", self.of_snapshot())

@@ -81,24 +81,26 @@ std::string output_in(const std::string& folder, const std::string& input,
   return folder + "/" + name + std::string(format.suffix);
 }
 
-// Before a disk is full.
-void say_if_large(const Exported& exported, const ExportFormat& format) {
-  constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;
+// Why it is not written: it would become far larger than what it is made of. "": it is.
+std::string too_large(const Exported& exported, const ExportFormat& format) {
+  constexpr std::uint64_t kLarge = std::uint64_t{256} << 20;
   const std::uint64_t bytes = format.most_bytes == nullptr ? 0 : format.most_bytes(exported);
-  if (bytes < kLarge) return;
-  say(std::string(format.name) + " becomes up to " + amount_text(bytes) +
-      ", for it repeats the call stack at each event; memory_viz has each once");
+  if (bytes < kLarge) return "";
+  return std::string(format.name) + " would become up to " + amount_text(bytes) +
+         ", for JSON repeats the call stack at each event; --format memory_viz has each once, and "
+         "is what PyTorch's viewer and torch.cuda._memory_viz read; --force writes it all the same";
 }
 
 // What is not in the file is added to `lost`.
 int write(const Exported& exported, const ExportFormat& format, const std::string& path,
-          Readers readers, std::set<std::string>& lost) {
+          const Arguments& arguments, std::set<std::string>& lost) {
   const std::string why = format.why_not == nullptr ? "" : format.why_not(exported);
   if (!why.empty()) return refuse(why);
-  say_if_large(exported, format);
+  const std::string large = arguments.forced ? "" : too_large(exported, format);
+  if (!large.empty()) return refuse(large);
   const std::string nothing = nothing_in(exported, format);
   if (!nothing.empty()) return refuse(nothing);
-  Output output(path, readers);
+  Output output(path, readers_of(arguments.shared));
   const std::string wrong = format.write(exported, output);
   if (!wrong.empty()) return refuse(wrong);
   const std::string unwritten = output.end();
@@ -144,9 +146,11 @@ int export_trace(const Arguments& arguments, const ExportFormat& format, const s
     TraceTotals totals;
     if (!trace.follow({&totals})) return;
     totals.finish();
-    const Exported exported(report_of_trace(trace, totals), trace, cost_of(arguments),
-                            arguments.stacks, names_from_symbols());
-    status = write(exported, format, output, readers_of(arguments.shared), lost);
+    Report report = report_of_trace(trace, totals);
+    if (arguments.filter.kind.empty()) leave_out_kinds_of_views(report);
+    const Exported exported(std::move(report), trace, cost_of(arguments), arguments.stacks,
+                            names_from_symbols());
+    status = write(exported, format, output, arguments, lost);
   };
   const bool is_good =
       follow_trace(file, arguments.reading, arguments.filter, FollowedTimes::of_filter, use);
@@ -164,9 +168,10 @@ int export_report(const Arguments& arguments, const ExportFormat& format, std::s
   }
   Filtering filtering(arguments.filter, use);
   if (!filtering.applies(*report, file)) return kBadInput;
+  if (arguments.filter.kind.empty()) leave_out_views(*report);
   const Exported exported(std::move(*report), cost_of(arguments), arguments.stacks,
                           names_from_symbols());
-  return write(exported, format, output, readers_of(arguments.shared), lost);
+  return write(exported, format, output, arguments, lost);
 }
 
 // Of a format that is made of a trace: where that of the report is, or how one is recorded.
@@ -251,6 +256,7 @@ std::string footer() {
             left_out_text(format) + "\n";
   }
   return text +
+         "memory_viz_json repeats the call stack at each event: above 256 MiB only with --force.\n"
          "Examples:\n"
          "  vramscope export --format folded vramscope.train.4711.json | flamegraph.pl >peak.svg\n"
          "  vramscope export --format speedscope -o train.json vramscope.train.4711.json\n"

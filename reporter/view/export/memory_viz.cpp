@@ -2,8 +2,10 @@
 // allocation and free. Of a trace each block is a segment of its own.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <set>
+#include <array>
+#include <cstring>
 
+#include "reporter/report/files/scratch_file.h"
 #include "reporter/view/analysis/replay/trace_walk.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
@@ -116,12 +118,7 @@ class MemorySnapshot {
     tree_.key("device_traces");
     tree_.begin_list();
     std::vector<WalkedBlock> live;
-    std::string problem;
-    for (std::uint16_t device = 0; device < devices && problem.empty(); ++device) {
-      tree_.begin_list();
-      problem = write_events(device, live);
-      tree_.end();
-    }
+    const std::string problem = devices == 0 ? "" : write_traces(devices, live);
     tree_.end();
     tree_.key("segments");
     tree_.begin_list();
@@ -130,34 +127,73 @@ class MemorySnapshot {
     return problem;
   }
 
-  std::string write_events(std::uint16_t device, std::vector<WalkedBlock>& live) {
-    const auto is_here = [&](const WalkedBlock& block) {
-      return block.place.device == device && shows(block.place.kind);
-    };
+  // One after the other, and the trace is followed once: those of devices behind the first are kept
+  // until it is written.
+  std::string write_traces(std::uint16_t devices, std::vector<WalkedBlock>& live) {
+    std::vector<ScratchFile> kept;
+    for (std::uint16_t device = 1; device < devices; ++device) kept.emplace_back();
     TraceWalk walk([&](const WalkedBlock& block, const auto&, std::uint64_t now_ns, bool came) {
-      if (!is_here(block)) return;
-      const std::uint64_t us = (exported_.report().timeline.start_ns + now_ns) / 1000;
-      for (const char* action : {came ? "segment_alloc" : "free_requested",
-                                 came ? "alloc" : "free_completed", came ? "" : "segment_free"}) {
-        if (*action != '\0') write_event(action, block, us);
-      }
+      if (!shows(block.place.kind)) return;
+      const Change change{.address = block.address,
+                          .bytes = block.bytes,
+                          .us = (exported_.report().timeline.start_ns + now_ns) / 1000,
+                          .site = static_cast<std::int64_t>(exported_.site_of(block.tag)),
+                          .came = came};
+      if (block.place.device == 0) return write_change(change);
+      std::array<char, sizeof change> bytes;
+      std::memcpy(bytes.data(), &change, sizeof change);
+      kept[block.place.device - 1U].append({bytes.data(), bytes.size()});
     });
+    tree_.begin_list();
     std::string problem = exported_.follow(walk);
-    for (const WalkedBlock& block : walk.live()) {
-      if (is_here(block)) live.push_back(block);
+    tree_.end();
+    for (ScratchFile& file : kept) {
+      tree_.begin_list();
+      file.flush();
+      std::array<char, sizeof(Change)> bytes;
+      for (std::uint64_t at = 0; at < file.size();
+           at += file.read(at, bytes.data(), bytes.size())) {
+        Change change;
+        std::memcpy(&change, bytes.data(), sizeof change);
+        write_change(change);
+      }
+      tree_.end();
     }
+    for (const WalkedBlock& block : walk.live()) {
+      if (shows(block.place.kind)) live.push_back(block);
+    }
+    std::stable_sort(live.begin(), live.end(),
+                     [](const auto& a, const auto& b) { return a.place.device < b.place.device; });
     return problem;
   }
 
-  void write_event(const char* action, const WalkedBlock& block, std::uint64_t us) {
+  // Memory that came or went.
+  struct Change {
+    Address address = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t us = 0;
+    std::int64_t site = 0;
+    bool came = false;
+  };
+  void write_change(const Change& change) {
+    if (change.came) {
+      write_event("segment_alloc", change);
+      write_event("alloc", change);
+      return;
+    }
+    for (const char* const action : {"free_requested", "free_completed", "segment_free"})
+      write_event(action, change);
+  }
+
+  void write_event(const char* action, const Change& change) {
     tree_.begin_dictionary();
     tree_.field("action", action);
-    tree_.field("addr", block.address);
-    tree_.field("size", block.bytes);
+    tree_.field("addr", change.address);
+    tree_.field("size", change.bytes);
     tree_.field("stream", std::uint64_t{0});
-    tree_.field("time_us", us);
+    tree_.field("time_us", change.us);
     tree_.key("frames");
-    write_frames(static_cast<std::int64_t>(exported_.site_of(block.tag)));
+    write_frames(change.site);
     tree_.end();
   }
 

@@ -65,7 +65,9 @@ void add_kinds(const Exported& exported, Metrics& metrics) {
   const auto add = [&](const std::function<std::uint64_t(const KindFacts&)>& value) {
     for (const KindFacts& kind : exported.report().kinds) {
       const std::string name(kKindNames[static_cast<std::size_t>(kind.kind)]);
-      metrics.sample({{"kind", name}, {"device", std::to_string(kind.device)}}, value(kind));
+      Labels labels{{"kind", name}};
+      if (has_device(kind.kind)) labels.emplace_back("device", std::to_string(kind.device));
+      metrics.sample(labels, value(kind));
     }
   };
   metrics.family("requested_bytes", "gauge", "bytes", "Requested and live.");

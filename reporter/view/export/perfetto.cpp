@@ -71,6 +71,12 @@ class Packets {
       put();
     }
   }
+  void add_end_of_place(std::uint64_t ns, const std::vector<std::uint64_t>& flows) {
+    TrackEvent& event = *add(ns, kProcess, TrackEvent::TYPE_INSTANT).mutable_track_event();
+    event.set_name("end of a context");
+    for (const std::uint64_t number : flows) event.add_terminating_flow_ids(number);
+    put();
+  }
   // put() follows.
   TracePacket& add(std::uint64_t ns, std::uint64_t track, TrackEvent::Type type) {
     TracePacket& packet = *trace_.add_packet();
@@ -140,12 +146,14 @@ class Calls {
         [&](const auto& b, const auto& e, auto now, bool came) { change(b, e, now, came); },
         [&](const auto& e) { next(e); });
     std::string problem = exported_.follow(walk);
+    put_end_of_place();
     put_call();
     return problem;
   }
 
  private:
   void next(const TraceEvent& one) {
+    put_end_of_place();
     put_call();
     if (one.what <= trace::What::went) call_ = one;
   }
@@ -158,7 +166,19 @@ class Calls {
     std::uint64_t& held = counter->second.bytes;
     held = came ? held + block.bytes : held - block.bytes;
     packets_.count(now_ns, counter->second.track, held);
-    if (by.passes || by.ends_place()) (came ? begun_ : ended_).push_back(block.number);
+    if (by.one.what == trace::What::place_ended) {
+      if (by.ends_place()) with_place_.push_back(block.number);
+      place_ended_ns_ = now_ns;
+    } else if (by.passes) {
+      (came ? begun_ : ended_).push_back(block.number);
+    }
+  }
+
+  // No call took this memory: it ended with its context.
+  void put_end_of_place() {
+    if (with_place_.empty()) return;
+    packets_.add_end_of_place(place_ended_ns_, with_place_);
+    with_place_.clear();
   }
 
   void put_call() {
@@ -249,6 +269,8 @@ class Calls {
   std::vector<bool> told_;            // sites whose stacks stand in a packet
   std::vector<std::uint64_t> begun_;  // flows
   std::vector<std::uint64_t> ended_;
+  std::vector<std::uint64_t> with_place_;  // flows of what ended with its context
+  std::uint64_t place_ended_ns_ = 0;
 };
 
 }  // namespace

@@ -29,6 +29,7 @@ constexpr char kStop = '.';
 
 constexpr std::size_t kMostMemorised = 256;  // bytes of a text that is kept
 constexpr std::size_t kMostTexts = std::size_t{1} << 20;
+constexpr std::size_t kMostPieces = std::size_t{64} << 20;  // bytes of JSON that are kept
 
 }  // namespace
 
@@ -142,51 +143,75 @@ bool PickleWriter::again(std::uint64_t name) {
 
 void PickleWriter::finish() { output().text() += kStop; }
 
+void JsonTreeWriter::put(std::string_view text) {
+  output() << text;
+  if (name_) piece_ += text;
+}
+
 void JsonTreeWriter::separate() {
-  if (!after_key_ && !is_first_) output().text() += ",";
+  if (!after_key_ && !is_first_) put(",");
   after_key_ = false;
   is_first_ = false;
 }
 
 void JsonTreeWriter::begin_dictionary() {
   separate();
-  output() << (open_.empty() ? "{" : "\n{");
+  put(open_.empty() ? "{" : "\n{");
   open_ += '}';
   is_first_ = true;
 }
 
 void JsonTreeWriter::begin_list() {
   separate();
-  output() << "[";
+  put("[");
   open_ += ']';
   is_first_ = true;
 }
 
 void JsonTreeWriter::end() {
-  output().text() += open_.back();
+  put({&open_.back(), 1});
   open_.pop_back();
   is_first_ = false;
+  if (!name_ || open_.size() != open_before_) return;
+  kept_bytes_ += piece_.size();
+  if (kept_bytes_ <= kMostPieces) pieces_[*name_] = piece_;
+  name_.reset();
+}
+
+bool JsonTreeWriter::again(std::uint64_t name) {
+  const auto known = pieces_.find(name);
+  if (known == pieces_.end()) {
+    separate();  // no part of the piece
+    after_key_ = true;
+    name_ = name;
+    piece_.clear();
+    open_before_ = open_.size();
+    return false;
+  }
+  separate();
+  put(known->second);
+  return true;
 }
 
 void JsonTreeWriter::key(std::string_view name) {
   separate();
-  output() << json_string(name) << ":";
+  put(json_string(name) + ":");
   after_key_ = true;
 }
 
 void JsonTreeWriter::value(std::uint64_t number) {
   separate();
-  output() << std::to_string(number);
+  put(std::to_string(number));
 }
 
 void JsonTreeWriter::value(std::string_view text) {
   separate();
-  output() << json_string(text);
+  put(json_string(text));
 }
 
 void JsonTreeWriter::boolean(bool value) {
   separate();
-  output() << (value ? "true" : "false");
+  put(value ? "true" : "false");
 }
 
 void JsonTreeWriter::finish() { output() << "\n"; }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -89,6 +90,7 @@ class PickleWriter final : public TreeWriter {
   bool is_named_ = false;
 };
 
+// JSON has no names: what again() names is made once, and written again as text.
 class JsonTreeWriter final : public TreeWriter {
  public:
   using TreeWriter::TreeWriter;
@@ -99,12 +101,19 @@ class JsonTreeWriter final : public TreeWriter {
   void value(std::uint64_t number) override;
   void value(std::string_view text) override;
   void boolean(bool value) override;
-  bool again(std::uint64_t) override { return false; }
+  bool again(std::uint64_t name) override;
   void finish() override;
 
  private:
   void separate();
-  std::string open_;  // the closing characters still owed
+  void put(std::string_view text);
+  std::string open_;                                            // the closing characters still owed
+  std::unordered_map<std::uint64_t, std::string> pieces_ = {};  // what was made, by name
+  std::size_t kept_bytes_ = 0;                                  // of these
+  // Of the piece that is being made: its name, its text so far, and how much was open before it.
+  std::optional<std::uint64_t> name_ = {};
+  std::string piece_ = {};
+  std::size_t open_before_ = 0;
   bool is_first_ = true;
   bool after_key_ = false;
 };

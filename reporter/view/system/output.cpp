@@ -95,6 +95,7 @@ void Output::open_file(bool is_there) {
     file_.emplace(target_);
     file_->open();
     error_ = file_->error();
+    if (error_ == 0) unfinished_.emplace(file_->temporary_name());
     if (error_ == 0 || !is_there) return;
     file_.reset();
     error_ = 0;
@@ -161,6 +162,7 @@ std::string Output::end() {
     if (!replaces_ && readers_ == Readers::others) file_->set_mode(mode_of_others());
     const bool is_done = replaces_ ? file_->replace(before_) : file_->publish_here();
     if (!is_done) error_ = file_->error();
+    unfinished_.reset();
   } else if (error_ == 0 && kept_) {
     write_over();
   }

@@ -11,6 +11,7 @@
 
 #include "reporter/report/files/output_file.h"
 #include "reporter/report/files/scratch_file.h"
+#include "reporter/view/system/unfinished.h"
 
 namespace vramscope {
 
@@ -57,6 +58,7 @@ class Output {
   struct stat before_ {};  // of what is to be replaced
   bool replaces_ = false;
   std::optional<OutputFile> file_ = {};
+  std::optional<UnfinishedFile> unfinished_ = {};
   std::optional<ScratchFile> kept_ = {};  // what is to be written over the file
   int descriptor_ = -1;                   // of what is written to as it comes
   int error_ = 0;                         // errno of the first failure

@@ -146,9 +146,11 @@ void name_threads(Filter& filter, const Report& report, const ThreadNames& names
 void filter_report(Report& report, const Filter& filter, const FilterUse& use,
                    const NameFrame& name);
 
-// Leaves sites out that hold no memory but view what others hold: mappings, address ranges. May
-// throw bad_alloc.
+// Leaves out what holds no memory but views what others hold: mappings, address ranges, imports.
+// May throw bad_alloc.
 void leave_out_views(Report& report);
+// The same, but sites stay as they are.
+void leave_out_kinds_of_views(Report& report);
 
 // The options of the filter as they were typed.
 [[nodiscard]] TypedOptions typed_options(const Filter& filter);

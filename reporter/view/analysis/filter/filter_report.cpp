@@ -280,7 +280,19 @@ void choose_curves(Report& report, const Filter& filter) {
 
 }  // namespace
 
+void leave_out_kinds_of_views(Report& report) {
+  const auto is_view = [](const auto& row) { return !holds_memory(row.kind); };
+  std::erase_if(report.kinds, is_view);
+  std::erase_if(report.axes, is_view);
+  std::erase_if(report.timeline.series, is_view);
+  std::erase_if(report.ledger, [](const LedgerEntry& entry) {
+    const std::optional<Kind> kind = kind_of(entry.kind);
+    return kind && !holds_memory(*kind);
+  });
+}
+
 void leave_out_views(Report& report) {
+  leave_out_kinds_of_views(report);
   keep_sites(report, [](Site& site) {
     const bool had_parts = !site.parts.empty();
     filter_parts(site, [](const SitePart& part) { return holds_memory(part.kind); });
