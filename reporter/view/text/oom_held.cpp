@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::uint64_t kCountOfHabit = 3;  // of what a place freed: once may be the end
 
+}  // namespace
+
 bool grows(const Leaks& leaks, const OomShare& share) {
   return std::any_of(leaks.leaks.begin(), leaks.leaks.end(), [&](const Leak& leak) {
     return leak.looks == LeakClass::grows && leak.share.kind == share.kind &&
            static_cast<std::int64_t>(leak.share.site) == share.site;
   });
 }
-
-}  // namespace
 
 HeldThen held_then(const Report& report, const OomEvent& event, const Leaks& leaks) {
   HeldThen held;

@@ -296,6 +296,16 @@ std::string hint_of_pools(const OomEvent& event) {
                                    : ", and there is enough");
 }
 
+// Of what was held, what places held that allocate all along and do not free.
+std::uint64_t grown_then(const OomEvent& event, const Leaks& leaks) {
+  std::uint64_t grown = 0;
+  for (const OomShare& share : event.shares) {
+    if (is_host(share.kind) == is_host(event.kind) && grows(leaks, share))
+      grown += share.live_bytes;
+  }
+  return grown;
+}
+
 // Whoever had the most of what was used.
 std::string hint_of_holders(const Report& report, const OomEvent& event, const Leaks& leaks) {
   const std::uint64_t ours = event.allocated_bytes + event.direct_bytes + event.rounding_bytes;
@@ -310,8 +320,13 @@ std::string hint_of_holders(const Report& report, const OomEvent& event, const L
     const char* const what = event.module_bytes == 0    ? "contexts"
                              : event.context_bytes == 0 ? "code"
                                                         : "contexts and code";
-    return what + std::string(" of this process hold most of it: ") + amount_text(own) +
-           ", as vramscope owners tells" + pools_clause(event);
+    const std::string held = what + std::string(" of this process hold most of it: ") +
+                             amount_text(own) + ", as vramscope owners tells";
+    const std::uint64_t grown = grown_then(event, leaks);
+    const bool is_leak = grown != 0 && grown >= ours / kTenthOfHeld;
+    return (is_leak ? amount_text(grown) + " grew to the end: vramscope leaks names the places; "
+                    : "") +
+           held + pools_clause(event);
   }
   if (event.rounding_bytes > event.allocated_bytes + event.direct_bytes) {
     return "most of it is free in the driver's pages of 2 MiB, which small allocations that live "

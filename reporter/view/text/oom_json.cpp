@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/refused_requests.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/oom_text.h"
 
@@ -16,6 +17,13 @@ Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
   return with_site<Row>(
       report, name, &Row::site, {},
       {{"number", "of all that failed, from 1 on", &Row::number},
+       {"repeats",
+        "number of the refusal before, of the same request: PyTorch and CuPy ask again once they "
+        "have emptied their caches; null: it is another request",
+        [&report](const Row& row) {
+          const auto repeated = repeated_request(report, row);
+          return repeated ? std::optional(repeated->number) : std::nullopt;
+        }},
        {"time_ns", "after time 0, when recording began", &Row::time_ns},
        {"function", "of the driver", &Row::function},
        kind_column<Row>(&Row::kind),
@@ -139,7 +147,9 @@ Columns<OomReport> oom_fields(const Report& report, const NameFrame& name,
           {"owners", "the same by owner", owners, &OomEvent::owners},
           {"pins", "sites whose blocks keep segments from being given back", pins,
            chosen(pins, &OomEvent::pins)}});
+  const auto requests = [&report](const OomReport&) { return refused_requests(report); };
   return {{"count", "allocations that failed for want of memory", &OomReport::count},
+          {"requests", "of how many requests these are, see `events[].repeats`", requests},
           {"events", "those that the report describes", event, &OomReport::events}};
 }
 

@@ -8,6 +8,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/refused_requests.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/report_text.h"
 
@@ -61,6 +62,19 @@ std::string asked_text(const OomEvent& event) {
   return event.bytes == 0 ? "an allocation" : amount_text(event.bytes);
 }
 
+std::string sizes_text(const Report& report, const OomEvent& event, const Page& page) {
+  if (event.shares.empty()) return "";
+  const LiveSizes sizes = live_sizes(report, event.shares.front());
+  if (sizes.size() < 2) return "";
+  std::string text;
+  for (const auto& [bytes, count] : sizes) {
+    text += (text.empty() ? "" : ", ") + count_text(static_cast<std::int64_t>(count)) + " x " +
+            amount_text(bytes);
+  }
+  return paragraph((event.shares.size() == 1 ? "its sizes: " : "sizes of the largest: ") + text,
+                   page);
+}
+
 std::string refused_too(const Report& report, const NameFrame& name, const Page& page) {
   using enum Table::Align;
   const std::vector<OomEvent>& events = report.oom.events;
@@ -83,13 +97,15 @@ std::string refused_too(const Report& report, const NameFrame& name, const Page&
                served_text(report, row), memory_name(row.first->kind, row.first->device)},
               row.first->site);
   }
-  std::string text = table.empty() ? "" : "\n" + table.text(page);
-  if (!table.empty() && !report.chosen && report.oom.count > events.size()) {
-    text += paragraph("of " + counted(report.oom.count - events.size(), "further refusal") +
-                          " only the number is known",
-                      page);
-  }
-  return text;
+  return table.empty() ? "" : "\n" + table.text(page) + further_refusals(report, page);
+}
+
+std::string further_refusals(const Report& report, const Page& page) {
+  const std::size_t told = report.oom.events.size();
+  if (report.chosen || report.oom.count <= told) return "";
+  return paragraph(
+      "of " + counted(report.oom.count - told, "further refusal") + " only the number is known",
+      page);
 }
 
 // Whether each time that the site was refused somebody was served as much later: who frees and asks

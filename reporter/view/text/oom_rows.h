@@ -16,6 +16,10 @@ struct Report;
 // "300 MiB", or "an allocation" where nobody knows how much that was.
 [[nodiscard]] std::string asked_text(const OomEvent& event);
 
+// "sizes: 139 x 1.00 GiB, 4 x 64.0 MiB" of the largest share, where they are known and differ.
+[[nodiscard]] std::string sizes_text(const Report& report, const OomEvent& event, const Page& page);
+// How many refusals the report does not describe; "": it describes all.
+[[nodiscard]] std::string further_refusals(const Report& report, const Page& page);
 // Those between the first and the last, by call stack and memory; "" where there are none.
 [[nodiscard]] std::string refused_too(const Report& report, const NameFrame& name,
                                       const Page& page);

@@ -11,6 +11,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/refused_requests.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/site_columns.h"
@@ -133,7 +134,7 @@ std::string shares_table(const Report& report, const OomEvent& event, const Name
   const SiteListing table =
       site_listing(report, name, columns, chosen_rows(event.shares, columns, choice),
                    &OomShare::site, "LIVE THEN", page);
-  return table.empty() ? "" : table.text(page);
+  return table.empty() ? "" : table.text(page) + sizes_text(report, event, page);
 }
 
 std::string pins_table(const Report& report, const OomEvent& event, const NameFrame& name,
@@ -264,6 +265,18 @@ std::string asker_text(const Report& report, const OomEvent& event, const NameFr
   return "  by\n" + whole_stack_text(call_site(report, site, name, kAllFrames), page, 6);
 }
 
+// "the 2nd is the same request", of a refusal that PyTorch or CuPy did not take for an answer.
+std::string again_line(const Report& report, const OomEvent& event, const Page& page) {
+  for (const OomEvent& next : report.oom.events) {
+    const auto repeated = repeated_request(report, next);
+    if (!repeated || repeated->number != event.number) continue;
+    return paragraph("the " + ordinal_text(next.number) + " is the same request: " +
+                         repeated->owner + " asked again, once it had emptied its cache",
+                     page);
+  }
+  return "";
+}
+
 // "served 12.3 ms later, to retry (a.cpp:9) < main": whether the program got as much after all.
 std::string outcome_line(const Report& report, const OomEvent& event, const NameFrame& name,
                          const Page& page) {
@@ -292,7 +305,8 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
   }
   if (!event.range.empty()) who += " in " + printable(event.range, page);
   result += paragraph(who, page);
-  result += asker_text(report, event, name, page) + outcome_line(report, event, name, page);
+  result += asker_text(report, event, name, page) + outcome_line(report, event, name, page) +
+            again_line(report, event, page);
   if (!event.has_details && trigger_of(report) != Trigger::imported) {
     return result + counted_event_text(report, event, leaks, page);
   }
@@ -322,6 +336,18 @@ std::string ordinal_text(std::uint64_t number) {
   return std::to_string(number) + endings[is_teen || number % 10 > 3 ? 0 : number % 10];
 }
 
+namespace {
+
+// Whether the last refusal is of another request than the first.
+bool is_told_apart(const Report& report) {
+  const std::vector<OomEvent>& events = report.oom.events;
+  return events.size() > 1 && std::any_of(events.begin() + 1, events.end(), [&](const auto& event) {
+           return !repeated_request(report, event);
+         });
+}
+
+}  // namespace
+
 std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
                      const Page& page, const RowChoice& choice) {
   if (report.oom.count == 0) return "Memory never ran out.\n";
@@ -331,8 +357,14 @@ std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& 
     result = "Nothing that passes was refused; of all, " + counted(report.oom.count, "allocation") +
              (report.oom.count == 1 ? " was.\n" : " were.\n");
   }
+  if (choice.most == 0) {  // all of them
+    for (const OomEvent& event : events) {
+      result += (result.empty() ? "" : "\n") + event_text(report, event, leaks, name, page, choice);
+    }
+    return result + further_refusals(report, page) + never_served(report, name, page, 0);
+  }
   if (!events.empty()) result += event_text(report, events.front(), leaks, name, page, choice);
-  if (events.size() > 1) {
+  if (is_told_apart(report)) {
     result += "\n" + event_text(report, events.back(), leaks, name, page, choice);
   }
   return result + refused_too(report, name, page) + never_served(report, name, page, choice.most);

@@ -33,6 +33,8 @@ struct LeakThen {
   bool is_most = false;   // half of what was asked for or more; else enough for what was refused
 };
 [[nodiscard]] LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& event);
+// Whether the call stack allocates that memory all along and does not free it.
+[[nodiscard]] bool grows(const Leaks& leaks, const OomShare& share);
 // Of the rest: what a framework's cache held, what places held all of whose memory was live then,
 // and those that freed most of what they had allocated. Of other places nothing tells.
 struct HeldThen {
