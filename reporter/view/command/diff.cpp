@@ -150,6 +150,10 @@ int show_diff(Arguments& given) {
   const std::uint64_t least_bytes = given.filter.least_bytes();
   Filtering filtering(filter, use);
   if (!filtering.applies_to_both({*before, given.before}, {*after, given.after})) return kBadInput;
+  if (given.filter.kind.empty()) {
+    leave_out_views(*before);
+    leave_out_views(*after);
+  }
   choose_frames(*before, given.stacks);
   choose_frames(*after, given.stacks);
   DiffOf of{.before = given.before,

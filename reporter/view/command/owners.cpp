@@ -70,6 +70,7 @@ int show_owners(Arguments& given) {
   };
   given.columns = {given.by.empty() ? names_of(owner_columns())
                                     : names_of(axis_columns(Report(), Axis::owner))};
+  if (given.filter.kind.empty()) given.prepare = leave_out_views;
   given.next = given.by.empty() ? "owners --by size" : "peak";
   return show(given, {text, json, csv});
 }

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/site_growth.h"
@@ -149,6 +152,35 @@ std::string sites_tree(const Report& report, SiteOrder order, const NameFrame& n
 
 }  // namespace
 
+namespace {
+
+// "GPU 0 physical", "GPU 0, pinned".
+std::string memories_of(const Site& site) {
+  const auto has_any = [](const SitePart& part) {
+    return part.totals.total_count != 0 || part.totals.live_bytes != 0;
+  };
+  const bool is_known = std::any_of(site.parts.begin(), site.parts.end(), has_any);
+  std::string text;
+  for (const SitePart& part : site.parts) {
+    if (is_known && !has_any(part)) continue;
+    const std::string name = memory_name(part.kind, part.device);
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
+
+// Where rows are of more than one memory each says of which, after its numbers.
+void tell_memories(Columns<std::size_t>& columns, const Report& report,
+                   const std::vector<std::size_t>& sites) {
+  std::set<std::string> memories;
+  for (const std::size_t site : sites) memories.insert(memories_of(report.sites[site]));
+  if (memories.size() < 2) return;
+  const auto memory = [&report](std::size_t site) { return memories_of(report.sites[site]); };
+  columns.push_back({{"MEMORY", Table::Align::left, 5}, memory});
+}
+
+}  // namespace
+
 Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
   using Row = std::size_t;
   const auto of = [&report](auto get) {
@@ -158,7 +190,11 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
     return numbers_of(report.sites[row]);
   };
   const auto rises = [](const Site& site) { return growth_of(site).rises; };
-  Columns<Row> columns = totals_columns<Row>(totals, {1, 3, 4, 2, 6});
+  const auto memory = [](const Site& site) { return memories_of(site); };
+  Columns<Row> columns{{"memory",
+                        "kinds and devices of its memory, as texts name them: `GPU 0, pinned`",
+                        of(memory)}};
+  append(columns, totals_columns<Row>(totals, {1, 3, 4, 2, 6}));
   append(
       columns,
       {{"estimated", "the numbers are estimates from sampled stacks",
@@ -198,6 +234,7 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
   }
   Columns<std::size_t> columns = site_columns(report, name);
   keep(columns, title_of(order));
+  tell_memories(columns, report, sites);
   const std::size_t shown = rows_shown(sites.size(), choice.most);
   const SiteListing table = site_listing(report, name, columns, first_rows(sites, choice.most),
                                          std::identity(), "WHERE", page, SiteListing::Calls::shown);

@@ -1,0 +1,83 @@
+# What oom, owners, sites and exports say of reports that PyTorch, JAX and others left on an H200 (real/README.md).
+# SPDX-License-Identifier: Apache-2.0
+"""real_answers_test.py BUILD"""
+import csv
+import io
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+from real_case import NAMES, RealReports  # noqa: E402
+
+VIEWS = ("mapping", "address_range", "import")
+
+
+class Refusals(RealReports):
+    def test_what_pytorch_asks_for_again_is_one_request(self):
+        """Its num_ooms was 1."""
+        file = self.real("torch-oom-at-exit")
+        for words in ((), ("-n", "0")):
+            text = self.text("oom", *words, file)
+            self.assertIn("\n  the 2nd is the same request: PyTorch asked again, once it had emptied its cache\n", text)
+        self.assertEqual(1, self.text("oom", file).count(" refused, the "))
+        told = self.json("oom", file)
+        self.assertEqual((2, 1), (told["count"], told["requests"]))
+        self.assertEqual([None, 1], [event["repeats"] for event in told["events"]])
+
+    def test_a_program_that_asks_again_by_itself_asks_anew(self):
+        told = self.json("oom", self.real("fill-refused"))
+        self.assertEqual((8, 8), (told["count"], told["requests"]))
+        self.assertEqual({None}, {event["repeats"] for event in told["events"]})
+
+    def test_all_rows_are_all_refusals(self):
+        file = self.real("fill-refused")
+        self.assertEqual(["1st", "8th"], re.findall(r" refused, the (\w+) of 8\n", self.text("oom", file)))
+        self.assertEqual(8, len(re.findall(r" refused, the (\w+) of 8\n", self.text("oom", "-n", "0", file))))
+
+    def test_a_place_of_several_sizes_shows_them(self):
+        text = self.text("oom", self.real("fill-refused"))
+        self.assertEqual(["139 x 1.00 GiB, 4 x 64.0 MiB, 17 x 2.00 MiB"], re.findall(r"\n  its sizes: (.*)\n", text))
+
+
+class Views(RealReports):
+    def test_owners_have_memory_alone(self):
+        for name in ("jax", "gpt-expandable"):
+            file = self.real(name)
+            self.assertFalse([row for row in self.json("owners", file)["ledger"] if row["kind"] in VIEWS], name)
+            self.assertNotIn("address_range", self.text("owners", file))
+            self.assertIn("mapping", self.text("owners", "--kind", "mapping", file))
+
+    def test_exports_have_memory_alone(self):
+        for form in ("chrome", "openmetrics", "sqlite", "perfetto", "memory_viz_json", "dhat"):
+            to = self.path(form)
+            done = self.call("export", "--format", form, "-o", to, self.real("gpt-expandable"))
+            if "this build is without" in done.stderr:
+                continue
+            self.assertEqual(0, done.returncode, done.stderr)
+            with open(to, "rb") as file:
+                content = file.read()
+            of_kinds = re.findall(rb'kind="(\w+)"|"(address_range|mapping)"|(address_range|mapping) \(most\)', content)
+            self.assertFalse({kind for found in of_kinds for kind in found if kind.decode() in VIEWS}, form)
+
+    def test_memory_of_the_host_is_of_no_device(self):
+        for name in NAMES:
+            text = self.text("export", "--format", "openmetrics", self.real(name))
+            for line in text.splitlines():
+                if 'kind="pinned"' in line:
+                    self.assertNotIn("device=", line, name)
+
+    def test_rows_of_several_memories_name_them(self):
+        file = self.real("jax")
+        self.assertRegex(self.text("sites", file), r"\n +105 GiB .* GPU 0 physical +\w")
+        self.assertRegex(self.text("sites", file), r"\n +2\.00 MiB .* pinned +\w")
+        listed = [row["memory"] for row in self.json("sites", file)]
+        self.assertIn("GPU 0 physical", listed)
+        self.assertEqual(listed, [row["memory"] for row in csv.DictReader(io.StringIO(self.text("sites", "--csv", file)))])
+        self.assertNotIn("MEMORY", self.text("sites", self.real("fill-refused")))
+
+
+if __name__ == "__main__":
+    harness.main()
