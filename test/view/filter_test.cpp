@@ -97,10 +97,27 @@ TEST(Filter, OfAnOwnerAsksWhoseCodeCalled) {
   EXPECT_EQ(numbers(filtered({.owner = "libnet.so"})), Numbers{1});
 }
 
+Report with_large_rows(const Filter& filter, const FilterUse& use, const RowOfSite& row_of = {}) {
+  Report report = filtered(filter, use);
+  leave_out_small_rows(report, filter, use, row_of);
+  return report;
+}
+
 TEST(Filter, OfBytesMeasuresWhatTheListingIsAbout) {
-  EXPECT_EQ(numbers(filtered({.min_bytes = "256MiB"}, {.measure = Measure::peak})),
+  EXPECT_EQ(numbers(with_large_rows({.min_bytes = "256MiB"}, {.measure = Measure::peak})),
             (Numbers{0, 1}));
-  EXPECT_EQ(numbers(filtered({.min_bytes = "1"}, {.measure = Measure::live})), Numbers{1});
+  EXPECT_EQ(numbers(with_large_rows({.min_bytes = "1"}, {.measure = Measure::live})), Numbers{1});
+}
+
+// Sites were left out one by one, before they became the rows that a person sees.
+TEST(Filter, OfBytesMeasuresTheRowsInWhichSitesStand) {
+  const auto one_row = [](std::size_t) { return std::size_t{0}; };
+  EXPECT_EQ(numbers(filtered({.min_bytes = "512MiB"})).size(), numbers(sample_report()).size());
+  const Report joined =
+      with_large_rows({.min_bytes = "700MiB"}, {.measure = Measure::peak}, one_row);
+  EXPECT_GE(numbers(joined).size(), 2U);
+  EXPECT_TRUE(
+      numbers(with_large_rows({.min_bytes = "700MiB"}, {.measure = Measure::peak})).empty());
 }
 
 TEST(Filter, OfKindsLeavesTotalsOfThePartsThatAreLeft) {

@@ -110,6 +110,34 @@ class Views(RealReports):
         self.assertEqual([site["total_bytes"] for site in self.json("sites", "--kind", "mapping", self.real("jax"))], [112583507968])
 
 
+class Filters(RealReports):
+    def test_rows_are_filtered_as_they_are_listed(self):
+        """Adam's two rows of 621 MiB, of 149 tensors each, and all of some others vanished."""
+        for name in NAMES:
+            file = self.real(name)
+            for verb, rows, size in (("sites", lambda found: found, lambda row: row["peak_bytes"]),
+                                     ("sites --group function", lambda found: found, lambda row: row["peak_bytes"]),
+                                     ("peak", lambda found: [row for part in found if part["kind"] != "all" for row in part["live"]], lambda row: row["bytes"]),
+                                     ("leaks --no-default-suppressions", lambda found: found["leaks"], lambda row: row["bytes"])):
+                every = [size(row) for row in rows(self.json(*verb.split(), file))]
+                for least in (1 * MIB, 40 * MIB, 400 * MIB):
+                    left = [size(row) for row in rows(self.json(*verb.split(), "--min-bytes", str(least), file))]
+                    self.assertEqual(sorted(set(left)), sorted({size for size in every if size >= least}), (name, verb, least))
+
+    def test_no_limit_passes_because_rows_are_hidden(self):
+        file = self.real("gpt-no-cache")
+        self.assertEqual(self.call("check", "--no-default-suppressions", "--max-leak", "70MiB", file).returncode, 1)
+        hidden = self.call("check", "--no-default-suppressions", "--max-leak", "70MiB", "--min-bytes", "50MiB", file)
+        self.assertEqual((hidden.returncode, hidden.stdout), (2, ""))
+        self.assertIn("vramscope: --min-bytes hides rows", hidden.stderr)
+        chosen = self.call("check", "--no-default-suppressions", "--max-leak", "70MiB", "--owner", "cuBLAS", file)
+        self.assertEqual(chosen.returncode, 0, chosen.stderr)
+        self.assertTrue(chosen.stdout.startswith("Only --owner cuBLAS\n"))
+        both = self.call("diff", "--threshold", "0", "--min-bytes", "1GiB", file, self.real("gpt"))
+        self.assertEqual((both.returncode, both.stdout), (2, ""))
+        self.assertIn("vramscope: diff: --min-bytes hides rows", both.stderr)
+
+
 class FullDevice(RealReports):
     def test_the_driver_keeps_the_last_of_its_memory(self):
         text = self.text("oom", self.real("fill-refused"))

@@ -17,7 +17,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kSites = 3;
-const FilterUse kUse;
+const FilterUse kUse{.judges_sums = true};
 
 struct Arguments {
   std::vector<std::string> files;

@@ -135,6 +135,11 @@ int show_diff(Arguments& given) {
         "'" + file +
         "' is a trace: diff compares the reports of two runs, which run writes beside traces");
   }
+  if (!given.threshold.empty() && !given.filter.min_bytes.empty()) {
+    return refuse(
+        "diff: --min-bytes hides rows, and --threshold is for sums, too, which have them all; "
+        "leave one of them out");
+  }
   tell_newer({given.before, given.after}, {given.before, given.after}, say);
   std::optional<Report> before = open_named(given.before, given.reading);
   std::optional<Report> after = open_named(given.after, given.reading);

@@ -170,7 +170,7 @@ int export_report(const Arguments& arguments, const ExportFormat& format, std::s
   if (!filtering.applies(*report, file)) return kBadInput;
   if (arguments.filter.kind.empty()) leave_out_views(*report);
   const Exported exported(std::move(*report), cost_of(arguments), arguments.stacks,
-                          names_from_symbols());
+                          names_from_symbols(), arguments.filter);
   return write(exported, format, output, arguments, lost);
 }
 

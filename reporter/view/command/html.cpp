@@ -35,7 +35,8 @@ namespace {
 
 constexpr std::size_t kDifferences = 200;  // rows
 
-const FilterUse kPageUse{.inputs = Inputs::both, .draws_window = true, .of_a_trace = "html"};
+const FilterUse kPageUse{
+    .inputs = Inputs::both, .draws_window = true, .row_is_of_memory = true, .of_a_trace = "html"};
 
 struct Arguments {
   std::vector<std::string> files;
@@ -168,6 +169,7 @@ class ReportsAgain {
       const Filter filter = without_times(given_.filter);
       if (!Filtering(filter, kPageUse).applies(*report, path)) return std::nullopt;
       choose_frames(*report, given_.stacks);
+      leave_out_small_rows(*report, filter, kPageUse);
       return report;
     }
     return std::nullopt;
@@ -233,13 +235,17 @@ int page_of_two(const Arguments& given) {
   std::optional<Report> after = open_named(after_path, given.reading);
   if (!before || !after) return kBadInput;
   const Filter filter = without_times(given.filter);
-  Filtering filtering(filter, kPageUse);
+  Filter rows = filter;
+  rows.min_bytes.clear();  // what one report has less of, the other may have more of
+  Filtering filtering(rows, kPageUse);
   if (!filtering.applies_to_both({*before, before_path}, {*after, after_path})) return kBadInput;
   choose_frames(*before, given.stacks);
   choose_frames(*after, given.stacks);
   const NameFrame name = names_from_symbols();
   const DiffOf of{.before = before_path, .after = after_path, .most = kDifferences};
-  const std::string diff = diff_json(differences(*before, *after, of.by, of.at, name), of);
+  const std::string diff =
+      diff_json(differences(*before, *after, of.by, of.at, name, filter.least_bytes()), of);
+  leave_out_small_rows(*after, filter, kPageUse);
   return page_of_report(given, before_path + " and " + after_path, *after, {.diff = diff});
 }
 
@@ -253,6 +259,7 @@ int page_of_reports(const Arguments& given) {
   const Filter filter = without_times(given.filter);
   if (!report || !Filtering(filter, kPageUse).applies(*report, path)) return kBadInput;
   choose_frames(*report, given.stacks);
+  leave_out_small_rows(*report, filter, kPageUse);
   std::reverse(paths.begin(), paths.end());  // later reports of a process have later names
   if (paths.size() == 1) {                   // of several all are there
     for (const MergedProcess& process : report->processes) {

@@ -86,7 +86,10 @@ int show_leaks(Arguments& given) {
 Verb add_leaks(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("leaks", "List what was never freed");
-  arguments->use = {.measure = Measure::live, .inputs = Inputs::both, .of_a_trace = "leaks"};
+  arguments->use = {.measure = Measure::live,
+                    .inputs = Inputs::both,
+                    .row_is_of_memory = true,
+                    .of_a_trace = "leaks"};
   arguments->adds_up = true;
   add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter, arguments->use);

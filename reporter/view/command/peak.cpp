@@ -50,7 +50,10 @@ int show_peak(OneReport& given) {
 Verb add_peak(CommandLine& line) {
   auto arguments = std::make_shared<OneReport>();
   Command& command = line.add_verb("peak", "Explain the peak of each kind of memory");
-  arguments->use = {.measure = Measure::peak, .inputs = Inputs::both, .of_a_trace = "peak"};
+  arguments->use = {.measure = Measure::peak,
+                    .inputs = Inputs::both,
+                    .row_is_of_memory = true,
+                    .of_a_trace = "peak"};
   arguments->adds_up = true;
   add_one_report(command, *arguments, kRows);
   arguments->fits_screen = true;

@@ -30,7 +30,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kProcesses = 20;  // rows, unless told otherwise
-const FilterUse kRowsUse;
+const FilterUse kRowsUse{.row_is_of_memory = true};
 const FilterUse kOrItsTrace{.inputs = Inputs::both};
 
 struct Arguments {
@@ -59,6 +59,11 @@ Runs processes_of(const Report& report, const std::string& path, const Filter& f
   return runs_of(concerned(std::move(all), filter), {});
 }
 
+void choose_rows(Report& report, const Arguments& arguments) {
+  choose_frames(report, arguments.stacks);
+  leave_out_small_rows(report, arguments.filter, kRowsUse);
+}
+
 // Reads a report once more, as it was read for the table. Of few, which are looked at again for
 // each size that a text may have.
 RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
@@ -69,7 +74,7 @@ RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
     std::string path = file;
     std::optional<Report> report = open_report(path, arguments.reading);
     if (report && filtering.apply(*report, path) != Filtering::Result::done) report.reset();
-    if (report) choose_frames(*report, arguments.stacks);
+    if (report) choose_rows(*report, arguments);
     return found->second = std::move(report);
   };
   return {.read_again = read_again, .name = names_from_symbols(arguments.stacks.shown)};
@@ -159,7 +164,7 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
     if (result == Filtering::Result::refused) return kBadInput;
     if (result == Filtering::Result::lacks) continue;
     any = true;
-    choose_frames(*report, arguments.stacks);
+    choose_rows(*report, arguments);
     if (listing.json) {
       if (paths.size() > 1) add_fields(json.object(), *report, which_report(path));
       if (paths.size() > 1) json.key("listing");

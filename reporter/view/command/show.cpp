@@ -157,6 +157,10 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open_one) {
     if (result == Filtering::Result::lacks) continue;
     choose_frames(*report, arguments.stacks);
     if (arguments.prepare) arguments.prepare(*report);
+    if (!arguments.is_trace) {  // of a trace single allocations pass
+      leave_out_small_rows(*report, arguments.filter, arguments.use,
+                           arguments.row_of ? arguments.row_of(*report) : RowOfSite());
+    }
     page.of_trace = arguments.is_trace;
     summary.add(*report);
     const std::string one = shown.add(*report, arguments.file, made_to_fit, page);

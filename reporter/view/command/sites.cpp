@@ -51,6 +51,8 @@ int show_groups(Arguments& given, SiteOrder order) {
   const auto columns = [by](const Report&) { return group_columns(by); };
   given.columns = {names_of(group_columns(by))};
   given.next = "sites";
+  given.use.row_is_of_memory = true;
+  given.row_of = [by, &name](const Report& report) { return rows_of_groups(report, by, name); };
   given.use.of_a_trace = "sites --group " + given.group;
   return show(given, row_makers(text, rows, columns));
 }

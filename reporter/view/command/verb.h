@@ -185,6 +185,8 @@ struct OneReport {
   bool fits_screen = false;  // of one report: fewer rows on a terminal that has no room for them
   std::size_t said_columns = 0;               // of a line on stderr that stands above the text
   std::function<void(Report&)> prepare = {};  // each, once it is filtered and its frames are chosen
+  // The rows that sites stand in, of sums of several; none: each has its own.
+  std::function<RowOfSite(const Report&)> row_of = {};
 };
 // use.inputs is set. --each, of verbs whose `adds_up` is set.
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);

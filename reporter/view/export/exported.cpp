@@ -39,9 +39,11 @@ std::optional<Cost> cost_named(std::string_view name) {
 
 std::string_view name_of(Cost cost) { return kCosts[static_cast<std::size_t>(cost)]; }
 
-Exported::Exported(Report report, Cost cost, const StackChoice& stacks, NameFrame name)
+Exported::Exported(Report report, Cost cost, const StackChoice& stacks, NameFrame name,
+                   const Filter& filter)
     : report_(std::move(report)), cost_(cost), name_(std::move(name)) {
   choose_frames(report_, stacks);
+  leave_out_small_rows(report_, filter, {.row_is_of_memory = true});
 }
 
 Exported::Exported(Report report, TraceFollower& trace, Cost cost, const StackChoice& stacks,

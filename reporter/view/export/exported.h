@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/frames.h"
@@ -26,7 +27,10 @@ enum class Cost : std::uint8_t { peak, leaked, total, count };
 class Exported {
  public:
   // Stacks are shown as `stacks` says. May throw bad_alloc, as all members.
-  Exported(Report report, Cost cost, const StackChoice& stacks, NameFrame name);
+  // Of the stacks that are shown then those are left that are as large as the filter asks for; the
+  // rest of it holds already.
+  Exported(Report report, Cost cost, const StackChoice& stacks, NameFrame name,
+           const Filter& filter = {});
   // Of the allocations of a trace that pass, of which `report` is report_of_trace(); it outlives
   // this.
   Exported(Report report, TraceFollower& trace, Cost cost, const StackChoice& stacks,

@@ -83,6 +83,10 @@ std::string cannot_filter(const Filter& filter, const FilterUse& use, const std:
                                  : "--stream: which stream a refused allocation was for is not "
                                    "known; oom takes --thread, --range and --site";
   }
+  if (use.judges_sums && !filter.min_bytes.empty()) {
+    return "--min-bytes hides rows, and limits are for sums, which have them all; leaks and peak "
+           "list rows of so many bytes";
+  }
   const auto [option, why] = unanswered(filter, use);
   return option.empty() ? "" : refusal(option, why, filter, use, trace);
 }

@@ -168,6 +168,15 @@ Columns<SiteGroup> group_columns(GroupBy by) {
   return columns;
 }
 
+RowOfSite rows_of_groups(const Report& report, GroupBy by, const NameFrame& name) {
+  std::map<GroupName, std::size_t> numbers;
+  std::vector<std::size_t> rows;
+  for (const GroupName& group : groups_of_sites(report, by, name)) {
+    rows.push_back(numbers.try_emplace(group, numbers.size()).first->second);
+  }
+  return [rows](std::size_t site) { return rows[site]; };
+}
+
 std::vector<SiteGroup> group_rows(const Report& report, GroupBy by, SiteOrder order,
                                   const NameFrame& name, const RowChoice& choice) {
   const std::vector<GroupName> names = groups_of_sites(report, by, name);

@@ -9,6 +9,7 @@
 
 #include "allocator/ground/named_enum.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
@@ -36,6 +37,9 @@ struct SiteGroup {
 [[nodiscard]] bool is_order_of_groups(SiteOrder order);
 
 [[nodiscard]] Columns<SiteGroup> group_columns(GroupBy by);
+
+// In which group each site of the report is.
+[[nodiscard]] RowOfSite rows_of_groups(const Report& report, GroupBy by, const NameFrame& name);
 
 // Sums are of all places; as many rows as chosen are left of them.
 [[nodiscard]] std::vector<SiteGroup> group_rows(const Report& report, GroupBy by, SiteOrder order,

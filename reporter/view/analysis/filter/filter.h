@@ -116,7 +116,9 @@ struct FilterUse {
   std::optional<Axis> axis = {};  // the listing is by it: its own filter can be answered
   Subject subject = Subject::rows;
   Inputs inputs = Inputs::reports;
-  bool draws_window = false;  // times choose what is drawn first, and leave nothing out
+  bool draws_window = false;      // times choose what is drawn first, and leave nothing out
+  bool judges_sums = false;       // by limits: no row may be hidden from them
+  bool row_is_of_memory = false;  // of one kind and device; else of all that a call stack has
   // Words of the command that answers of a trace what this one cannot answer of a report.
   std::string of_a_trace = "trace";
 };
@@ -142,9 +144,18 @@ void name_threads(Filter& filter, const std::set<std::string>& threads, const Th
 void name_threads(Filter& filter, const Report& report, const ThreadNames& names);
 
 // Leaves in the report what passes: of sites, kinds, axes, the ledger, devices, segments and the
-// timeline. Sums are of what is left then, see Report::chosen. May throw bad_alloc.
+// timeline. Sums are of what is left then, see Report::chosen. Rows of call stacks are not rows
+// yet:
+// --min-bytes is for leave_out_small_rows(). May throw bad_alloc.
 void filter_report(Report& report, const Filter& filter, const FilterUse& use,
                    const NameFrame& name);
+
+// The row in which a site stands, by its index into the report's.
+using RowOfSite = std::function<std::size_t(std::size_t site)>;
+// Once frames are chosen, and sites that they do not tell apart are one: leaves the rows out that
+// --min-bytes hides. `row_of`: of sums of several sites; else each has a row. May throw bad_alloc.
+void leave_out_small_rows(Report& report, const Filter& filter, const FilterUse& use,
+                          const RowOfSite& row_of = {});
 
 // Leaves out what holds no memory but views what others hold: mappings, address ranges, imports.
 // May throw bad_alloc.

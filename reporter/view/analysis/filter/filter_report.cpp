@@ -98,7 +98,6 @@ void filter_sites(Report& report, const Filter& filter, const FilterUse& use,
     if (by_memory && site.parts.empty()) return false;
     if (!by_stack) return true;
     if (filter.chooses_rows() && site.is_left_out) return false;
-    if (measured(numbers_of(site), use.measure) < filter.least_bytes()) return false;
     return stacks.pass(site);
   };
   keep_sites(report, passes);
@@ -197,16 +196,8 @@ bool holds_any(const Report& report, unsigned device) {
   });
 }
 
-// By rows. What is known of all call stacks together is not known of some.
-void filter_rows(Report& report, const Filter& filter, const FilterUse& use,
-                 const NameFrame& name) {
-  filter_sites(report, filter, use, name);
-  std::erase_if(report.ledger, [&](const LedgerEntry& row) { return !passes(filter, row); });
-  std::erase_if(report.axes, [&](const AxisEntry& row) {
-    return !filter.passes(row.kind, row.device) || !filter.passes(row.axis, row.value) ||
-           std::max(row.own_peak_bytes, row.totals.live_bytes) < filter.least_bytes();
-  });
-  if (!filter.chooses_rows()) return;
+// What is known of all call stacks together is not known of some.
+void keep_figures_of_rows(Report& report, const Filter& filter, const FilterUse& use) {
   report.chosen->by_rows = true;
   report.chosen->axis = use.axis;
   set_kinds(report, use.axis ? sums_of_axis(report, *use.axis) : sums_of_sites(report));
@@ -226,6 +217,17 @@ void filter_rows(Report& report, const Filter& filter, const FilterUse& use,
   std::erase_if(report.axes, [&](const AxisEntry& row) { return row.axis != Axis::owner; });
   if (!filter.site.empty() || !filter.min_bytes.empty()) report.axes.clear();
   if (!filter.site.empty()) report.ledger.clear();
+}
+
+void filter_rows(Report& report, const Filter& filter, const FilterUse& use,
+                 const NameFrame& name) {
+  filter_sites(report, filter, use, name);
+  std::erase_if(report.ledger, [&](const LedgerEntry& row) { return !passes(filter, row); });
+  std::erase_if(report.axes, [&](const AxisEntry& row) {
+    return !filter.passes(row.kind, row.device) || !filter.passes(row.axis, row.value) ||
+           std::max(row.own_peak_bytes, row.totals.live_bytes) < filter.least_bytes();
+  });
+  if (filter.chooses_rows()) keep_figures_of_rows(report, filter, use);
 }
 
 bool is_between(std::int64_t ns, const Filter& filter) {
@@ -298,6 +300,32 @@ void leave_out_views(Report& report) {
     filter_parts(site, [](const SitePart& part) { return holds_memory(part.kind); });
     return !had_parts || !site.parts.empty();
   });
+}
+
+void leave_out_small_rows(Report& report, const Filter& filter, const FilterUse& use,
+                          const RowOfSite& row_of) {
+  if (filter.min_bytes.empty() || use.subject != Subject::rows || use.axis) return;
+  // By row; of rows of single memories kind and device, too.
+  using Row = std::pair<std::size_t, std::pair<Kind, std::uint16_t>>;
+  const auto its_row = [&](std::size_t site, const SitePart& part) {
+    return Row(row_of ? row_of(site) : site, use.row_is_of_memory
+                                                 ? std::pair(part.kind, part.device)
+                                                 : std::pair(Kind::device, std::uint16_t{0}));
+  };
+  std::map<Row, std::uint64_t> bytes;
+  for (std::size_t i = 0; i < report.sites.size(); ++i) {
+    for (const SitePart& part : report.sites[i].parts) {
+      bytes[its_row(i, part)] += measured(numbers_of(part), use.measure);
+    }
+  }
+  const std::uint64_t least = filter.least_bytes();
+  const Site* const first = report.sites.data();
+  keep_sites(report, [&](Site& site) {
+    const auto index = static_cast<std::size_t>(&site - first);
+    filter_parts(site, [&](const SitePart& part) { return bytes[its_row(index, part)] >= least; });
+    return least == 0 || !site.parts.empty();
+  });
+  keep_figures_of_rows(report, filter, use);
 }
 
 void filter_report(Report& report, const Filter& filter, const FilterUse& use,
