@@ -72,6 +72,22 @@ class TorchSnapshots(Import):
         self.assertEqual(12 * MIB - 100 + 300 + 1000, sum(row["bytes"] for row in report["peak"]))
         self.assertTrue(any("no history" in line for line in report["warnings"]), report["warnings"])
 
+    def test_what_nobody_measured_is_not_zero(self):
+        """Without history nobody knows what was freed; of no snapshot how long calls took, or which process it is of."""
+        path = self.of_snapshot(history=False)
+        self.assertNotIn("temporary (", self.tool("report", path))
+        for row in self.json("sites", path):
+            self.assertEqual((None, None), (row["temporary_count"], row["total_ns"]))
+        self.assertNotIn("0 ns", self.tool("sites", path))
+        path = self.of_snapshot()
+        self.assertIn("5 allocations, 0 temporary (0 %)", self.tool("report", path))
+        for verb in (["sites"], ["sites", "--group", "file"], ["owners", "--by", "thread"]):
+            self.assertNotIn("0 ns", self.tool(*verb, path))
+        (check,) = self.json("check", "--max-total", "1GiB", path)["checks"]
+        self.assertIsNone(check["pid"])
+        self.assertNotIn("(0)", self.tool("check", "--max-total", "1GiB", path))
+        self.assertIn("GPU 0: at most 12.0 MiB, 12.0 MiB at the end", self.tool("timeline", path))
+
     def test_map_has_its_segments_and_any_instant(self):
         path = self.of_snapshot()
         (place,) = self.json("map", path)["places"]

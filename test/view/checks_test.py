@@ -178,7 +178,7 @@ class Baseline(RanksTest):
         self.assertLess(first, second)
         self.assertIn("+900 MiB", text[first:second])
         what = {one["what"] for one in json.loads(self.call("check", "--json", "--against", before, after).stdout)["checks"]}
-        self.assertIn("sum of peaks of GPU 0", what)
+        self.assertIn("sum of peaks of GPU 0, all kinds together", what)
         self.assertIn("peak of GPU 0, all kinds together", what)
 
     def test_a_rank_that_is_missing_is_told_beside_a_baseline(self):

@@ -214,7 +214,8 @@ TEST(FilterSums, WhatIsOfAllSaysSo) {
   const std::string peak = peak_text(report, names(), {.width = 300}, 0);
   EXPECT_NE(peak.find("GPU 0: 5.00 KiB of all "), std::string::npos) << peak;
   EXPECT_NE(peak.find("the peak of all was reached after"), std::string::npos) << peak;
-  EXPECT_NE(totals_text(report, {.width = 300}).find("at the peak of GPU 0 5.00 KiB of all "),
+  EXPECT_NE(totals_text(report, Page{.width = 300}, NameFrame())
+                .find("at the peak of GPU 0 5.00 KiB of all "),
             std::string::npos);
   EXPECT_NE(report_text(report, "r", {}, {.width = 300}, 0).find("GPU 0, 5.00 KiB of all "),
             std::string::npos);

@@ -21,7 +21,7 @@ TEST(Leaks, LeadWhereTheyAreHalfOfThePeakAndNotMeantToStay) {
   const auto lead = [](std::uint64_t peak, std::vector<std::uint64_t> by_age) {
     Report report = report_of(5, 5, std::move(by_age));
     report.kinds[0].peak_bytes = peak * kMiB;
-    return leaks_lead(report);
+    return leaks_lead(report, leaked_of(report, {}).leaks);
   };
   EXPECT_TRUE(lead(10, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0}));
   EXPECT_TRUE(lead(10, {0, 0, 0, 0, 5, 0, 0, 0, 0, 0}));
@@ -30,7 +30,7 @@ TEST(Leaks, LeadWhereTheyAreHalfOfThePeakAndNotMeantToStay) {
   EXPECT_FALSE(lead(10, {0, 0, 0, 0, 0, 0, 0, 0, 0, 9})) << "perhaps in use";
   Report running = report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0});
   running.trigger = "signal";
-  EXPECT_FALSE(leaks_lead(running));
+  EXPECT_FALSE(leaks_lead(running, leaked_of(running, {}).leaks));
 }
 
 TEST(Leaks, TheReportOfAProgramThatLeaksLeadsToThem) {

@@ -73,6 +73,23 @@ class Leaks(RealReports):
             caches = {row["cache"]: row["bytes"] for row in self.json("leaks", self.real(name))["caches"]}
             self.assertEqual(caches["PyTorch's workspaces for cuBLAS"], 65 * MIB, name)
 
+    def test_totals_have_the_figure_of_leaks(self):
+        """They said "never freed: 129 MiB in 15" where nothing of the program's leaks."""
+        for name in NAMES:
+            file = self.real(name)
+            leaks = self.json("leaks", file)
+            kept = sum(row["bytes"] for part in ("caches", "suppressed") for row in leaks[part])
+            bytes_left = sum(row["bytes"] for row in leaks["leaks"]) + leaks["without_site_bytes"]
+            for verb in ("report", "sites", "sites --tree", "sites --group library", "peak", "owners", "owners --by thread"):
+                last = [line for line in self.text(*verb.split(), file).splitlines() if " (requested bytes); " in line][-1]
+                told = last.split(" (requested bytes); ")[1]
+                if bytes_left == 0 and kept == 0:
+                    self.assertTrue(told.startswith("everything was freed"), (name, verb, told))
+                elif bytes_left == 0:
+                    self.assertRegex(told, r"reed.*: nothing but .* that caches and libraries keep", (name, verb))
+                else:
+                    self.assertNotIn("nothing", told, (name, verb))
+
     def test_what_is_shown_does_not_change_what_counts(self):
         for name in ("gpt-no-cache", "gpt", "cupy"):
             told = [self.json("leaks", *stacks, self.real(name))
@@ -138,6 +155,60 @@ class Filters(RealReports):
         self.assertIn("vramscope: diff: --min-bytes hides rows", both.stderr)
 
 
+class WholeDevice(RealReports):
+    """Requested bytes alone were compared: "-25.2 %" where the GPU's use grew by 62 %."""
+
+    def test_diff_tells_what_was_reserved_and_used(self):
+        text = self.text("diff", self.real("gpt"), self.real("gpt-no-cache"))
+        self.assertIn("\n  GPU 0  6.89 GiB -> 5.15 GiB (-1.73 GiB, -25.2 %)\n"
+                      "  pinned  32.0 KiB, as before\n"
+                      "  GPU 0, reserved  6.89 GiB -> 11.5 GiB (+4.66 GiB, +67.6 %)\n"
+                      "  GPU 0, used, contexts and code included  7.40 GiB -> 12.1 GiB (+4.66 GiB, +62.9 %)\n", text)
+        text = self.text("diff", self.real("gpt-no-cache"), self.real("gpt-no-cache-pytorch"))
+        self.assertIn("\n  GPU 0, reserved  11.5 GiB -> 6.89 GiB (", text)
+        (device,) = self.json("diff", self.real("gpt"), self.real("gpt-no-cache"))["devices"]
+        for side, name in (("before", "gpt"), ("after", "gpt-no-cache")):
+            (counted,) = [one for one in self.json("report", self.real(name))["devices"] if one["index"] == 0]
+            self.assertEqual(device[side]["reserved_bytes"], counted["reserved_peak_bytes"])
+            self.assertEqual(device[side]["used_bytes"], counted["used_peak_bytes"])
+
+    def test_report_tells_what_was_used(self):
+        for name in NAMES:
+            text = self.text("report", self.real(name))
+            for device in self.json("report", self.real(name))["devices"]:
+                used, reserved = device["used_peak_bytes"], device["reserved_of_all_kinds_bytes"]
+                self.assertGreaterEqual(reserved, device["reserved_peak_bytes"], name)
+                self.assertEqual(used is not None, " of contexts and code\n" in text, name)
+                if used is not None:
+                    self.assertLess(reserved, used, name)
+                    self.assertLessEqual(used, device["total_bytes"], name)
+
+    def test_limits_for_what_is_reserved_and_used(self):
+        file = self.real("gpt-no-cache")
+        for option, limit, status in (("--max-peak", "6GiB", 0), ("--max-reserved", "6GiB", 1), ("--max-reserved", "12GiB", 0),
+                                      ("--max-used", "12GiB", 1), ("--max-used", "13GiB", 0)):
+            result = self.call("check", option, limit, file)
+            self.assertEqual(result.returncode, status, (option, limit, result.stdout))
+        self.assertIn("reserved on GPU 0: 11.5 GiB, 5.55 GiB above the limit of 6.00 GiB\n",
+                      self.text("check", "--max-reserved", "6GiB", file))
+        self.assertIn("used on GPU 0, contexts and code included: 12.1 GiB, ", self.text("check", "--max-used", "6GiB", file))
+        self.assert_refused(["check", "--max-used", "6GiB", "--owner", "cuBLAS", file], 2, "take no filter but --device")
+        self.assertEqual(0, self.call("check", "--max-used", "13GiB", "--device", "0", file).returncode)
+
+    def test_a_baseline_is_compared_with_all_kinds_together(self):
+        """A smaller run failed because it held no physical memory before."""
+        for name in ("gpt-expandable", "gpt-async", "gpt-no-cache"):
+            result = self.call("check", "--against", self.real("gpt"), self.real(name))
+            self.assertEqual(result.returncode, 0, result.stdout)
+            self.assertIn("passed: peak of GPU 0", result.stdout)
+        result = self.call("check", "--against", self.real("gpt-async"), self.real("gpt-expandable"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("of it GPU 0 physical 5.44 GiB (was 0 B), ", result.stdout)
+        checks = self.json("check", "--against", self.real("gpt-async"), self.real("gpt-expandable"))["checks"]
+        self.assertEqual([row["what"] for row in checks], ["peak of GPU 0, all kinds together", "peak of pinned", "never freed"])
+        self.assertEqual({row["kind"] for row in checks[0]["kinds"]}, {"device", "physical", "stream_ordered"})
+
+
 class FullDevice(RealReports):
     def test_the_driver_keeps_the_last_of_its_memory(self):
         text = self.text("oom", self.real("fill-refused"))
@@ -146,10 +217,28 @@ class FullDevice(RealReports):
         self.assertNotIn("perhaps in pieces", text)
 
 
+class Past(RealReports):
+    def test_an_old_sample_is_not_told_as_the_present(self):
+        """105 GiB had gone back since 30.2 GiB were free."""
+        self.assertIn("in a new segment: what the driver has (30.2 GiB were free 530 ms before this, 105 GiB came back since)\n",
+                      self.text("map", self.real("jax")))
+
+    def test_the_reserve_of_pinned_memory_is_shown(self):
+        self.assertIn("now 8 B, 445 calls; page-locked for it: peak 2.01 MiB, now 2.01 MiB, 2.00 MiB of it idle\n",
+                      self.text("report", self.real("jax")))
+        for name in NAMES:
+            with open(self.real(name), encoding="utf-8") as file:
+                written = json.load(file)
+            locked = written["host"]["memory_stats"].get("reserved_bytes.current", 0)
+            held = sum(kind["current_bytes"] for kind in written["kinds"] if kind["kind"] == "pinned")
+            self.assertEqual(locked > held, "page-locked for it: " in self.text("report", self.real(name)), name)
+
+
 class Order(RealReports):
     def test_the_largest_kind_of_memory_stands_first(self):
         lines = self.text("report", self.real("gpt-expandable")).split("GPU 0  NVIDIA H200\n")[1].splitlines()
-        self.assertTrue(lines[0].strip().startswith("physical "), lines[:3])
+        self.assertTrue(lines[0].strip().startswith("used "), lines[:3])  # which is more than any
+        self.assertTrue(lines[1].strip().startswith("physical "), lines[:3])
 
 
 class Rows(RealReports):
@@ -243,6 +332,25 @@ class Snapshot(RealReports):
 
 
 class Figures(RealReports):
+    def test_a_share_is_one_of_what_stands_beside_it(self):
+        """They said "865 allocations, 442 temporary (26.1 %)"."""
+        for name in NAMES:
+            for verb in ("report", "sites", "peak", "owners"):
+                total = re.search(r"Total: ([\d,]+) allocations?, ([\d,]+)(?: of ([\d,]+) known ones)? temporary \(([\d.<]+) %\)",
+                                  self.text(verb, self.real(name)))
+                count, temporary, known = (int(part.replace(",", "")) for part in (total[1], total[2], total[3] or total[1]))
+                self.assertLessEqual(temporary, known)
+                self.assertLessEqual(known, count)
+                if "<" not in total[4]:
+                    self.assertAlmostEqual(float(total[4]), 100 * temporary / known, delta=0.051, msg=(name, verb))
+
+    def test_time_is_a_share_of_the_run_on_the_same_screen(self):
+        for name in NAMES:
+            text = self.text("report", self.real(name))
+            (run,) = re.findall(r", (\S+ \S+) after the first call", text)
+            for other in re.findall(r" % of the run's (\S+ \w+)", text):
+                self.assertEqual(other, run, name)
+
     def test_no_share_is_above_all(self):
         for name in NAMES:
             for verb in ("report", "peak", "sites", "leaks", "owners", "map", "timeline"):

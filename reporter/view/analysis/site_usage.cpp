@@ -8,6 +8,7 @@
 
 #include "allocator/ground/place.h"
 #include "reporter/report/merged_process.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 namespace {
@@ -80,12 +81,21 @@ std::vector<SiteUsage> usage_with_never_freed(const Report& report) {
   return usage_less(report, pending_by_site(report));
 }
 
+bool tells_frees(const Report& report) {
+  return trigger_of(report) != Trigger::imported || report.timeline.duration_ns != 0;
+}
+
 TemporaryShare temporary_share(const Report& report) {
   TemporaryShare share;
+  if (!tells_frees(report)) return share;
   for (const Site& site : report.sites) {
     if (site.is_part) continue;
-    share.temporary += site.temporary_count;
-    share.allocations += site.totals.total_count;
+    std::uint64_t allocations = 0;  // views are none
+    for (const SitePart& part : site.parts) {
+      if (holds_memory(part.kind)) allocations += part.totals.total_count;
+    }
+    share.temporary += std::min(site.temporary_count, allocations);
+    share.allocations += allocations;
   }
   return share;
 }

@@ -41,6 +41,8 @@ struct TemporaryShare {
   std::uint64_t temporary = 0;
   std::uint64_t allocations = 0;
 };
+// Whether the report tells what was freed: a snapshot without history has what was live alone.
+[[nodiscard]] bool tells_frees(const Report& report);
 [[nodiscard]] TemporaryShare temporary_share(const Report& report);
 
 }  // namespace vramscope

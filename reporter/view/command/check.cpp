@@ -21,7 +21,7 @@ const FilterUse kUse{.judges_sums = true};
 
 struct Arguments {
   std::vector<std::string> files;
-  std::string peak, leak, total, allocations;  // "": no limit
+  std::string peak, reserved, used, leak, total, allocations;  // "": no limit
   bool no_oom = false;
   bool interim = false;
   std::string baseline;  // "": none
@@ -161,19 +161,31 @@ int publish_checks(const Listing& listing, const std::vector<Checked>& all, cons
                                                         listing.typed_most.has_value()));
 }
 
+bool is_of_whole_devices(Filter filter) {
+  filter.device.reset();
+  return filter.is_empty();
+}
+
 int check(Arguments& given) {
   const CheckLimits limits{
       .peak = size_limit(given.peak),
       .leak = size_limit(given.leak),
       .total = size_limit(given.total),
       .allocations = size_limit(given.allocations),
+      .reserved = size_limit(given.reserved),
+      .used = size_limit(given.used),
       .refusals = given.no_oom ? std::optional<std::uint64_t>(0) : std::nullopt};
-  const bool any_limit =
-      limits.peak || limits.leak || limits.total || limits.allocations || limits.refusals;
+  const bool any_limit = limits.peak || limits.leak || limits.total || limits.allocations ||
+                         limits.reserved || limits.used || limits.refusals;
   if (!any_limit && given.baseline.empty()) {
     say("check: a limit is missing, such as --max-peak 10GiB or --against BASELINE; see vramscope "
         "check --help");
     return kBadInput;
+  }
+  if ((limits.reserved || limits.used) && !is_of_whole_devices(given.filter)) {
+    return refuse(
+        "check: --max-reserved and --max-used are for all memory of a GPU, and take no filter but "
+        "--device");
   }
   const std::optional<Suppressions> suppressions =
       open_suppressions(given.suppress, given.no_usual);
@@ -212,6 +224,10 @@ Verb add_check(CommandLine& line) {
   const OptionTraits size{.value_name = "BYTES", .why_not = no_size};
   command.option("--max-peak", &arguments->peak,
                  "Most that may be held of a device, in requested bytes", size);
+  command.option("--max-reserved", &arguments->reserved,
+                 "Most that may be reserved of a device: segments, and past the cache", size);
+  command.option("--max-used", &arguments->used,
+                 "Most of a device that may be taken, contexts and code included", size);
   command.option("--max-leak", &arguments->leak, "Most that may never be freed", size);
   command.option("--max-total", &arguments->total, "Most that may be allocated in all", size);
   command.option("--max-allocations", &arguments->allocations, "Most allocations",
@@ -238,7 +254,8 @@ Verb add_check(CommandLine& line) {
   command.footer(
       "Limits are for each process, also of a merged report; a baseline is compared with all "
       "reports "
-      "together, and each rank with the same rank. Bytes are requested bytes. That memory ran out "
+      "together, and each rank with the same rank. Bytes are requested bytes, but for "
+      "--max-reserved and --max-used. That memory ran out "
       "is "
       "said, and fails with --no-oom alone. A report that is not the last word on its run fails: "
       "one\n"

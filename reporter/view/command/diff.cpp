@@ -172,6 +172,7 @@ int show_diff(Arguments& given) {
   const NameFrame name = names_from_symbols(given.stacks.shown);
   Differences found = differences(*before, *after, of.by, of.at, name, least_bytes);
   if (of.at == DiffAt::peak && least_bytes == 0) {
+    of.uses = use_changes(*before, *after);
     of.memory_at_end = differences(*before, *after, DiffBy::kind, DiffAt::end, name).memory;
   }
   if (given.filter.is_empty()) {

@@ -54,9 +54,10 @@ int show_owners(Arguments& given) {
   given.use.axis = given.by.empty() ? Axis::owner : *axis_named(given.by);
   if (!given.by.empty()) given.use.of_a_trace = "owners --by " + given.by;
   const auto text = [&](const Report& report, const Page& page) {
-    return given.by.empty() ? owners_text(with_others(report), page, given.listing.rows())
-                            : axis_text(report, *axis_named(given.by), names_from_symbols(), page,
-                                        given.listing.rows());
+    return given.by.empty()
+               ? owners_text(with_others(report), page, given.listing.rows(), names_from_symbols())
+               : axis_text(report, *axis_named(given.by), names_from_symbols(), page,
+                           given.listing.rows());
   };
   const auto json = [&](const Report& report) {
     return given.by.empty() ? owners_json(with_others(report), given.listing.rows())

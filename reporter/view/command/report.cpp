@@ -109,20 +109,20 @@ std::string brief_runs(const Runs& runs, const RunsNaming& naming, const Page& p
 
 // The processes of a merged report first, which are what it is asked for; what all of them come to
 // follows as far as there is room. The figures repeat the processes, and go before the places do.
-std::string merged_text(const Report& report, const std::string& path, const Runs& runs,
-                        const RunsNaming& naming, const Page& page, const Listing& listing) {
+std::string merged_text(const ShownReport& shown, const Runs& runs, const RunsNaming& naming,
+                        const Page& page, const Listing& listing) {
   if (page.is_brief) {
     constexpr std::size_t kPlaces = 3;  // that stay longest
     const std::size_t most = listing.most;
     const std::size_t places = most >= 2 * kPlaces ? most / 2 : std::min(most, kPlaces);
     return brief_runs(runs, naming, page, most, "", page.brevity == Brevity::none) +
-           report_in_brief(report, path, naming.name, page, places);
+           report_in_brief(shown, naming.name, page, places);
   }
   const bool has_all = listing.typed_most && listing.most == 0;
   const std::size_t typed = listing.typed_most ? listing.most : 0;
   const std::size_t rows = has_all ? 0 : std::max(typed, kProcesses);
   return runs_text(runs, naming, page, rows) + "\n" +
-         report_text(report, path, naming.name, page, listing.rows());
+         report_text(shown, naming.name, page, listing.rows());
 }
 
 int show_trace_of(const Arguments& arguments, const std::string& trace) {
@@ -186,9 +186,10 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
       const bool has_processes = is_merged(*report) && !has_rows;
       const Runs runs = has_processes ? processes_of(*report, path, arguments.filter) : Runs();
       const RunsNaming naming = naming_of(arguments, filtering);
+      const ShownReport shown{*report, path, leaked_of(*report, name)};
       text += screen_of(arguments.listing, page, paths.size() > 1, [&](const Page& one) {
-        return has_processes ? merged_text(*report, path, runs, naming, one, arguments.listing)
-                             : report_text(*report, path, name, one, arguments.listing.rows());
+        return has_processes ? merged_text(shown, runs, naming, one, arguments.listing)
+                             : report_text(shown, name, one, arguments.listing.rows());
       });
     }
   }

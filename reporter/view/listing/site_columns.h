@@ -88,6 +88,11 @@ template <class Row, class Get>
 struct TotalsYield {
   unsigned peak, live, total, count, time;
 };
+// Each call takes some time: where there were calls, none is not known.
+[[nodiscard]] inline std::optional<std::uint64_t> measured_ns(const SiteTotals& totals) {
+  return totals.total_ns == 0 && totals.total_count != 0 ? std::nullopt
+                                                         : std::optional(totals.total_ns);
+}
 template <class Row>
 [[nodiscard]] Columns<Row> totals_columns(std::function<const SiteTotals&(const Row&)> totals,
                                           TotalsYield yield) {
@@ -105,7 +110,8 @@ template <class Row>
            Titled("TOTAL", yield.total)},
           {"total_count", "allocations ever", of(&SiteTotals::total_count),
            Titled("COUNT", yield.count)},
-          {"total_ns", "time in the allocating calls", of(&SiteTotals::total_ns),
+          {"total_ns", "time in the allocating calls; `null`: nobody measured it",
+           [totals](const Row& row) { return measured_ns(totals(row)); },
            Titled("TIME", yield.time), Legend("TIME: in the allocating calls.")}};
 }
 

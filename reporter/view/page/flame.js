@@ -11,7 +11,7 @@ const SORTS = ['f-native', 'f-python', 'f-cuda'];
 // By name: which of a row's eight numbers, what it is called, how it reads.
 export const COSTS = {
   peak: { index: 0, label: 'bytes at the peak', text: bytesText },
-  leaked: { index: 2, label: 'bytes never freed', text: bytesText },
+  leaked: { index: 2, label: 'bytes live at the end', text: bytesText },
   total: { index: 4, label: 'bytes ever allocated', text: bytesText },
   count: { index: 5, label: 'allocations', text: countText },
   temporary: { index: 7, label: 'temporary allocations', text: countText },

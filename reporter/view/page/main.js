@@ -87,7 +87,7 @@ const timeline = new Timeline(report, document.getElementById('timeline-content'
   drawHistograms();
   drawRefusals(chosen);
   if (map) map.draw();
-  return chosen === null ? '' : ` Below: from ${durationText(chosen[0])} to ${durationText(chosen[1])}; never freed is there what was live at its end.`;
+  return chosen === null ? '' : ` Below: from ${durationText(chosen[0])} to ${durationText(chosen[1])}; live at the end is what was live at its end.`;
 });
 if (!report.windows || timeline.series.length === 0) {
   drawRefusals(null);

@@ -10,7 +10,7 @@ const STEP = 50; // rows shown at first, and more at a time
 const ALL_COLUMNS = [
   ['At peak', 0, bytes, false],
   ['Blocks at peak', 1, count, true],
-  ['Never freed', 2, bytes, false],
+  ['Live at the end', 2, bytes, false],
   ['Total', 4, bytes, true],
   ['Allocations', 5, count, true],
   ['Temporary', 7, count, true],

@@ -83,7 +83,7 @@ export function processes(runs) {
 }
 
 function refusal(report, event) {
-  const shares = event.shares.map((one) => [bytes(one.live_bytes), percentText(one.live_bytes, event.requested_bytes), count(one.live_count), stack(one.frames)]);
+  const shares = event.shares.map((one) => [bytes(one.live_bytes), percentText(one.live_bytes, event.requested_bytes + event.direct_bytes), count(one.live_count), stack(one.frames)]);
   const pins = event.pins.map((one) => [bytes(one.free_bytes), count(one.segments), bytes(one.live_bytes), stack(one.frames)]);
   return make('article', {},
     make('h3', {}, `${durationText(event.time_ns)}: `, bytes(event.bytes), ` of ${memoryName(report, event)} refused`),

@@ -185,7 +185,7 @@ std::string axis_text(const Report& report, Axis axis, const NameFrame& name, co
     remark += " An allocation counts for the innermost range alone: a is without a/b.";
   }
   return axis_rows(axis_columns(report, axis, &threads, page), entries, page, choice) + "\n" +
-         paragraph(remark, page) + totals_text(report, page);
+         paragraph(remark, page) + totals_text(report, page, name);
 }
 
 std::string axis_json(const Report& report, Axis axis, const NameFrame& name,

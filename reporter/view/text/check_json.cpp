@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/check_text.h"
 
+#include "reporter/view/listing/site_columns.h"
+
 namespace vramscope {
 
 namespace {
@@ -21,7 +23,10 @@ Columns<Check> check_columns(const std::string& file) {
       {"rank", "its rank; `null`: none", [](const Row& row) { return if_known(row.process.rank); }},
       {"what", "in words: `peak of GPU 0`", &Row::what},
       {"passed", "the limit holds", &Row::passed},
-      {"unit", "of the numbers: requested bytes, or allocations and calls",
+      {"unit",
+       "of the numbers: bytes (requested ones, but for those reserved and used), or allocations "
+       "and "
+       "calls",
        [](const Row& row) { return kUnits[row.is_count ? 1 : 0]; }, OneOf(kUnits)},
       {"value",
        "in the report; of several kinds of memory together the most that the process can have held "
@@ -47,7 +52,14 @@ Columns<Check> with_sites(const std::string& file, std::size_t most) {
        "their sum",
        &Site::numbers},
       {"frames", "call stack, innermost first", &Site::frames}};
+  using Kinds = CheckedKind;
+  const Columns<Kinds> kind{kind_column<Kinds>(&Kinds::kind),
+                            {"value", "at its own peak, requested bytes", &Kinds::value},
+                            {"baseline", "the same of the baseline", &Kinds::baseline}};
   Columns<Check> fields = check_columns(file);
+  fields.push_back({"kinds",
+                    "with `--against`, of a sum of kinds: each of them, which is not judged", kind,
+                    &Check::kinds});
   fields.push_back({"sites", "places that are responsible, the largest first", site,
                     [most](const Check& row) { return first_rows(row.sites, most); }});
   return fields;

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/diff_text.h"
@@ -40,13 +41,14 @@ std::string compared_text(const Check& check, std::uint64_t number) {
 std::string amounts_text(const Check& check) {
   std::string value =
       check.what + (check.at_least ? ": at most " : ": ") + compared_text(check, check.value);
-  if (!check.is_count) value += " requested";
+  if (!check.is_count && check.is_requested) value += " requested";
   if (!check.baseline) {
     value += ", " + number_text(check, check.value - check.limit) + " above the limit of " +
              compared_text(check, check.limit);
     if (!check.at_least) return value;
-    return value + "; at least " + amount_text(*check.at_least) +
-           ": its trace, beside it, tells exactly (run --trace)";
+    value += "; at least " + amount_text(*check.at_least);
+    if (!check.is_requested) return value;
+    return value + ": its trace, beside it, tells exactly (run --trace)";
   }
   const std::uint64_t grown = check.value - *check.baseline;
   const std::string share =
@@ -56,9 +58,19 @@ std::string amounts_text(const Check& check) {
          " would pass";
 }
 
+// "; of it GPU 0 physical 5.44 GiB (was 0 B), GPU 0 64.1 MiB (was 6.89 GiB)", of a sum of kinds.
+std::string kinds_text(const Check& check) {
+  std::string text;
+  for (const CheckedKind& kind : check.kinds) {
+    text += (text.empty() ? "; of it " : ", ") + memory_name(kind.kind, kind.device) + " " +
+            amount_text(kind.value) + " (was " + amount_text(kind.baseline) + ")";
+  }
+  return text;
+}
+
 // What a process that was killed held is no leak for sure.
 std::string failure_text(const Check& check) {
-  return amounts_text(check) +
+  return amounts_text(check) + kinds_text(check) +
          (check.died.empty() ? "" : "; " + check.died + ": what was live then");
 }
 
@@ -158,16 +170,22 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
   }
   const std::vector<const Check*> rows = highest_of(all);
   bool has_bytes = false;
+  bool has_others = false;
   const std::size_t shown = rows_shown(rows.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const Check& check = *rows[i];
     text += (i == 0 ? ": " : ", ") + check.what + " " + number_text(check, check.value) + " of " +
             number_text(check, check.limit);
     if (are_several) text += " in " + check.process.words;
-    has_bytes = has_bytes || !check.is_count;
+    has_bytes = has_bytes || (!check.is_count && check.is_requested);
+    has_others = has_others || !check.is_requested;
   }
   if (rows.size() > shown) text += ", ...";
-  return sentence(printable(text + (has_bytes ? " (requested bytes)" : ""), page), page);
+  return sentence(printable(text + (!has_bytes   ? ""
+                                    : has_others ? " (peaks, leaks and sums are requested bytes)"
+                                                 : " (requested bytes)"),
+                            page),
+                  page);
 }
 
 std::string out_of_memory_text(const OutOfMemory& out, const Page& page) {

@@ -352,12 +352,15 @@ Checked checks_of(const Report& report, const std::string& file, const CheckLimi
     checked.together = together_text(report, file);
   }
   const bool peaks_pass = all_passed({checked});
+  add_device_limits(checked.checks, report, file, limits, naming);
+  const bool uses_pass = all_passed({checked});
   if (limits.leak) add_leaks(checked, report, *limits.leak, suppressions, naming.name);
   add_totals(checked.checks, report, file, limits, naming);
   const bool others_pass = all_passed({checked});
   if (limits.refusals) add_refusals(checked.checks, report, *limits.refusals);
   add_ends(checked, report, file);
   if (peaks_pass) checked.next = (limits.leak ? "leaks " : "sites ") + shell_word(file);
+  if (peaks_pass && !uses_pass) checked.next = "owners " + shell_word(file);
   if (others_pass && limits.refusals) checked.next = "oom " + shell_word(file);
   return checked;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "allocator/ground/place.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/leaks/suppressions.h"
 #include "reporter/view/analysis/stacks/frames.h"
@@ -20,6 +21,9 @@ struct CheckLimits {
   std::optional<std::uint64_t> leak = {};   // never freed, all kinds, without what is suppressed
   std::optional<std::uint64_t> total = {};  // ever allocated, all kinds
   std::optional<std::uint64_t> allocations = {};
+  // Of each device: segments and what the driver serves; and that with contexts and code.
+  std::optional<std::uint64_t> reserved = {};
+  std::optional<std::uint64_t> used = {};
   std::optional<std::uint64_t> refusals = {};  // calls that failed because memory ran out
 };
 
@@ -38,6 +42,14 @@ struct CheckedProcess {
   std::string words = {};  // "rank 3 (4711)", "train (4711)", "all 8 processes together"
 };
 
+// One kind of memory of several, at its own peak.
+struct CheckedKind {
+  Kind kind = Kind::device;
+  std::uint16_t device = 0;
+  std::uint64_t value = 0;
+  std::uint64_t baseline = 0;
+};
+
 struct Check {
   std::string what;  // "peak of GPU 0"
   std::uint64_t value = 0;
@@ -45,8 +57,10 @@ struct Check {
   std::uint64_t limit = 0;
   std::optional<std::uint64_t> baseline = {};  // that the limit was made from
   bool is_count = false;
-  bool adds_kinds = false;  // of several kinds of memory, whose own peaks `sites` are of
+  bool is_requested = true;  // these bytes; false: reserved or used ones
+  bool adds_kinds = false;   // of several kinds of memory, whose own peaks `sites` are of
   std::vector<CheckedSite> sites = {};  // the largest first
+  std::vector<CheckedKind> kinds = {};  // that `value` is of, where they are several
   CheckedProcess process = {};
   std::string died = {};  // "rank 3 (4711) died", of what was live then; "": nobody did
   [[nodiscard]] bool passed() const { return value <= limit; }
@@ -88,6 +102,11 @@ struct Checked {
   bool is_unread = false;                   // nothing but `file` is known
 };
 
+// Of one process its own; of several by their own reports, which `naming` reads again, else of all
+// together.
+void add_device_limits(std::vector<Check>& checks, const Report& report, const std::string& file,
+                       const CheckLimits& limits, const RunsNaming& naming);
+
 // Says which processes died, or ran out of memory.
 void add_ends(Checked& checked, const Report& report, const std::string& file);
 
@@ -105,7 +124,8 @@ void add_unfinished(Checked& checked, const Report& report, const std::string& f
 [[nodiscard]] Checked checks_of(const Report& report, const std::string& file,
                                 const CheckLimits& limits, const Suppressions& suppressions,
                                 const RunsNaming& naming);
-// The sum of the peaks of each kind and device, of several processes with ranks the peak of each
+// The peak of each device, all its kinds of memory together, and of each kind of the host's (of
+// several processes sums of peaks), of several processes with ranks the peak of each
 // beside that of the same rank, and what was never freed, may be so much above the baseline's. What
 // a rank grew by only its own report and that of the baseline's rank say, which `naming` reads
 // again.

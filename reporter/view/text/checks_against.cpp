@@ -184,6 +184,47 @@ std::string other_program(const Report& report, const Report& baseline) {
   return "The baseline is of " + *before.begin() + ", this of " + *now.begin() + ".";
 }
 
+void add_peaks(std::vector<Check>& checks, const Report& report, const Report& baseline,
+               std::uint64_t tolerance_percent, const NameFrame& name) {
+  const Differences found = differences(baseline, report, DiffBy::site, DiffAt::peak, name);
+  const bool is_choice = report.chosen && report.chosen->by_rows;
+  const bool adds = is_of_several(report) || is_of_several(baseline);
+  const auto add = [&](const std::string& memory, bool is_of_one_instant, std::uint64_t value,
+                       std::uint64_t before, const auto& is_its) {
+    const std::string word = is_choice                    ? "at the peak of "
+                             : adds || !is_of_one_instant ? "sum of peaks of "
+                                                          : "peak of ";
+    Check check{.what = word + memory,
+                .value = value,
+                .limit = allowed(before, tolerance_percent),
+                .baseline = before,
+                .process = all_processes(report)};
+    if (!check.passed()) check.sites = grown_sites(found, is_its);
+    checks.push_back(std::move(check));
+  };
+  for (const MemorySum& sum : found.sums) {
+    if (!sum.is_of_device) continue;
+    const auto is_its = [&](const Difference& row) {
+      return takes_device_memory(row.kind) && row.device == sum.device;
+    };
+    const bool are_several = sum.kinds > 1;
+    add(memory_name(Kind::device, sum.device) + (are_several ? ", all kinds together" : ""),
+        sum.is_of_one_instant, sum.after, sum.before, is_its);
+    checks.back().adds_kinds = are_several;
+    for (const Difference& kind : found.memory) {
+      if (!are_several || !is_its(kind)) continue;
+      checks.back().kinds.push_back({kind.kind, kind.device, kind.after.bytes, kind.before.bytes});
+    }
+  }
+  for (const Difference& memory : found.memory) {
+    if (takes_device_memory(memory.kind)) continue;
+    add(memory_name(memory.kind, memory.device), /*is_of_one_instant=*/true, memory.after.bytes,
+        memory.before.bytes, [&](const Difference& row) {
+          return row.kind == memory.kind && row.device == memory.device;
+        });
+  }
+}
+
 }  // namespace
 
 Checked checks_against(const Report& report, const Report& baseline, const std::string& file,
@@ -192,24 +233,8 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
   const NameFrame& name = naming.name;
   Checked checked{.file = file, .next = "", .checks = {}};
   checked.processes = std::max<std::size_t>(report.processes.size(), 1);
-  const Differences found = differences(baseline, report, DiffBy::site, DiffAt::peak, name);
   const bool is_choice = report.chosen && report.chosen->by_rows;
-  for (const Difference& memory : found.memory) {
-    const bool adds = is_of_several(report) || is_of_several(baseline);
-    Check check{.what = (is_choice ? "at the peak of "
-                         : adds    ? "sum of peaks of "
-                                   : "peak of ") +
-                        memory_name(memory.kind, memory.device),
-                .value = memory.after.bytes,
-                .limit = allowed(memory.before.bytes, tolerance_percent),
-                .baseline = memory.before.bytes,
-                .process = all_processes(report)};
-    const auto is_its = [&](const Difference& row) {
-      return row.kind == memory.kind && row.device == memory.device;
-    };
-    if (!check.passed()) check.sites = grown_sites(found, is_its);
-    checked.checks.push_back(std::move(check));
-  }
+  add_peaks(checked.checks, report, baseline, tolerance_percent, name);
   if (is_of_several(report) && !is_choice) {
     add_peaks_of_ranks(checked.checks, report, baseline, file, tolerance_percent, naming);
   }

@@ -13,9 +13,11 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/peaks/device_peaks.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/savings.h"
 #include "reporter/view/analysis/subject.h"
+#include "reporter/view/text/device_levels.h"
 #include "reporter/view/text/idle_text.h"
 #include "reporter/view/text/refusals_text.h"
 #include "reporter/view/text/words.h"
@@ -23,18 +25,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kBarCells = 24;
-constexpr std::size_t kBesideBar = 58;     // columns of a level without its bar and its name
-constexpr std::size_t kNameCells = 9;      // of a level's name: "allocated"
 constexpr std::size_t kDevicesInFull = 1;  // more of them get one line each
-
-// A GPU whose memory was asked for, and the kinds besides plain device memory that it held.
-struct UsedDevice {
-  std::uint16_t index = 0;
-  const DeviceReport* report = nullptr;  // nullptr: nothing else is known of it
-  bool adds_peaks = false;               // of several processes
-  std::vector<KindFacts> others = {};    // the highest peak first
-};
 
 UsedDevice& device_of(std::vector<UsedDevice>& devices, std::uint16_t index) {
   for (UsedDevice& device : devices) {
@@ -67,8 +58,12 @@ std::vector<UsedDevice> used_devices(const Report& report) {
   std::erase_if(result, [](const UsedDevice& device) {
     return device.others.empty() && !device.report->used;
   });
+  const std::vector<DevicePeaks> uses = device_peaks(report);
   for (UsedDevice& device : result) {
     device.adds_peaks = is_of_several(report);
+    for (const DevicePeaks& use : uses) {
+      if (use.device == device.index) device.use = use;
+    }
     std::stable_sort(device.others.begin(), device.others.end(),
                      [](const auto& a, const auto& b) { return a.peak_bytes > b.peak_bytes; });
   }
@@ -98,48 +93,12 @@ std::string saved_time_text(const DeviceReport& device, const Page& page) {
   return saved.empty() ? "" : paragraph("the cache saved " + saved + " (estimated)", page);
 }
 
-// As the program saw it; 0: unknown, or nothing to compare sums of peaks with, which may be more.
-std::uint64_t capacity(const UsedDevice& device) {
-  if (device.report == nullptr || device.adds_peaks) return 0;
-  const DeviceFacts& facts = device.report->facts;
-  const bool is_limited = facts.limit_bytes != 0 && facts.limit_bytes < facts.total_bytes;
-  return is_limited ? facts.limit_bytes : facts.total_bytes;
-}
-
-// "reserved   peak 1.25 GiB  [####....]   0.9 % of 139 GiB, now 0 B".
-std::string level_text(const UsedDevice& device, std::string name, std::size_t name_cells,
-                       std::optional<std::uint64_t> peak, std::int64_t now, const Page& page) {
-  const std::uint64_t whole = peak ? capacity(device) : 0;
-  name.resize(name_cells, ' ');
-  std::string bytes = peak ? amount_text(*peak) : "not known";
-  bytes.insert(0, bytes.size() < 9 ? 9 - bytes.size() : 0, ' ');
-  std::string result = name + (device.adds_peaks ? "  sum of peaks " : "  peak ") + bytes;
-  if (whole != 0) {
-    const std::size_t cells =
-        std::min(kBarCells, page.width - std::min(page.width, kBesideBar + name_cells));
-    if (cells != 0) result += "  [" + bar(*peak, whole, cells, page) + "]";
-    result += "  " + percent_text(*peak, whole) + " of " + bytes_text(whole);
-  }
-  return result + ", now " + bytes_text(now);
-}
-
-// Columns of the names of a GPU's levels.
-std::size_t name_cells_of(const UsedDevice& device) {
-  std::size_t cells = kNameCells;
-  for (const KindFacts& kind : device.others) {
-    cells = std::max(cells, kind_text(kind.kind).size());
-  }
-  return cells;
-}
-
 // What the driver's pools keep of it, which the program does not hold any more.
 std::string pools_text(const UsedDevice& device, const KindFacts& kind) {
   const bool is_theirs = kind.kind == Kind::stream_ordered && device.report != nullptr;
   const std::uint64_t kept = is_theirs ? device.report->facts.pool_bytes : 0;
   return kept == 0 ? "" : "; its pools keep " + amount_text(kept) + " that was freed";
 }
-
-bool has_bars(const Page& page) { return page.brevity < Brevity::no_bars; }
 
 // "stream_ordered peak 64.0 MiB, now 0 B; managed peak 40.0 MiB, now 0 B".
 std::string other_kinds_without_bars(const UsedDevice& device, std::span<const KindFacts> kinds,
@@ -244,13 +203,14 @@ std::string pages_text(const PageTimes& pages, const Page& page) {
   return paragraph(result, page);
 }
 
-// "all kinds together: peak 185 MiB requested", after what says whose; "" of one kind.
-std::string together_text(const Report& report, std::uint16_t device, const std::string& whose,
+// "all kinds together: peak 185 MiB requested, at most 190 MiB reserved", after what says whose; ""
+// of one kind.
+std::string together_text(const Report& report, const UsedDevice& device, const std::string& whose,
                           const Page& page) {
   for (const JointBounds& joint : report.joint_bounds) {
-    if (joint.device != device) continue;
+    if (joint.device != device.index) continue;
     return paragraph(whose + "all kinds together: peak " + bounds_text({joint.lower, joint.upper}) +
-                         " requested",
+                         " requested" + reserved_words(device),
                      page);
   }
   return "";
@@ -265,7 +225,8 @@ std::string device_in_full(const Report& whole, const UsedDevice& device, std::s
     heading += "  " + printable(report->facts.name, page);
   }
   heading += note;
-  std::string result = part_title(heading, page);
+  std::string result =
+      part_title(heading, page) + used_level(device, name_cells_of(device), "", page);
   const std::span<const KindFacts> others = device.others;  // the largest first
   std::size_t larger = 0;  // than plain memory, which stands behind
   if (report != nullptr && report->used) {
@@ -275,8 +236,8 @@ std::string device_in_full(const Report& whole, const UsedDevice& device, std::s
     result += plain_memory(whole, device, has_cache, page);
     result += pages_text(report->facts.pages, page);
   }
-  result += other_kinds(device, others.subspan(larger), page) +
-            together_text(whole, device.index, "", page);
+  result +=
+      other_kinds(device, others.subspan(larger), page) + together_text(whole, device, "", page);
   if (report != nullptr) result += limit_text(device, page);
   return result;
 }
@@ -305,8 +266,8 @@ std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>&
                                          static_cast<std::int64_t>(kind.current_bytes), page),
                           page);
     }
-    others +=
-        together_text(whole, device.index, "GPU " + std::to_string(device.index) + ", ", page);
+    others += together_text(whole, device, "GPU " + std::to_string(device.index) + ", ", page);
+    others += used_level(device, cells, "GPU " + std::to_string(device.index) + "  ", page);
     if (device.report == nullptr || !device.report->used) continue;
     const DeviceStatistics& stats = device.report->statistics;
     const Savings saved = savings(device.report->timing);

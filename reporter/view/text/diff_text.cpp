@@ -218,6 +218,26 @@ std::string memory_text(const Differences& found, const Page& page) {
   return text.empty() ? paragraph("nothing was held in either", page) : text;
 }
 
+// "GPU 0, reserved  6.89 GiB -> 11.5 GiB (+4.66 GiB, +67.7 %)", and what was used.
+std::string uses_text(const DiffOf& of, const Page& page) {
+  std::string text;
+  const auto add = [&](const UseChange& use, const char* what, const PeakBounds& before,
+                       const PeakBounds& after) {
+    const bool is_exact = before.lower == before.upper && after.lower == after.upper;
+    text += paragraph(whole_text(memory_name(Kind::device, use.device) + ", " + what +
+                                     (is_exact ? "  " : ", at most  "),
+                                 before.upper, after.upper),
+                      page);
+  };
+  for (const UseChange& use : of.uses) {
+    add(use, "reserved", use.before.reserved, use.after.reserved);
+    const std::optional<PeakBounds> before = use.before.used();
+    const std::optional<PeakBounds> after = use.after.used();
+    if (before && after) add(use, "used, contexts and code included", *before, *after);
+  }
+  return text;
+}
+
 // "at the end  GPU 0  24.0 MiB -> 0 B (-24.0 MiB, -100 %): vramscope diff --at end"
 std::string at_end_text(const DiffOf& of, const Page& page) {
   std::string text;
@@ -246,7 +266,7 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
       coloured(std::string("Requested bytes ") + when_text(of.at), Colour::bold, page) +
       "\n  from " + file_text(of.before, of.before_end, page) + "\n  to   " +
       file_text(of.after, of.after_end, page) + "\n\n";
-  text += memory_text(found, page) + at_end_text(of, page) +
+  text += memory_text(found, page) + uses_text(of, page) + at_end_text(of, page) +
           calls_changed_text(of.before_calls, of.after_calls, page);
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
   const std::string next = next_command("peak", of.after, page);
@@ -286,7 +306,37 @@ Columns<Difference> row_fields(const char* doc, DiffBy by) {
   return fields;
 }
 
+Columns<DevicePeaks> use_fields() {
+  using Row = DevicePeaks;
+  return {{"requested_bytes", "requested, all kinds together",
+           [](const Row& row) { return row.requested.upper; }},
+          {"reserved_bytes", "segments, and what the driver serves past the cache",
+           [](const Row& row) { return row.reserved.upper; }},
+          {"used_bytes", "these, and contexts and code; `null`: what those take is not known",
+           [](const Row& row) {
+             return row.outside ? std::optional(row.used()->upper) : std::nullopt;
+           }}};
+}
+
+Columns<UseChange> use_change_fields() {
+  using Row = UseChange;
+  return {{"device", "number of the GPU", &Row::device},
+          {"before", "in BEFORE", use_fields(), &Row::before},
+          {"after", "in AFTER", use_fields(), &Row::after}};
+}
+
 }  // namespace
+
+std::vector<UseChange> use_changes(const Report& before, const Report& after) {
+  std::vector<UseChange> changes;
+  const std::vector<DevicePeaks> uses = device_peaks(after);
+  for (const DevicePeaks& was : device_peaks(before)) {
+    for (const DevicePeaks& is : uses) {
+      if (is.device == was.device) changes.push_back({was.device, was, is});
+    }
+  }
+  return changes;
+}
 
 Columns<Differences> diff_fields(const DiffOf& of) {
   using All = Differences;
@@ -305,6 +355,10 @@ Columns<Differences> diff_fields(const DiffOf& of) {
        [&of](const All& found) { return of.limit && crosses(found, *of.limit); }},
       {"memory", "each kind and device as a whole", row_fields("what happened to it", DiffBy::kind),
        &All::memory},
+      {"devices",
+       "of GPUs of which both reports tell, where the peaks of all memory are compared: the most "
+       "that was had of it at one time, or can have been, where that is not known",
+       use_change_fields(), [&of](const All&) { return of.uses; }},
       {"equal", "rows left out because nothing changed", &All::equal},
       {"matched_by_functions",
        "sites, equal ones too, of which only the functions are the same in both",

@@ -10,10 +10,20 @@
 
 #include "reporter/view/analysis/diff/diff.h"
 #include "reporter/view/analysis/driver_calls.h"
+#include "reporter/view/analysis/peaks/device_peaks.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
+
+// What the two runs had of one GPU at their peaks.
+struct UseChange {
+  std::uint16_t device = 0;
+  DevicePeaks before;
+  DevicePeaks after;
+};
+// Of GPUs of which both tell. May throw bad_alloc.
+[[nodiscard]] std::vector<UseChange> use_changes(const Report& before, const Report& after);
 
 // What is shown beside the differences. A limit is crossed when all memory of one device, that of
 // the host, or one row grew by more.
@@ -32,6 +42,7 @@ struct DiffOf {
   // Of the driver, which the text says where their time changed much.
   DriverCalls before_calls = {};
   DriverCalls after_calls = {};
+  std::vector<UseChange> uses = {};  // where all memory is compared at its peak
 };
 
 // Of the rows, with before and after beside each other.

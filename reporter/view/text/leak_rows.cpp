@@ -111,7 +111,8 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
   return text + left_out +
          paragraph(
              "CLASS, by when it was allocated, the run counted in allocations: grows: again and "
-             "again; left: during the run; late: in its last tenth; kept: in its first alone",
+             "again; left: during the run; late: in its last tenth of them; kept: in its first "
+             "alone",
              page);
 }
 

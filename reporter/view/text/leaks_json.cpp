@@ -69,7 +69,8 @@ Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
        {"count", "allocations", share(&Share::count), Titled("COUNT", 1)},
        {{"MEMORY"},
         [](const Leak& leak) { return memory_name(leak.share.kind, leak.share.device); }},
-       {"tenths", "tenths of the run in which they were made; 0: unknown", &Leak::tenths},
+       {"tenths", "tenths of the run's allocations in which they were made; 0: unknown",
+        &Leak::tenths},
        {"by_initialiser", "made before `main` or as a library was loaded", &Leak::by_initialiser},
        rate_column(
            report, "rate_bytes",

@@ -4,6 +4,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/sampled_free.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
 
@@ -19,13 +20,18 @@ std::string new_segment_text(const Report& report, const MapPlace& place, const 
       is_of_several(report)) {
     return "";
   }
-  const DeviceReport* const device = find_device(report, place.device);
-  if (device == nullptr) return "";
-  const std::uint64_t age_ns = device->facts.free_bytes_age_ns;
-  if (device->facts.free_bytes == 0 && age_ns == 0) return "";  // nobody asked
-  std::string text =
-      "in a new segment: what the driver has, " + amount_text(device->facts.free_bytes) + " free";
-  if (age_ns != 0) text += " " + duration_text(age_ns) + " before";
+  const std::optional<SampledFree> free = sampled_free(report, place.device);
+  if (!free) return "";
+  std::string text = "in a new segment: what the driver has";
+  if (free->age_ns == 0) {
+    text += ", " + amount_text(free->bytes) + " free";
+  } else {  // the past is not the present
+    text += " (" + amount_text(free->bytes) + " were free " + duration_text(free->age_ns) +
+            " before this";
+    if (free->back_since != 0) text += ", " + amount_text(free->back_since) + " came back since";
+    if (free->taken_since != 0) text += ", " + amount_text(free->taken_since) + " went since";
+    text += ")";
+  }
   if (place.returnable_bytes != 0) {
     text += ", and " + amount_text(place.returnable_bytes) + " that goes back";
   }

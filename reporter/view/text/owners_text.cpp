@@ -372,7 +372,8 @@ Columns<Report> owners_fields(const Report& report, const RowChoice& choice) {
           ledger_field("in the report's order", choice)};
 }
 
-std::string owners_text(const Report& report, const Page& page, const RowChoice& choice) {
+std::string owners_text(const Report& report, const Page& page, const RowChoice& choice,
+                        const NameFrame& name) {
   std::string result = peak_part(report, page, choice);
   std::vector<OwnerRow> rows;  // of all devices
   std::size_t devices = 0;
@@ -385,7 +386,7 @@ std::string owners_text(const Report& report, const Page& page, const RowChoice&
   }
   const std::string words = words_text(report, rows, page);
   if (devices > 1 && !words.empty()) result += "\n";
-  return result + words + totals_text(report, page);
+  return result + words + totals_text(report, page, name);
 }
 
 std::string owners_json(const Report& report, const RowChoice& choice) {

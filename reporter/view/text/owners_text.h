@@ -7,6 +7,7 @@
 #include <string>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
 
@@ -27,7 +28,7 @@ struct OwnerRow {
 
 // Each text and JSON ends with a newline.
 [[nodiscard]] std::string owners_text(const Report& report, const Page& page,
-                                      const RowChoice& choice);
+                                      const RowChoice& choice, const NameFrame& name = {});
 [[nodiscard]] std::string owners_json(const Report& report, const RowChoice& choice);
 void add_owners_csv(CsvText& csv, const Report& report, const RowChoice& choice);
 

@@ -243,7 +243,7 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
                                                              : "peak of its trace tells."),
                    page);
   }
-  return result + totals_text(report, page);
+  return result + totals_text(report, page, name);
 }
 
 }  // namespace vramscope

@@ -17,12 +17,14 @@ std::string process_text(const ProcessFacts& process) {
 
 std::string named_process(const ProcessFacts& process) {
   const std::string program = program_of(process);
+  if (process.pid == 0 && !program.empty()) return program;  // another tool's file: nobody knows
   if (process.rank >= 0 || program.empty()) return process_text(process);
   return program + " (" + process_text(process) + ")";
 }
 
 std::string titled_process(const ProcessFacts& process) {
   const std::string rank = process.rank < 0 ? "" : ", rank " + std::to_string(process.rank);
+  if (process.pid == 0) return program_of(process) + rank;
   return program_of(process) + rank + " (" + std::to_string(process.pid) + ")";
 }
 

@@ -5,6 +5,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/peaks/device_peaks.h"
 #include "reporter/view/analysis/savings.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/owners_text.h"
@@ -29,13 +30,19 @@ struct DeviceRow {
   const DeviceReport* device = nullptr;
   Savings saved;
   ReservedMemory memory;
+  std::optional<DevicePeaks> use = {};
 };
 
 std::vector<DeviceRow> device_rows(const Report& report) {
   std::vector<DeviceRow> rows;
+  const std::vector<DevicePeaks> uses = device_peaks(report);
   for (const DeviceReport& device : report.devices) {
-    if (device.used)
-      rows.push_back({&device, savings(device.timing), reserved_memory(report, device)});
+    if (!device.used) continue;
+    DeviceRow& row = rows.emplace_back(
+        DeviceRow{&device, savings(device.timing), reserved_memory(report, device)});
+    for (const DevicePeaks& use : uses) {
+      if (use.device == device.facts.index) row.use = use;
+    }
   }
   return rows;
 }
@@ -65,6 +72,16 @@ Columns<DeviceRow> device_fields() {
        "and not above this; less than `reserved_peak_bytes` where the rest is known to have been "
        "idle then",
        memory(&ReservedMemory::needed_most)},
+      {"reserved_of_all_kinds_bytes",
+       "segments, and what the driver serves past the cache: at most at one time, or not more than "
+       "this; null: not known, as of a part",
+       [](const Row& row) {
+         return row.use ? std::optional(row.use->reserved.upper) : std::nullopt;
+       }},
+      {"used_peak_bytes", "the same with contexts and code; null: what those take is not known",
+       [](const Row& row) {
+         return row.use && row.use->outside ? std::optional(row.use->used()->upper) : std::nullopt;
+       }},
       {"idle_current_bytes", "idle now; null: not known", memory(&ReservedMemory::idle_now)},
       {"allocated_peak_bytes",
        "most in blocks in use, with rounding; likewise; null: not known (PyTorch's snapshot, RMM's "

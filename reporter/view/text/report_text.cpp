@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -21,6 +20,7 @@
 #include "reporter/view/listing/tree_text.h"
 #include "reporter/view/text/cupti_text.h"
 #include "reporter/view/text/device_text.h"
+#include "reporter/view/text/host_text.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/refusals_text.h"
 #include "reporter/view/text/suppressed_text.h"
@@ -196,60 +196,18 @@ std::string alive_heading(const Report& report, const Leaked& alive) {
 
 // Of what is still there: what came at the end is nearly always in use, not lost.
 std::string late_line(const Report& report, const Leaked& alive, const Page& page) {
+  constexpr std::size_t kTenths = 10;
+  std::map<std::size_t, std::uint64_t> left;  // by site, which has several kinds of memory, perhaps
+  for (const Share& share : alive.shares) left[share.site] += share.bytes;
   std::uint64_t late = 0;
-  std::set<std::size_t> sites;  // which have several kinds of memory, perhaps
-  for (const Share& share : alive.shares) {
-    constexpr std::size_t kTenths = 10;
-    if (!sites.insert(share.site).second) continue;
-    const Site& site = report.sites[share.site];
-    if (site.live_by_age.size() == kTenths) late += site.live_by_age.back();
+  for (const auto& [index, bytes] : left) {
+    const Site& site = report.sites[index];
+    if (site.live_by_age.size() == kTenths) late += std::min(site.live_by_age.back(), bytes);
   }
   return late == 0
              ? ""
              : paragraph(bytes_text(late) + " came among the last tenth of the run's allocations",
                          page);
-}
-
-std::string kind_line(const Report& report, Kind kind, std::size_t name_cells, const Page& page) {
-  const KindBytes bytes = bytes_of(report, kind);
-  std::string name = kind_text(kind);
-  name.resize(name_cells, ' ');
-  const std::string no_memory = kind == Kind::address_range ? ": address space, not memory" : "";
-  return paragraph(name + "  " + peak_word(report) + " " + bytes_text(bytes.peak) + ", now " +
-                       bytes_text(bytes.current) + ", " + counted(bytes.calls, "call") + no_memory,
-                   page);
-}
-
-std::string time_of_calls(const std::string& name, const Duration& time) {
-  if (time.count == 0) return "";
-  return name + " " + duration_text(time.total_ns) + " in " + counted(time.count, "call") +
-         " (longest " + duration_text(time.max_ns) + ")";
-}
-
-std::string other_memory(const Report& report, const Page& page) {
-  std::vector<Kind> kinds;
-  std::size_t name_cells = kKindNames[static_cast<std::size_t>(Kind::registered)].size();
-  for (std::size_t i = 0; i < kKinds; ++i) {
-    const Kind kind = static_cast<Kind>(i);
-    if (takes_device_memory(kind) || bytes_of(report, kind).calls == 0)
-      continue;  // with its device
-    kinds.push_back(kind);
-    name_cells = std::max(name_cells, kind_text(kind).size());
-  }
-  std::string result;
-  for (const Kind kind : kinds) result += kind_line(report, kind, name_cells, page);
-  if (result.empty()) return "";
-  if (page.is_brief) return part_title("Host and other memory", page) + result;
-  const std::string pinning = time_of_calls("pinning took", report.host.timing.alloc_driver);
-  const std::string unpinning = time_of_calls("unpinning", report.host.timing.free_driver);
-  const std::string between = pinning.empty() || unpinning.empty() ? "" : ", ";
-  const bool has_all = !report.chosen || !report.chosen->kind;  // they are of both kinds
-  if (has_all && (!pinning.empty() || !unpinning.empty()))
-    result += paragraph(pinning + between + unpinning, page);
-  const bool has_pinned = has_all || *report.chosen->kind == Kind::pinned;
-  if (const std::string saved = pinned_text(report); has_pinned && !saved.empty())
-    result += paragraph(saved, page);
-  return part_title("Host and other memory", page) + result;
 }
 
 // What is missing on the screen because the report is newer than this version.
@@ -283,10 +241,10 @@ std::string warnings_text(const Report& report, const Page& page) {
 }
 
 // The verb that leads on.
-const char* next_of(const Report& report) {
+const char* next_of(const Report& report, const Leaked& leaked) {
   if (report.oom.count != 0) return "oom";
   if (shares_of_peak(report).empty() && shares_alive(report).empty()) return "stats";
-  if (leaks_lead(report)) return "leaks";
+  if (leaks_lead(report, leaked.leaks)) return "leaks";
   return !report.chosen && took_much(report) ? "calls" : "peak";
 }
 
@@ -338,19 +296,26 @@ std::string report_head(const Report& report, const Page& page) {
                      : "");
 }
 
-std::string report_in_brief(const Report& report, const std::string& path, const NameFrame& name,
-                            const Page& page, std::size_t most) {
+std::string report_in_brief(const ShownReport& shown, const NameFrame& name, const Page& page,
+                            std::size_t most) {
+  const Report& report = shown.report;
   const std::string peak =
       most == 0 ? "" : peak_sites(shares_of_peak(report), most, report, name, page);
-  return peak + next_command(next_of(report), path, page);
+  return peak + next_command(next_of(report, shown.leaked), shown.path, page);
 }
 
 std::string report_text(const Report& report, const std::string& path, const NameFrame& name,
                         const Page& page, const RowChoice& choice) {
+  return report_text({report, path, leaked_of(report, name)}, name, page, choice);
+}
+
+std::string report_text(const ShownReport& shown, const NameFrame& name, const Page& page,
+                        const RowChoice& choice) {
+  const Report& report = shown.report;
   const std::size_t most = choice.most;
   const Columns<Share> columns = share_columns(report, name);
   std::vector<Share> peak = shares_of_peak(report);
-  Leaked alive = leaked_of(report, name);
+  Leaked alive = shown.leaked;
   arrange(peak, columns, choice);
   arrange(alive.shares, columns, choice);
   const bool is_empty = peak.empty() && alive.shares.empty();
@@ -361,10 +326,11 @@ std::string report_text(const Report& report, const std::string& path, const Nam
          peak_sites(peak, most, report, name, page) +
          live_sites(alive_heading(report, alive), alive.shares, most == 0 ? 0 : (most + 1) / 2,
                     report, name, page) +
-         late_line(report, alive, page) + other_memory(report, page) + cupti_text(report, page) +
-         totals_text(report, page) + warnings_text(report, page) +
-         (nothing.empty() || report.oom.count != 0 ? next_command(next_of(report), path, page)
-                                                   : "");
+         late_line(report, alive, page) + host_text(report, page) + cupti_text(report, page) +
+         totals_text(report, page, shown.leaked) + warnings_text(report, page) +
+         (nothing.empty() || report.oom.count != 0
+              ? next_command(next_of(report, shown.leaked), shown.path, page)
+              : "");
 }
 
 }  // namespace vramscope

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "reporter/view/analysis/leaks/leaked_shares.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
@@ -18,16 +19,25 @@ struct Report;
 // allocated it is half as many.
 inline constexpr std::size_t kReportSites = 10;
 
-// `path` is the report's file, for the next command. Ends with a newline.
+// A report with what is asked of it once, however often its text is made to fit a screen.
+struct ShownReport {
+  const Report& report;
+  std::string path;  // its file, for the next command
+  Leaked leaked;     // leaked_of()
+};
+
+// Ends with a newline.
+[[nodiscard]] std::string report_text(const ShownReport& shown, const NameFrame& name,
+                                      const Page& page, const RowChoice& choice);
+// The same of the report in a file.
 [[nodiscard]] std::string report_text(const Report& report, const std::string& path,
                                       const NameFrame& name, const Page& page,
                                       const RowChoice& choice);
 
 // Of a merged report what a screen has room for below its processes: what made the peaks in `most`
 // rows, 0 none, and the next command.
-[[nodiscard]] std::string report_in_brief(const Report& report, const std::string& path,
-                                          const NameFrame& name, const Page& page,
-                                          std::size_t most);
+[[nodiscard]] std::string report_in_brief(const ShownReport& shown, const NameFrame& name,
+                                          const Page& page, std::size_t most);
 
 // What its first lines say: the command, then the process, then when it was written.
 [[nodiscard]] std::string report_head(const Report& report, const Page& page);

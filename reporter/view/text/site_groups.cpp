@@ -224,7 +224,7 @@ std::string groups_text(const Report& report, GroupBy by, SiteOrder order, const
                        ". A site counts for the frame that its row begins with: not the standard "
                        "library's, nor a wrapper's.",
                    page) +
-         totals_text(report, page);
+         totals_text(report, page, name);
 }
 
 }  // namespace vramscope

@@ -78,7 +78,9 @@ std::string lifetime_text(const Site& site) {
 }
 
 std::string temporary_text(const Site& site) {
-  return site.is_part ? "-" : percent_text(site.temporary_count, site.totals.total_count);
+  return site.is_part || site.totals.total_count == 0
+             ? "-"
+             : percent_text(site.temporary_count, site.totals.total_count);
 }
 
 // "3/8".
@@ -190,6 +192,7 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
     return numbers_of(report.sites[row]);
   };
   const auto rises = [](const Site& site) { return growth_of(site).rises; };
+  const bool tells = tells_frees(report);
   const auto memory = [](const Site& site) { return memories_of(site); };
   Columns<Row> columns{{"memory",
                         "kinds and devices of its memory, as texts name them: `GPU 0, pinned`",
@@ -199,8 +202,15 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
       columns,
       {{"estimated", "the numbers are estimates from sampled stacks",
         of([](const Site& site) { return site.estimate.has_value(); })},
-       {"temporary_count", "allocations that were freed before the next allocation of their thread",
-        of(&Site::temporary_count), Titled("TEMP", 7), of(temporary_text),
+       {"temporary_count",
+        "allocations that were freed before the next allocation of their thread; `null`: frees are "
+        "not known, or a filter left some of its memory out",
+        [&report, tells](Row row) {
+          const Site& site = report.sites[row];
+          return tells && !site.is_part ? std::optional(site.temporary_count) : std::nullopt;
+        },
+        Titled("TEMP", 7),
+        [&report, tells](Row row) { return tells ? temporary_text(report.sites[row]) : "-"; },
         Legend("TEMP: freed before the next allocation of the thread.")},
        {{"LIFE", Table::Align::right, 8},
         of(lifetime_text),
@@ -211,7 +221,7 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
        {"intervals", "of the run", of([](const Site& site) { return growth_of(site).intervals; })},
        {"growth_bytes", "by how much they rose",
         of([](const Site& site) { return growth_of(site).bytes; })},
-       {"tenths_of_growth", "tenths of the run in which what is live was allocated",
+       {"tenths_of_growth", "tenths of the run's allocations in which what is live was allocated",
         of(tenths_of_growth)},
        {"lifetimes", "freed allocations by the decade of their life, as in reports",
         of(&Site::lifetimes)},
@@ -230,7 +240,7 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
   if (sites.empty()) return nothing_text(report);
   if (page.stacks == Stacks::as_tree) {
     return sites_tree(report, order, name, page, choice.most) + remarks(report, 0, page) +
-           totals_text(report, page);
+           totals_text(report, page, name);
   }
   Columns<std::size_t> columns = site_columns(report, name);
   keep(columns, title_of(order));
@@ -243,7 +253,7 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
       is_of_several(report) ? " AT PEAK: of each process, when its memory held most." : "";
   return rows.text + remarks(report, sites.size() - shown, page) + "\n" +
          paragraph("Bytes are requested bytes." + legend_of(columns, rows.titles) + at_peak, page) +
-         totals_text(report, page);
+         totals_text(report, page, name);
 }
 
 }  // namespace vramscope

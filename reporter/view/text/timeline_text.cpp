@@ -68,7 +68,8 @@ class Window {
 
   [[nodiscard]] std::string title(const RunCurve& curve) const {
     const std::vector<std::uint64_t> values = values_of(curve);
-    const auto highest = std::max(*std::ranges::max_element(values), curve.most_bytes);
+    const auto highest = std::max(
+        {*std::ranges::max_element(values), curve.most_bytes, curve.last_at(timeline_.to_ns)});
     return sentence(whose_memory(curve) + ": at most " + amount_text(highest) + ", " +
                         amount_text(curve.last_at(timeline_.to_ns)) + " " + end() + " (" +
                         (is_log(curve) ? "log" : "linear") + " scale)",

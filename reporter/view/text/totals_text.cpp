@@ -20,7 +20,7 @@ namespace {
 struct Sums {
   TemporaryShare temporary;
   std::uint64_t ns = 0;
-  std::uint64_t live_bytes = 0;
+  std::uint64_t live_bytes = 0;  // of values of an axis
   std::uint64_t live_count = 0;
 };
 
@@ -33,10 +33,6 @@ Sums sums_of_sites(const Report& report) {
       if (!holds_memory(part.kind)) continue;
       sums.ns += is_choice ? numbers_of(part).total_ns : part.totals.total_ns;
     }
-  }
-  for (const Share& share : shares_alive(report)) {
-    sums.live_bytes += share.bytes;
-    sums.live_count += share.count;
   }
   return sums;
 }
@@ -52,9 +48,10 @@ Sums sums_of_axis(const Report& report, Axis axis) {
   return sums;
 }
 
+bool is_by_axis(const Report& report) { return report.chosen && report.chosen->axis; }
+
 Sums sums_of(const Report& report) {
-  const bool by_axis = report.chosen && report.chosen->axis;
-  return by_axis ? sums_of_axis(report, *report.chosen->axis) : sums_of_sites(report);
+  return is_by_axis(report) ? sums_of_axis(report, *report.chosen->axis) : sums_of_sites(report);
 }
 
 // Those whose allocations were counted; "others" counts as one.
@@ -75,13 +72,19 @@ std::string time_of(const Report& report, std::uint64_t ns) {
   if (const std::size_t threads = threads_of(report); threads > 1) {
     return text + ", of " + counted(threads, "thread") + " added";
   }
-  std::uint64_t run_ns = report.timeline.duration_ns;
-  if (run_ns < ns) {  // of before, or time 0 was the first allocation's end
-    run_ns = process.report_time_ns - std::min(process.report_time_ns, process.start_time_ns);
-  }
+  const std::uint64_t loaded_ns =
+      process.report_time_ns - std::min(process.report_time_ns, process.start_time_ns);
+  // As the head of a report has it.
+  const bool has_first_call = report.timeline.start_ns != 0;
+  const std::uint64_t run_ns = has_first_call ? report.timeline.duration_ns : loaded_ns;
   if (run_ns == 0 || process.start_time_ns == 0) return text;
-  if (ns > run_ns) return text + ", of all threads added";  // which the report does not list
-  return text + ", " + percent_text(ns, run_ns) + " of the run's " + duration_text(run_ns);
+  if (ns <= run_ns) {
+    return text + ", " + percent_text(ns, run_ns) + " of the run's " + duration_text(run_ns);
+  }
+  // Time 0 was the first allocation's end, or threads are not listed.
+  if (ns > loaded_ns) return text + ", of all threads added";
+  return text + ", " + percent_text(ns, loaded_ns) + " of the " + duration_text(loaded_ns) +
+         " since the library was loaded";
 }
 
 // ", and 341 ms in 20,000 frees"; "": none took time, or a filter left calls out.
@@ -107,22 +110,41 @@ std::string peaks_of(const Report& report) {
   return text + (text.empty() ? "" : " (requested bytes)");
 }
 
+// Sums by axis do not tell what stays by design.
 std::string alive_text(const Report& report, const Sums& sums) {
   if (sums.live_count == 0) return all_freed_phrase(report);
-  return never_freed_phrase(report) + ": " + bytes_text(sums.live_bytes) + " in " +
-         counted(sums.live_count, "allocation");
+  return bytes_text(sums.live_bytes) + " in " + counted(sums.live_count, "allocation") +
+         " live at its end";
 }
 
-std::string temporary_text(const Sums& sums) {
+std::string alive_text(const Report& report, const Leaked& leaked) {
+  const std::uint64_t bytes = leaked_bytes(leaked.leaks);
+  const std::uint64_t kept = cached_bytes(leaked.leaks) + suppressed_bytes(leaked.leaks);
+  const std::string by_design =
+      kept == 0 ? "" : amount_text(kept) + " that caches and libraries keep";
+  if (bytes == 0 && kept == 0) return all_freed_phrase(report);
+  const std::string text = never_freed_phrase(report) + ": ";
+  if (bytes == 0) return text + "nothing but " + by_design;
+  std::uint64_t count = 0;
+  for (const Share& share : leaked.shares) count += share.count;
+  return text + amount_text(bytes) + (count == 0 ? "" : " in " + counted(count, "allocation")) +
+         (kept == 0 ? "" : ", and " + by_design);
+}
+
+// A share is one of those that are counted here, or these are named.
+std::string temporary_text(const Sums& sums, std::uint64_t allocations) {
   const TemporaryShare& share = sums.temporary;
   if (share.allocations == 0) return "";
-  return ", " + count_text(share.temporary) + " temporary (" +
+  const std::string of = share.allocations == allocations
+                             ? ""
+                             : " of " + count_text(share.allocations) + " known ones";
+  return ", " + count_text(share.temporary) + of + " temporary (" +
          percent_text(share.temporary, share.allocations) + ")";
 }
 
-}  // namespace
-
-std::string totals_text(const Report& report, const Page& page) {
+// `leaked`: gives what was never freed.
+template <class LeakedOf>
+std::string totals(const Report& report, const Page& page, const LeakedOf& leaked) {
   if (page.brevity != Brevity::none) return "";  // it adds up what stands above
   std::uint64_t allocations = 0;
   for (const KindFacts& kind : report.kinds) {
@@ -130,11 +152,24 @@ std::string totals_text(const Report& report, const Page& page) {
   }
   const Sums sums = sums_of(report);
   if (allocations == 0 && sums.temporary.allocations == 0) return "";
-  const std::string calls = "Total: " + counted(allocations, "allocation") + temporary_text(sums) +
-                            time_of(report, sums.ns) + frees_of(report);
+  const std::string calls = "Total: " + counted(allocations, "allocation") +
+                            temporary_text(sums, allocations) + time_of(report, sums.ns) +
+                            frees_of(report);
   const std::string peaks = peaks_of(report);
-  const std::string bytes = peaks + (peaks.empty() ? "" : "; ") + alive_text(report, sums);
-  return "\n" + paragraph(calls, page) + paragraph(bytes, page);
+  const std::string alive =
+      is_by_axis(report) ? alive_text(report, sums) : alive_text(report, leaked());
+  return "\n" + paragraph(calls, page) +
+         paragraph(peaks + (peaks.empty() ? "" : "; ") + alive, page);
+}
+
+}  // namespace
+
+std::string totals_text(const Report& report, const Page& page, const NameFrame& name) {
+  return totals(report, page, [&] { return leaked_of(report, name); });
+}
+
+std::string totals_text(const Report& report, const Page& page, const Leaked& leaked) {
+  return totals(report, page, [&]() -> const Leaked& { return leaked; });
 }
 
 }  // namespace vramscope

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "reporter/view/analysis/leaks/leaked_shares.h"
+#include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -11,7 +13,10 @@ namespace vramscope {
 struct Report;
 
 // Allocations, how many were temporary (freed before their thread allocated again), the time in
-// them, the peak of each memory, and what was never freed. Ends with a newline.
-[[nodiscard]] std::string totals_text(const Report& report, const Page& page);
+// them, the peak of each memory, and what was never freed, as `leaks` has it. Ends with a newline.
+[[nodiscard]] std::string totals_text(const Report& report, const Page& page,
+                                      const NameFrame& name);
+// The same where it is known already what was never freed.
+[[nodiscard]] std::string totals_text(const Report& report, const Page& page, const Leaked& leaked);
 
 }  // namespace vramscope

@@ -95,7 +95,7 @@ std::string rate_text(const GrowthRate& rate, const std::string& function) {
 }
 
 std::string bounds_text(const PeakBounds& bounds) {
-  if (bounds.lower == bounds.upper) return amount_text(bounds.upper);
+  if (amount_text(bounds.lower) == amount_text(bounds.upper)) return amount_text(bounds.upper);
   if (bounds.lower < bounds.upper / 2) return "at most " + amount_text(bounds.upper);
   return amount_text(bounds.lower) + " to " + amount_text(bounds.upper);
 }

@@ -317,21 +317,12 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
   return result;
 }
 
-bool leaks_lead(const Report& report) {
+bool leaks_lead(const Report& report, const Leaks& leaks) {
   if (!is_final(report)) return false;
-  const LeakHolders holders(report);
-  const std::size_t intervals = intervals_in_use(report);
-  Suppressions usual;
-  usual.add_usual();
-  const NameFrame unnamed;
-  KeptMemory kept(report, usual, unnamed);
   std::uint64_t left = 0;
-  for (Share share : shares_alive(report)) {
-    share.bytes -= kept.bytes_of(share);
-    const LeakedPlace place(report, share, holders, intervals);
-    const LeakClass looks =
-        class_of(place, {.share = share, .tenths = tenths_of_growth(place.site)});
-    if (looks == LeakClass::grows || looks == LeakClass::left) left += share.bytes;
+  for (const Leak& leak : leaks.leaks) {
+    const bool counts = leak.looks == LeakClass::grows || leak.looks == LeakClass::left;
+    if (counts) left += leak.share.bytes;
   }
   std::uint64_t peak = 0;
   for (const KindFacts& kind : kinds_by_peak(report)) peak += kind.peak_bytes;

@@ -109,9 +109,8 @@ struct GrowthRate {
 // What frameworks' caches hold.
 [[nodiscard]] std::uint64_t cached_bytes(const Leaks& leaks);
 
-// Whether what was never freed tells more of the report than its peak: places that grow, or were
-// left amid the run, hold at least half as much as was held at the peaks. What stays by design does
-// not count, as far as that is known without names; initialisers are not asked.
-[[nodiscard]] bool leaks_lead(const Report& report);
+// Whether these, which are the report's, tell more of it than its peak: places that grow, or were
+// left amid the run, hold at least half as much as was held at the peaks.
+[[nodiscard]] bool leaks_lead(const Report& report, const Leaks& leaks);
 
 }  // namespace vramscope

@@ -7,6 +7,7 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/reserved_memory.h"
+#include "reporter/view/analysis/sampled_free.h"
 #include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
@@ -21,7 +22,8 @@ std::uint64_t left_on(const Report& report, const DeviceFacts& device,
     if (is_ours) ours += entry.device_bytes;
   }
   const std::uint64_t limit = device.limit_bytes;
-  const std::uint64_t free = device.free_bytes;
+  const std::optional<SampledFree> sampled = sampled_free(report, device.index);
+  const std::uint64_t free = sampled ? sampled->now() : device.free_bytes;
   return (limit == 0 ? free : std::min(free, limit - std::min(limit, ours))) +
          reserved.idle_now.value_or(0);
 }

@@ -1,0 +1,68 @@
+// What is reserved and used of GPUs, against limits.
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "reporter/report/memory_name.h"
+#include "reporter/report/merged_process.h"
+#include "reporter/report/report.h"
+#include "reporter/view/analysis/peaks/device_peaks.h"
+#include "reporter/view/analysis/subject.h"
+#include "reporter/view/listing/format.h"
+#include "reporter/view/text/checks.h"
+
+namespace vramscope {
+namespace {
+
+void add(std::vector<Check>& checks, std::string what, const PeakBounds& bytes, std::uint64_t limit,
+         const CheckedProcess& process) {
+  Check check{.what = std::move(what),
+              .value = bytes.upper,
+              .limit = limit,
+              .is_requested = false,
+              .process = process};
+  if (amount_text(bytes.lower) != amount_text(bytes.upper)) check.at_least = bytes.lower;
+  checks.push_back(std::move(check));
+}
+
+void add_uses(std::vector<Check>& checks, const std::vector<DevicePeaks>& uses,
+              const CheckLimits& limits, const CheckedProcess& process) {
+  for (const DevicePeaks& use : uses) {
+    const std::string gpu = memory_name(Kind::device, use.device);
+    if (limits.reserved) add(checks, "reserved on " + gpu, use.reserved, *limits.reserved, process);
+    if (!limits.used) continue;
+    const std::optional<PeakBounds> used = use.used();
+    add(checks,
+        "used on " + gpu +
+            (used ? ", contexts and code included"
+                  : ", without contexts and code, which nobody measured"),
+        used.value_or(use.reserved), *limits.used, process);
+  }
+}
+
+// Of each process by its own report; nothing where one is not there.
+std::vector<std::vector<DevicePeaks>> uses_of_each(const Report& report, const std::string& file,
+                                                   const RunsNaming& naming) {
+  std::vector<std::vector<DevicePeaks>> all;
+  for (const MergedProcess& process : report.processes) {
+    const std::optional<Report> own =
+        read_own({.file = file, .process = process, .is_merged = true}, naming);
+    if (!own) return {};
+    all.push_back(device_peaks(*own));
+  }
+  return all;
+}
+
+}  // namespace
+
+void add_device_limits(std::vector<Check>& checks, const Report& report, const std::string& file,
+                       const CheckLimits& limits, const RunsNaming& naming) {
+  if (!limits.reserved && !limits.used) return;
+  const auto each = is_of_several(report) ? uses_of_each(report, file, naming)
+                                          : std::vector<std::vector<DevicePeaks>>();
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    add_uses(checks, each[i], limits, checked_process(report.processes[i].process));
+  }
+  if (each.empty()) add_uses(checks, device_peaks(report), limits, all_processes(report));
+}
+
+}  // namespace vramscope

@@ -1,0 +1,92 @@
+// Draws levels.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/device_levels.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "reporter/report/memory_name.h"
+#include "reporter/view/text/words.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::size_t kBesideBar = 58;  // columns of a usual level without its bar and its name
+constexpr std::size_t kNameCells = 9;   // of a level's name: "allocated"
+constexpr std::string_view kPeak = "peak";
+
+struct Level {
+  std::string name;
+  std::string_view word = kPeak;  // before its height
+  std::optional<std::uint64_t> height = {};
+  std::string end;
+};
+
+std::string text_of(const UsedDevice& device, const Level& level, std::size_t name_cells,
+                    const Page& page) {
+  constexpr std::size_t kBytes = 9;
+  const std::uint64_t whole = level.height ? capacity(device) : 0;
+  std::string text = level.name;
+  text.resize(name_cells, ' ');
+  std::string bytes = level.height ? amount_text(*level.height) : "not known";
+  const std::size_t width = device.adds_peaks ? kBytes : kBytes + kPeak.size() - level.word.size();
+  bytes.insert(0, width - std::min(width, bytes.size()), ' ');
+  text += "  " + std::string(device.adds_peaks ? "sum of peaks" : level.word) + " " + bytes;
+  if (whole != 0) {
+    const std::size_t beside = kBesideBar + name_cells;  // all bars of a GPU are of one scale
+    const std::size_t cells = std::min(kBarCells, page.width - std::min(page.width, beside));
+    if (cells != 0) text += "  [" + bar(*level.height, whole, cells, page) + "]";
+    text += "  " + percent_text(*level.height, whole) + " of " + bytes_text(whole);
+  }
+  return text + level.end;
+}
+
+}  // namespace
+
+std::uint64_t capacity(const UsedDevice& device) {
+  if (device.report == nullptr || device.adds_peaks) return 0;
+  const DeviceFacts& facts = device.report->facts;
+  const bool is_limited = facts.limit_bytes != 0 && facts.limit_bytes < facts.total_bytes;
+  return is_limited ? facts.limit_bytes : facts.total_bytes;
+}
+
+std::size_t name_cells_of(const UsedDevice& device) {
+  std::size_t cells = kNameCells;
+  for (const KindFacts& kind : device.others) {
+    cells = std::max(cells, kind_text(kind.kind).size());
+  }
+  return cells;
+}
+
+bool has_bars(const Page& page) { return page.brevity < Brevity::no_bars; }
+
+std::string level_text(const UsedDevice& device, const std::string& name, std::size_t name_cells,
+                       std::optional<std::uint64_t> peak, std::int64_t now, const Page& page) {
+  return text_of(device, {.name = name, .height = peak, .end = ", now " + bytes_text(now)},
+                 name_cells, page);
+}
+
+std::string used_level(const UsedDevice& device, std::size_t name_cells, const std::string& whose,
+                       const Page& page) {
+  const std::optional<PeakBounds> used = device.use ? device.use->used() : std::nullopt;
+  if (!used) return "";
+  const bool is_exact = used->lower == used->upper;
+  const std::string end = ", with " + amount_text(*device.use->outside) + " of contexts and code";
+  if (!has_bars(page)) {
+    const std::string word = device.adds_peaks ? "sum of peaks " : is_exact ? "peak " : "up to ";
+    return paragraph(whose + "used " + word + amount_text(used->upper) + end, page);
+  }
+  return paragraph(whose + text_of(device,
+                                   {.name = "used",
+                                    .word = is_exact ? kPeak : "up to",
+                                    .height = used->upper,
+                                    .end = end},
+                                   name_cells, page),
+                   page);
+}
+
+std::string reserved_words(const UsedDevice& device) {
+  return device.use ? ", " + bounds_text(device.use->reserved) + " reserved" : "";
+}
+
+}  // namespace vramscope
