@@ -118,7 +118,8 @@ TEST(Growth, PutsWhatKeepsGrowingFirst) {
 
   const std::string text = all_sites_text(report, SiteOrder::growth, sample_names(), Page{}, 1);
 
-  EXPECT_NE(text.find("4/4  pinned  main (train.cpp:99)\n  All by cudaMallocHost.\n"), std::string::npos)
+  EXPECT_NE(text.find("4/4  pinned  main (train.cpp:99)\n  All by cudaMallocHost.\n"),
+            std::string::npos)
       << text;
 }
 

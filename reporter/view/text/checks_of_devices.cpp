@@ -24,9 +24,9 @@ void add(std::vector<Check>& checks, std::string what, const PeakBounds& bytes, 
   checks.push_back(std::move(check));
 }
 
-void add_uses(std::vector<Check>& checks, const std::vector<DevicePeaks>& uses,
+void add_uses(std::vector<Check>& checks, const std::vector<GpuPeaks>& uses,
               const CheckLimits& limits, const CheckedProcess& process) {
-  for (const DevicePeaks& use : uses) {
+  for (const GpuPeaks& use : uses) {
     const std::string gpu = memory_name(Kind::device, use.device);
     if (limits.reserved) add(checks, "reserved on " + gpu, use.reserved, *limits.reserved, process);
     if (!limits.used) continue;
@@ -40,9 +40,9 @@ void add_uses(std::vector<Check>& checks, const std::vector<DevicePeaks>& uses,
 }
 
 // Of each process by its own report; nothing where one is not there.
-std::vector<std::vector<DevicePeaks>> uses_of_each(const Report& report, const std::string& file,
-                                                   const RunsNaming& naming) {
-  std::vector<std::vector<DevicePeaks>> all;
+std::vector<std::vector<GpuPeaks>> uses_of_each(const Report& report, const std::string& file,
+                                                const RunsNaming& naming) {
+  std::vector<std::vector<GpuPeaks>> all;
   for (const MergedProcess& process : report.processes) {
     const std::optional<Report> own =
         read_own({.file = file, .process = process, .is_merged = true}, naming);
@@ -58,7 +58,7 @@ void add_device_limits(std::vector<Check>& checks, const Report& report, const s
                        const CheckLimits& limits, const RunsNaming& naming) {
   if (!limits.reserved && !limits.used) return;
   const auto each = is_of_several(report) ? uses_of_each(report, file, naming)
-                                          : std::vector<std::vector<DevicePeaks>>();
+                                          : std::vector<std::vector<GpuPeaks>>();
   for (std::size_t i = 0; i < each.size(); ++i) {
     add_uses(checks, each[i], limits, checked_process(report.processes[i].process));
   }

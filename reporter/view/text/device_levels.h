@@ -22,7 +22,7 @@ struct UsedDevice {
   const DeviceReport* report = nullptr;  // nullptr: nothing else is known of it
   bool adds_peaks = false;               // of several processes
   std::vector<KindFacts> others = {};    // the highest peak first
-  std::optional<DevicePeaks> use = {};   // nothing: not known of what a filter left
+  std::optional<GpuPeaks> use = {};      // nothing: not known of what a filter left
 };
 
 // As the program saw it; 0: unknown, or nothing to compare sums of peaks with, which may be more.

@@ -58,10 +58,10 @@ std::vector<UsedDevice> used_devices(const Report& report) {
   std::erase_if(result, [](const UsedDevice& device) {
     return device.others.empty() && !device.report->used;
   });
-  const std::vector<DevicePeaks> uses = device_peaks(report);
+  const std::vector<GpuPeaks> uses = device_peaks(report);
   for (UsedDevice& device : result) {
     device.adds_peaks = is_of_several(report);
-    for (const DevicePeaks& use : uses) {
+    for (const GpuPeaks& use : uses) {
       if (use.device == device.index) device.use = use;
     }
     std::stable_sort(device.others.begin(), device.others.end(),

@@ -306,8 +306,8 @@ Columns<Difference> row_fields(const char* doc, DiffBy by) {
   return fields;
 }
 
-Columns<DevicePeaks> use_fields() {
-  using Row = DevicePeaks;
+Columns<GpuPeaks> use_fields() {
+  using Row = GpuPeaks;
   return {{"requested_bytes", "requested, all kinds together",
            [](const Row& row) { return row.requested.upper; }},
           {"reserved_bytes", "segments, and what the driver serves past the cache",
@@ -329,9 +329,9 @@ Columns<UseChange> use_change_fields() {
 
 std::vector<UseChange> use_changes(const Report& before, const Report& after) {
   std::vector<UseChange> changes;
-  const std::vector<DevicePeaks> uses = device_peaks(after);
-  for (const DevicePeaks& was : device_peaks(before)) {
-    for (const DevicePeaks& is : uses) {
+  const std::vector<GpuPeaks> uses = device_peaks(after);
+  for (const GpuPeaks& was : device_peaks(before)) {
+    for (const GpuPeaks& is : uses) {
       if (is.device == was.device) changes.push_back({was.device, was, is});
     }
   }

@@ -19,8 +19,8 @@ namespace vramscope {
 // What the two runs had of one GPU at their peaks.
 struct UseChange {
   std::uint16_t device = 0;
-  DevicePeaks before;
-  DevicePeaks after;
+  GpuPeaks before;
+  GpuPeaks after;
 };
 // Of GPUs of which both tell. May throw bad_alloc.
 [[nodiscard]] std::vector<UseChange> use_changes(const Report& before, const Report& after);

@@ -24,8 +24,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kBarCells = 24;
-constexpr std::size_t kShortBarCells = 8;
+constexpr std::size_t kBarCells = 24, kShortBarCells = 8;
 constexpr std::size_t kNarrow = 80;  // columns of a page
 
 std::string heading(const std::string& text, const Page& page) {

@@ -30,17 +30,17 @@ struct DeviceRow {
   const DeviceReport* device = nullptr;
   Savings saved;
   ReservedMemory memory;
-  std::optional<DevicePeaks> use = {};
+  std::optional<GpuPeaks> use = {};
 };
 
 std::vector<DeviceRow> device_rows(const Report& report) {
   std::vector<DeviceRow> rows;
-  const std::vector<DevicePeaks> uses = device_peaks(report);
+  const std::vector<GpuPeaks> uses = device_peaks(report);
   for (const DeviceReport& device : report.devices) {
     if (!device.used) continue;
     DeviceRow& row = rows.emplace_back(
         DeviceRow{&device, savings(device.timing), reserved_memory(report, device)});
-    for (const DevicePeaks& use : uses) {
+    for (const GpuPeaks& use : uses) {
       if (use.device == device.facts.index) row.use = use;
     }
   }

@@ -55,9 +55,9 @@ std::optional<std::uint64_t> outside_of(const DeviceReport* device) {
   return bytes == 0 ? std::nullopt : std::optional(bytes);
 }
 
-DevicePeaks use_of(const Report& report, std::uint16_t device) {
+GpuPeaks use_of(const Report& report, std::uint16_t device) {
   const DeviceReport* const its = find_device(report, device);
-  DevicePeaks use{.device = device, .requested = requested_of(report, device)};
+  GpuPeaks use{.device = device, .requested = requested_of(report, device)};
   std::size_t kinds = 0;
   for (const KindFacts& kind : report.kinds) {
     if (!takes_device_memory(kind.kind) || kind.device != device || kind.peak_bytes == 0) continue;
@@ -83,14 +83,14 @@ bool counts_segments(const Report& report, std::uint16_t device) {
 
 }  // namespace
 
-std::optional<PeakBounds> DevicePeaks::used() const {
+std::optional<PeakBounds> GpuPeaks::used() const {
   if (!outside) return std::nullopt;
   return PeakBounds{reserved.lower + *outside, reserved.upper + *outside};
 }
 
-std::vector<DevicePeaks> device_peaks(const Report& report) {
+std::vector<GpuPeaks> device_peaks(const Report& report) {
   if (report.chosen && (report.chosen->by_rows || report.chosen->kind)) return {};
-  std::vector<DevicePeaks> uses;
+  std::vector<GpuPeaks> uses;
   for (const std::uint16_t device : devices_with_memory(report)) {
     if (counts_segments(report, device)) uses.push_back(use_of(report, device));
   }

@@ -14,7 +14,7 @@ struct Report;
 
 // Of all kinds of memory. What was highest at different times, or need not have come together, lies
 // between bounds; of several processes the upper one is the sum of theirs.
-struct DevicePeaks {
+struct GpuPeaks {
   std::uint16_t device = 0;
   PeakBounds requested = {};
   // Segments of the allocator, and what the driver serves itself: what was requested of that, and
@@ -29,6 +29,6 @@ struct DevicePeaks {
 
 // By device, of those with memory. Nothing where a filter left some of a device's memory out, or
 // nobody counted segments. May throw bad_alloc.
-[[nodiscard]] std::vector<DevicePeaks> device_peaks(const Report& report);
+[[nodiscard]] std::vector<GpuPeaks> device_peaks(const Report& report);
 
 }  // namespace vramscope
