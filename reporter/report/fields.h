@@ -4,6 +4,7 @@
 //                             lacks it, the value stays as it is: the default in report.h
 //   f.required(name, value)   the same, of what says which thing this is: a file has to have it
 //   f.fixed(name, json)       written as it stands, not read: what PyTorch's tools expect to find
+//   f.if_there(name, value)   an optional one that is written only where it is there
 //   f.elements(name, vector)  a list that may be long: one element a line
 //   f.index(name)             the number of this element in its list; written, not read
 // SPDX-License-Identifier: Apache-2.0
@@ -15,6 +16,7 @@
 #include "reporter/report/field_forms.h"
 #include "reporter/report/oom_fields.h"
 #include "reporter/report/report.h"
+#include "reporter/report/symbol_fields.h"
 #include "reporter/report/timeline_fields.h"
 
 namespace vramscope {
@@ -384,6 +386,7 @@ void visit_fields(Self& report, F&& f) {
   f("dropped_stacks", report.dropped_stacks);
   f("unrecorded_calls", report.unrecorded_calls);
   f("warnings", report.warnings);
+  f.if_there("symbols", report.symbols);
 }
 
 }  // namespace vramscope

@@ -83,6 +83,10 @@ class JsonReader {
   void fixed(std::string_view name, std::string_view) { known_ += find(name).is_there() ? 1 : 0; }
   void index(std::string_view name) { fixed(name, {}); }
   template <class T>
+  void if_there(std::string_view name, std::optional<T>& value) {
+    (*this)(name, value);
+  }
+  template <class T>
   void elements(std::string_view name, std::vector<T>& values) {
     const JsonValue found = find(name);
     if (!found.is_there()) return;
@@ -149,6 +153,10 @@ class JsonReader {
     }
     void fixed(std::string_view name, std::string_view) { names.emplace(name); }
     void index(std::string_view name) { names.emplace(name); }
+    template <class T>
+    void if_there(std::string_view name, std::optional<T>&) {
+      names.emplace(name);
+    }
 
     std::set<std::string, std::less<>> names;
   };

@@ -33,6 +33,10 @@ class JsonWriter {
   }
   void index(std::string_view name) { (*this)(name, index_); }
   template <class T>
+  void if_there(std::string_view name, const std::optional<T>& value) {
+    if (value) (*this)(name, *value);
+  }
+  template <class T>
   void elements(std::string_view name, const std::vector<T>& values) {
     elements(name, values.size(), [&](std::size_t i) -> const T& { return values[i]; });
   }
@@ -48,6 +52,14 @@ class JsonWriter {
   void document(const Report& report) {
     put(report);
     file_.write("\n");
+  }
+  // One more member of a document, behind others, and its end.
+  template <class T>
+  void last_member(std::string_view name, const T& value) {
+    first_ = false;
+    depth_ = 1;
+    (*this)(name, value);
+    file_.write("\n}\n");
   }
 
  private:
@@ -196,6 +208,10 @@ class JsonWriter {
 
 void write_json(const Report& report, const SiteList* sites, OutputFile& file) {
   JsonWriter(sites, file).document(report);
+}
+
+void write_symbols(const SymbolFacts& symbols, OutputFile& file) {
+  JsonWriter(nullptr, file).last_member("symbols", symbols);
 }
 
 }  // namespace vramscope

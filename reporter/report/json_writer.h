@@ -11,6 +11,7 @@ namespace vramscope {
 
 class SiteList;
 struct Report;
+struct SymbolFacts;
 
 // JSON text for `text`, with quotes; bytes that are no UTF-8 become U+FFFD. May throw bad_alloc.
 // Defined in json.cpp, where the JSON library is.
@@ -19,5 +20,9 @@ struct Report;
 // sites: in the place of the report's own; nullptr: these. May throw bad_alloc, and whatever
 // reading `sites` throws; the file keeps its own failures.
 void write_json(const Report& report, const SiteList* sites, OutputFile& file);
+
+// The end of a document whose other members are written already: ",\n\"symbols\":{...}\n}\n". May
+// throw bad_alloc.
+void write_symbols(const SymbolFacts& symbols, OutputFile& file);
 
 }  // namespace vramscope

@@ -15,6 +15,7 @@
 #include "reporter/report/merge_processes.h"
 #include "reporter/report/merge_sites.h"
 #include "reporter/report/merged_process.h"
+#include "reporter/report/symbol_table.h"
 #include "reporter/report/trigger.h"
 
 namespace vramscope {
@@ -136,6 +137,7 @@ class Merger::State {
       return;  // of none
     are_own_ = are_own_ && report.is_own_file;
     const std::vector<std::uint32_t> frames = frames_.add(report);
+    symbols_.add(report, frames);
     std::map<Memory, LiveShare> rest = live_without_site(report);
     for (const DeviceReport& device : report.devices) take_pending(report.sites, device.segments);
     take_pending(report.sites, report.host.segments);
@@ -172,6 +174,7 @@ class Merger::State {
     report.trigger = word_of(Trigger::merged);
     if (processes_.empty()) return report;
     const std::vector<std::uint32_t> frames = frames_.finish(report);
+    report.symbols = symbols_.facts(frames);
     set_threads(report, frames);
     sites_.finish(frames);
     for (MergedProcess& process : processes_) {
@@ -259,6 +262,7 @@ class Merger::State {
   }
 
   FrameTables frames_;
+  SymbolTable symbols_;
   MergedSites sites_;
   std::vector<MergedProcess> processes_;
   std::map<std::uint16_t, DeviceReport> devices_;

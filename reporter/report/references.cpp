@@ -41,6 +41,34 @@ void check_lengths(const Report& report) {
   }
 }
 
+// Frames in their order, each once.
+void check_symbols(const SymbolFacts& symbols, std::size_t frames) {
+  const auto check_texts = [](const std::vector<std::string>& texts, const char* list) {
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      check_length(texts[i].size(), kLongestText, element(list, i));
+    }
+  };
+  check_texts(symbols.names, "symbols.names");
+  check_texts(symbols.files, "symbols.files");
+  for (std::size_t i = 0; i < symbols.frames.size(); ++i) {
+    const FrameSymbols& named = symbols.frames[i];
+    const std::string field = element("symbols.frames", i);
+    check_index(named.frame, frames, field + ".frame", "frames");
+    if (i != 0 && named.frame <= symbols.frames[i - 1].frame) {
+      throw FieldProblem{field + ".frame", "expected frames in their order, each once"};
+    }
+    if (named.functions.size() > kMostFunctionsOfFrame) {
+      throw FieldProblem{field + ".functions",
+                         "expected at most " + std::to_string(kMostFunctionsOfFrame)};
+    }
+    for (const FunctionSymbol& function : named.functions) {
+      check_index(function.name, symbols.names.size(), field + ".functions.name", "names");
+      if (function.file == kNoFile) continue;
+      check_index(function.file, symbols.files.size(), field + ".functions.file", "files");
+    }
+  }
+}
+
 void check_blocks(const SegmentFacts& segment, const std::string& field, std::size_t sites) {
   std::uint64_t left = segment.total_size;
   Address next = segment.address;
@@ -157,6 +185,7 @@ void check_references(const Report& report) {
   }
   check_frames(report.sites, "sites", report.frames.size());
   check_frames(report.threads, "threads", report.frames.size());
+  if (report.symbols) check_symbols(*report.symbols, report.frames.size());
 }
 
 }  // namespace vramscope

@@ -13,6 +13,7 @@
 #include "reporter/report/cupti_facts.h"
 #include "reporter/report/facts.h"
 #include "reporter/report/oom_events.h"
+#include "reporter/report/symbol_facts.h"
 
 namespace vramscope {
 
@@ -302,6 +303,7 @@ struct Report {
   std::uint64_t dropped_stacks = 0;
   std::uint64_t unrecorded_calls = 0;
   std::vector<std::string> warnings;
+  std::optional<SymbolFacts> symbols = {};  // what the tool adds when the program has ended
   // Of a report that was read: fields and words of it that this version does not know, as
   // "devices[].later" and "kinds[].kind 'later'". Not written.
   std::vector<std::string> unknown = {};

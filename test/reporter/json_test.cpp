@@ -188,6 +188,29 @@ TEST_F(ReportFile, SurvivesChangedBytes) {
   }
 }
 
+TEST_F(ReportFile, RefusesSymbolsThatPointNowhere) {
+  const auto with = [&](const std::string& symbols) {
+    return refusal(sample_with("\n}\n", ",\n\"symbols\":" + symbols + "\n}\n"));
+  };
+  const auto named = [&](const std::string& frames) {
+    return with(R"({"names":["f"],"files":["a.c"],"frames":[)" + frames + "]}");
+  };
+
+  EXPECT_EQ(with("{}"), "");
+  EXPECT_EQ(with("null"), "");
+  EXPECT_EQ(named(R"({"frame":0,"functions":[{"name":0,"file":0,"line":3}]})"), "");
+  EXPECT_TRUE(
+      named(R"({"frame":99})").starts_with("field symbols.frames[0].frame: expected an index"));
+  EXPECT_NE(named(R"({"frame":0},{"frame":0})"), "");
+  EXPECT_NE(named(R"({"frame":0,"functions":[{"name":1}]})"), "");
+  EXPECT_NE(named(R"({"frame":0,"functions":[{"name":0,"file":1}]})"), "");
+  EXPECT_NE(named(R"({"frame":0,"functions":[{"name":-1}]})"), "");
+  EXPECT_NE(named(R"({"functions":[]})"), "");
+  std::string many = R"({"name":0})";
+  for (int i = 0; i < 64; ++i) many += R"(,{"name":0})";
+  EXPECT_NE(named(R"({"frame":0,"functions":[)" + many + "]}"), "");
+}
+
 TEST_F(ReportFile, TellsThePlaceOfASyntaxError) {
   EXPECT_EQ(refusal("{\"schema\": }").substr(0, 8), "byte 12:");
   EXPECT_EQ(refusal("[1]"), "byte 1: expected a report, which begins with '{'");

@@ -21,7 +21,7 @@ def _stricter(part):
         return part
     result = {name: _stricter(inner) for name, inner in part.items() if name != "x-written"}
     if isinstance(part.get("properties"), dict):
-        result["required"] = list(part["properties"])
+        result["required"] = [name for name, inner in part["properties"].items() if "x-added" not in inner]
     if "x-written" in part:
         result["allOf"] = result.get("allOf", []) + [_stricter(part["x-written"])]
     return result

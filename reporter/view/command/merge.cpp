@@ -21,6 +21,7 @@
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
+#include "reporter/view/command/symbols_wish.h"
 #include "reporter/view/command/verb.h"
 
 namespace vramscope {
@@ -30,6 +31,7 @@ struct Arguments {
   std::vector<std::string> files;
   std::string output = "vramscope.merged.json";
   bool forced = false;
+  SymbolsWish symbols;
   Reading reading = {.becomes_file = true};
 };
 
@@ -111,7 +113,8 @@ int merge(const Arguments& given) try {
   }
   const std::string path = renamed(std::get<std::string>(written), own, goal, given.output);
   const std::string processes = count_text(report.processes.size());
-  say(processes + (report.processes.size() == 1 ? " process" : " processes") + " in " + path);
+  say(processes + (report.processes.size() == 1 ? " process" : " processes") + " in " + path +
+      add_symbols({path}, given.symbols));
   say("next: vramscope report " + shell_word(path));
   return kFine;
 } catch (const std::system_error& error) {
@@ -128,6 +131,7 @@ Verb add_merge(CommandLine& line) {
   command.option("-o,--output", &arguments->output, "Write to FILE",
                  {.value_name = "FILE", .shows_default = true});
   add_force(command, arguments->forced);
+  add_symbols_option(command, arguments->symbols);
   add_redact(command, arguments->reading);
   command.footer(
       "Every verb reads the result. Of several reports of one process the last one counts.\n"

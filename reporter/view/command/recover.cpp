@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "reporter/view/command/live_report.h"
+#include "reporter/view/command/symbols_wish.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/system/left_overs.h"
@@ -23,6 +24,7 @@ struct Arguments {
   std::vector<std::string> words;
   AskFirst how;
   bool discards = false;
+  SymbolsWish symbols;
 };
 
 // What was done.
@@ -217,6 +219,10 @@ int recover(const Arguments& arguments) {
   if (tally.found == 0 && !tally.failed) {
     complain(tally, "nothing to recover: " + searched(arguments.words) + running(tally));
   }
+  std::vector<std::string> paths;
+  for (const Recovery& one : tally.reports) paths.push_back(one.report);
+  const std::string unnamed = add_symbols(paths, arguments.symbols);
+  if (!unnamed.empty()) say(unnamed.substr(std::string_view("; ").size()));
   const int status = tally.reports.empty() ? kFine : publish({}, list_of(tally.reports));
   return tally.failed ? kBadInput : status;
 }
@@ -237,6 +243,7 @@ Verb add_recover(CommandLine& line) {
   command.flag("--discard", arguments->discards,
                "Throw live files of dead processes away, having said what they hold");
   command.exclude("--discard", "--output");
+  add_symbols_option(command, arguments->symbols);
   command.footer(
       "Each report has the name that its program was to give it (--output), in the folder in "
       "which\n"

@@ -20,6 +20,7 @@
 #include "reporter/report/json.h"
 #include "reporter/view/command/earlier.h"
 #include "reporter/view/command/left_behind.h"
+#include "reporter/view/command/symbols_wish.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/system/environment.h"
@@ -46,6 +47,7 @@ struct Arguments {
   std::vector<std::pair<OptionRow, std::string>> options;  // with the value given
   std::vector<std::string> program;
   EarlierWish earlier;
+  SymbolsWish symbols;
 };
 
 constexpr std::uint64_t kMostBytesToSummarise = 256 << 20;  // reading more would keep one waiting
@@ -147,12 +149,13 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   const Notes notes = notes_in(note.path());
   const LeftBehind left = recover_left(notes, ending, ends);
   const auto earlier = recover_earlier(arguments.earlier, arguments.quiet ? Told::no : Told::yes);
-  if (arguments.quiet) return;
   const std::vector<std::string>& lines = notes.reports;
   std::vector<std::string> all = lines;
   all.insert(all.end(), left.written.begin(), left.written.end());
   std::vector<std::string> paths = existing(all);
   paths.insert(paths.end(), left.reports.begin(), left.reports.end());
+  const std::string others = others_text(left) + earlier + add_symbols(paths, arguments.symbols);
+  if (arguments.quiet) return;
   // The simulated device has said why it cannot run this program.
   if (paths.empty() && !lines.empty() && lines.back() == kProgramRefused) return;
   if (paths.empty()) {
@@ -167,7 +170,7 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   std::optional<WrittenReport> written = choose(paths, ending.pid);
   if (!written) {
     const std::string path = seen_from(folder, paths.back());
-    say(place_text(left, ending) + path + taken_name(path) + others_text(left) + earlier);
+    say(place_text(left, ending) + path + taken_name(path) + others);
     return say("next: vramscope report " + shell_word(path));
   }
   count_processes(*written, paths, kMostBytesToSummarise);
@@ -175,7 +178,7 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   written->path = seen_from(folder, written->path);
   written->report.trace.path = seen_from(folder, written->report.trace.path);
   written->place = place_text(left, ending);
-  written->others = others_text(left) + earlier;
+  written->others = others;
   written->are_several = !left.others.empty() || has_other_processes(paths, written->report);
   written->models_contexts = models_contexts(written->report);
   if (written->are_several) written->next = common_folder(paths, folder);
@@ -324,6 +327,7 @@ Verb add_run(CommandLine& line) {
       {.value_name = "NAME", .why_not = no_preset, .choices = choices_in(preset_names())});
   command.flag("-q,--quiet", arguments->quiet, "Say nothing when the program has ended");
   add_earlier_options(command, arguments->earlier);
+  add_symbols_option(command, arguments->symbols);
   add_settings(command, *arguments);
   command.footer(kFooter);
   return {.command = &command,

@@ -66,6 +66,7 @@ struct Verb {
 [[nodiscard]] Verb add_owners(CommandLine& line);
 [[nodiscard]] Verb add_check(CommandLine& line);
 [[nodiscard]] Verb add_merge(CommandLine& line);
+[[nodiscard]] Verb add_symbols_verb(CommandLine& line);
 [[nodiscard]] Verb add_diff(CommandLine& line);
 [[nodiscard]] Verb add_timeline(CommandLine& line);
 [[nodiscard]] Verb add_trace(CommandLine& line);

@@ -14,6 +14,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/report/symbol_cache.h"
+#include "reporter/report/symbol_table.h"
 #include "reporter/view/system/perf_map.h"
 #include "reporter/view/system/source_lines.h"
 
@@ -210,6 +211,22 @@ std::string without_line(const std::string& place) {
   return is_line ? place.substr(0, colon) : place;
 }
 
+// What the report itself tells of one of its frames.
+static const FrameSymbols* told_of(const Report& report, const FrameFact& frame) {
+  const FrameFact* const first = report.frames.data();
+  const bool is_its_own =
+      std::less_equal<>()(first, &frame) && std::less<>()(&frame, first + report.frames.size());
+  return is_its_own ? symbols_of_frame(report, static_cast<std::uint32_t>(&frame - first))
+                    : nullptr;
+}
+
+// Lines are known, or no file can be proved to be the one that ran: nothing better is found here.
+static bool is_enough(const Report& report, const FrameFact& frame, const FrameSymbols& told) {
+  return report.modules[frame.module].build_id.empty() ||
+         std::any_of(told.functions.begin(), told.functions.end(),
+                     [](const FunctionSymbol& one) { return one.file != kNoFile; });
+}
+
 NameFrame names_from_symbols(Stacks shown) {
   auto symbols = std::make_shared<Symbols>(symbol_cache_folder());
   auto generated = std::make_shared<std::optional<PerfMap>>();
@@ -223,7 +240,10 @@ NameFrame names_from_symbols(Stacks shown) {
       return {named};
     }
     if (frame.module < report.modules.size()) {
+      const FrameSymbols* const told = told_of(report, frame);
+      if (told != nullptr && is_enough(report, frame, *told)) return functions_of(report, *told);
       const ResolvedFrame& found = symbols->resolve(report, frame);
+      if (told != nullptr && found.functions.empty()) return functions_of(report, *told);
       if (found.state != SymbolState::replaced) return found.functions;
       return {{.function = place_in_module(report, frame), .file = "replaced"}};
     }
