@@ -46,7 +46,7 @@ class Ffmpeg(harness.Case):
         finished = self.run_tool(*launch, *self.command(upload=True))
         self.assertEqual((0, expected.stdout), (finished.returncode, finished.stdout))
         self.assertLessEqual(len(finished.stderr.splitlines()), 3, finished.stderr)
-        text = self.run_tool("report", path)
+        text = self.run_tool("sites", "--full", path)
         self.assertEqual(0, text.returncode, text.stderr)
         self.assertIn("libavutil", text.stdout)
 

@@ -184,7 +184,7 @@ class Run(Case):
         self.assertIn("ended by SIGKILL; report recovered in r.json", errors)
         (report,) = self.reports()
         self.assertGreater(recount.live_bytes(report), 0)
-        self.assertIn("libavutil", self.run_tool("report", "r.json").stdout)
+        self.assertIn("libavutil", self.run_tool("sites", "--full", "r.json").stdout)
 
     def test_a_program_with_256_MiB_of_addresses_leaves_a_report(self):
         script = f"ulimit -v 262144; exec '{harness.program('killed')}' small 9"
