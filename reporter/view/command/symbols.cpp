@@ -76,6 +76,7 @@ std::string add_symbols(const std::vector<std::string>& paths, const SymbolsWish
     const bool is_file = std::filesystem::is_regular_file(path, error);
     if (!is_file || std::filesystem::file_size(path, error) > kMostBytes) continue;
     const SymbolsPut put = put_symbols(path, symbols, deadline);
+    if (put.is_foreign) continue;  // the verb says so to whoever asks
     if (!put.problem.empty()) return "; names of functions are not in it: " + put.problem;
     if (put.too_late != 0) of = path;
     left += put.too_late;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/system/environment.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 
 #include "interpose/settings/private_variables.h"
@@ -69,7 +71,8 @@ std::string prepare_environment(bool simulate, std::uint64_t simulated_memory, s
   simulator = without_separators(simulator.path, kFoldersSeparators);
   if (!simulator.error.empty()) return "cannot simulate a device: " + simulator.error;
   prepend("LD_LIBRARY_PATH", simulator.path);
-  prepend("LD_AUDIT", preload_name(simulator.path + "/" + kRedirector));
+  const std::string redirector = simulator.path + "/" + kRedirector;
+  if (access(redirector.c_str(), R_OK) == 0) prepend("LD_AUDIT", preload_name(redirector));
   set_device(simulated_memory);
   nvml = simulator.path + "/" + kNvml;
   return "";

@@ -117,6 +117,7 @@ SymbolsPut put_symbols(const std::string& path, Symbols& symbols, const SymbolsD
   const Report& report = std::get<Report>(read);
   const std::string_view beginning = beginning_of_document(file.text, report.symbols.has_value());
   if (beginning.empty()) {
+    put.is_foreign = true;
     put.problem = path + ": is not laid out as vramscope writes reports";
     return put;
   }

@@ -19,6 +19,7 @@ struct SymbolsPut {
   std::size_t named = 0;     // frames that have names in the file now
   std::size_t too_late = 0;  // that were not looked up before the deadline
   std::size_t too_much = 0;  // whose names would make the file almost twice as large
+  bool is_foreign = false;   // the problem: another program has written the file anew
   std::string problem = {};  // one line; "": the file has all that was found
 };
 
