@@ -182,6 +182,7 @@ class InReports(harness.Case):
             done = self.run_tool("symbols", name)
             self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(self.read("other.json"), '{"a": 1}')
+        self.assertIn("missing.json: No such file", self.run_tool("symbols", "missing.json").stderr)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <numeric>
 #include <system_error>
 #include <tuple>
@@ -104,7 +106,11 @@ std::string why_not_written(const std::string& path, std::string_view beginning,
 SymbolsPut put_symbols(const std::string& path, Symbols& symbols, const SymbolsDeadline& deadline) {
   SymbolsPut put;
   struct stat judged {};
-  if (lstat(path.c_str(), &judged) != 0 || !S_ISREG(judged.st_mode)) {
+  if (lstat(path.c_str(), &judged) != 0) {
+    put.problem = path + ": " + std::strerror(errno);
+    return put;
+  }
+  if (!S_ISREG(judged.st_mode)) {
     put.problem = path + ": is no regular file";
     return put;
   }
