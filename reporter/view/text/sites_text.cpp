@@ -152,10 +152,6 @@ std::string sites_tree(const Report& report, SiteOrder order, const NameFrame& n
   }
 }
 
-}  // namespace
-
-namespace {
-
 // "GPU 0 physical", "GPU 0, pinned".
 std::string memories_of(const Site& site) {
   const auto has_any = [](const SitePart& part) {
@@ -165,8 +161,7 @@ std::string memories_of(const Site& site) {
   std::string text;
   for (const SitePart& part : site.parts) {
     if (is_known && !has_any(part)) continue;
-    const std::string name = memory_name(part.kind, part.device);
-    text += (text.empty() ? "" : ", ") + name;
+    text += (text.empty() ? "" : ", ") + memory_name(part.kind, part.device);
   }
   return text;
 }

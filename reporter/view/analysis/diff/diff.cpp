@@ -180,8 +180,8 @@ RowSides sides_of(const Report& report, DiffBy by, DiffAt at, bool by_own_lines,
 }
 
 std::pair<RowSides, RowSides> sides_of_both(const Report& before, const Report& after, DiffBy by,
-                                            DiffAt at, const NameFrame& name, NamesOfBoth& names) {
-  const bool by_own_lines = is_told_otherwise(before, after);
+                                            DiffAt at, bool by_own_lines, const NameFrame& name,
+                                            NamesOfBoth& names) {
   if (by != DiffBy::function || by_own_lines) {
     RowSides one = sides_of(before, by, at, by_own_lines, name, names);
     return {std::move(one), sides_of(after, by, at, by_own_lines, name, names)};
@@ -348,7 +348,7 @@ Differences differences(const Report& before, const Report& after, DiffBy by, Di
 
   result.by_own_lines =
       is_told_otherwise(before, after) && (by == DiffBy::site || by == DiffBy::function);
-  std::tie(one, other) = sides_of_both(before, after, by, at, name, names);
+  std::tie(one, other) = sides_of_both(before, after, by, at, result.by_own_lines, name, names);
   RowMatches matches =
       matched(one, other, by == DiffBy::site ? RowsOf::stacks : RowsOf::words, names);
   std::erase_if(matches.pairs, is_nothing);
