@@ -14,6 +14,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import gpu_device_questions  # noqa: E402, F401
+import gpu_life_questions  # noqa: E402, F401
 import gpu_memory_questions  # noqa: E402, F401
 import gpu_page_questions  # noqa: E402, F401
 import gpu_reach_questions  # noqa: E402, F401
