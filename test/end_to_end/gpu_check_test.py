@@ -46,15 +46,20 @@ class GpuCheck(harness.Case):
         self.assertLess(archive.stat().st_size, 32 << 20)
         with tarfile.open(elsewhere / archive.name) as packed:  # tar needs xz beside it
             packed.extractall(elsewhere)
-        script = elsewhere / "vramscope-gpu-check/scripts/gpu-check"
-        for only, what in (("vramscope", "vramscope run, report, leaks"), ("double_free", "double_free")):
-            result = elsewhere / f"{only}.json"
+        run = elsewhere / "vramscope-gpu-check/run"
+        for only, what, part in (("vramscope", "vramscope run, report, leaks", "programs"), ("gpu_load", "gpu_load", "load")):
+            out = elsewhere / only
             done = subprocess.run(
-                [str(script), "--sim", "--json", str(result), "--parts", "programs", "--only", only],
-                cwd=elsewhere, capture_output=True, text=True, timeout=600, env={"PATH": os.environ["PATH"]},
+                [str(run), "--sim", "--parts", part, "--only", only],
+                cwd=elsewhere, capture_output=True, text=True, timeout=600,
+                env={"PATH": os.environ["PATH"], "OUT": str(out)},
             )  # fmt: skip
+            result = out / "result.json"
+            self.assertIn("passed, 0 failed", (out / "summary.txt").read_text())
             rows = [row for row in json.loads(result.read_text())["programs"] if row["mode"] == "cache"]
-            self.assertEqual([(what, "same")], [(row["what"], row["verdict"]) for row in rows], done.stdout)
+            self.assertIn(what, [row["what"] for row in rows])
+            self.assertEqual({"same"}, {row["verdict"] for row in rows}, done.stdout)
+        self.assertEqual(["native.out"], [path.name for path in out.glob("programs/gpu_load/native.out")])
         told = subprocess.run(
             ["ldd", str(elsewhere / "vramscope-gpu-check/build/reporter/view/vramscope")],
             capture_output=True, text=True, check=True,
@@ -66,6 +71,47 @@ class GpuCheck(harness.Case):
         done, _ = self.check("--build", harness.BUILD, "--pack", "/dev/null/check.tar.xz")
         self.assertEqual(2, done.returncode)
         self.assertIn("/dev/null/check.tar.xz", done.stderr)
+
+    def test_blocks_are_freed_under_kernels_in_each_mode_and_policy(self):
+        result = self.on_simulator("--parts", "load")
+        verdicts = {(row["what"], row["mode"]): row["verdict"] for row in result["programs"]}
+        for mode in harness.MODES:
+            self.assertEqual("same", verdicts["gpu_load", mode])
+        policies = {what for what, mode in verdicts if mode == "cache" and "VRAMSCOPE_POLICY=pytorch" in what}
+        self.assertEqual(3, len(policies))
+
+    def test_killed_programs_leave_what_they_counted_themselves(self):
+        result = self.on_simulator("--parts", "kills", "--jobs", "4")
+        self.assertEqual([""] * 8, [row["problem"] for row in result["kills"]])
+
+    def test_threads_are_measured_in_each_mode_and_without_stacks(self):
+        result = self.on_simulator("--parts", "threads")
+        for column in ("native", *harness.MODES, "cache, no stacks"):
+            names = {row["what"] for row in result["measurements"][column]}
+            for what in ("cuCtxSynchronize", "pair of 1 MiB", "pair, a size for each thread"):
+                self.assertLessEqual({f"{what}, threads: {count}" for count in (1, 2, 4, 8, 16)}, names)
+
+    def test_a_part_that_does_not_exist_is_named(self):
+        done, _ = self.check("--parts", "programs,thread")
+        self.assertEqual(2, done.returncode)
+        self.assertIn("no part thread; known are questions, kills", done.stderr)
+
+    def test_what_is_kept_stays_small(self):
+        sys.path.insert(0, str(harness.SOURCE / "test/gpu_check"))
+        import programs
+        import results
+
+        folder = results.Folder(pathlib.Path(self.folder) / "kept")
+        report = pathlib.Path(self.folder) / "ours"
+        report.mkdir()
+        (report / "r.json").write_bytes(os.urandom(results.LARGEST_REPORT + 1000))  # does not pack
+        done = programs.Outcome(1, "x" * (2 * results.LARGEST_OUTPUT), "", 0.0, [])
+        for number in range(200):
+            folder.add((f"program{number}", "a/b"), "cache at-reuse", (), done, report)
+        kept = [path for path in folder.path.rglob("*") if path.is_file()]
+        self.assertLess(sum(path.stat().st_size for path in kept), results.LARGEST)
+        self.assertEqual({"cache-at-reuse.out"}, {path.name for path in kept})
+        self.assertIn("program0_a_b", {path.parent.name for path in kept})
 
     def test_each_mode_is_measured(self):
         result = self.on_simulator("--parts", "measurements")
@@ -110,11 +156,13 @@ class GpuCheck(harness.Case):
         sys.path.insert(0, str(harness.SOURCE / "test/programs"))
         import gpu_driver
 
+        load = (harness.SOURCE / "test/programs/gpu_load.cpp").read_text()
         source = pathlib.Path(self.folder) / "kernels.ptx"
-        source.write_text(gpu_driver.KERNELS)
-        compiler = [harness.installed("ptxas"), "-arch=sm_80", "-o", "/dev/null", str(source)]
-        done = subprocess.run(compiler, capture_output=True, text=True, check=False)
-        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        for kernels in (gpu_driver.KERNELS, load.partition('R"(')[2].partition(')"')[0]):
+            source.write_text(kernels)
+            compiler = [harness.installed("ptxas"), "-arch=sm_80", "-o", "/dev/null", str(source)]
+            done = subprocess.run(compiler, capture_output=True, text=True, check=False)
+            self.assertEqual((0, ""), (done.returncode, done.stderr))
 
     def test_a_part_that_fails_is_a_row_and_the_others_are_asked(self):
         sys.path.insert(0, str(harness.SOURCE / "test/gpu_check"))
@@ -161,7 +209,7 @@ class GpuCheck(harness.Case):
         self.assertEqual(sorted(places), places, "the worst consequence is asked first")
 
     def test_a_missing_package_or_device_is_a_row(self):
-        done, result = self.check("--build", harness.BUILD, "--parts", "programs", "--only", "cupy")
+        done, result = self.check("--build", harness.BUILD, "--parts", "frameworks", "--only", "cupy")
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
         verdicts = {row["verdict"] for row in result["programs"]}
         self.assertLessEqual(verdicts, {"skipped", "ran", "same"})

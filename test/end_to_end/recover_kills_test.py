@@ -10,11 +10,11 @@ import pathlib
 import random
 import shutil
 import signal
-import struct
 import tempfile
 import time
 
 import harness
+import kill_log
 import recount
 from recover_case import Case, HELD
 
@@ -145,11 +145,6 @@ class Amid(Case):
 class Kills(Case):
     """Four threads are killed at random instants, and have counted for themselves."""
 
-    SIZES = (1, 513, 4000, 70000, 2**20 - 1, 2**20, 2**20 + 1, 2**21, 5000000, 3 * 2**20 + 77, 9 * 2**20 + 78,
-             20 * 2**20 + 1, 1000, 5000, 100000, 2**20 + 79)  # fmt: skip
-    DEVICE = 12  # of them; the rest are pinned
-    THREADS = 4
-
     def test_a_report_misses_at_most_the_calls_in_flight(self):
         seed = int(os.environ.get("VRAMSCOPE_KILL_SEED", random.SystemRandom().randrange(10**6)))
         print(f"# seed {seed}, {KILLS} kills")
@@ -162,7 +157,7 @@ class Kills(Case):
         generator = random.Random(seed)
         log = os.path.join(folder, "log")
         with open(log, "wb") as file:
-            file.truncate(self.THREADS * len(self.SIZES) * 4 * 8)
+            file.truncate(kill_log.BYTES)
         mode = generator.choice(("cache", "cache", "cache at-reuse", "dedicated", "observe"))
         variables = {"VRAMSCOPE_LIVE_FILE": f"{folder}/%p.live"}
         process = harness.programs.start([harness.program("counted_threads"), log, str(seed)],
@@ -180,36 +175,9 @@ class Kills(Case):
         report = json.loads(pathlib.Path(done.stdout.strip()).read_text())
         problems = [error.message for error in recount.validator().iter_errors(report)]
         problems += recount.problems(report, harness.INSTALLATION.recount)
-        problems += self.disagreements(report, pathlib.Path(log).read_bytes())
+        problems += kill_log.disagreements(report, pathlib.Path(log).read_bytes())
         shutil.rmtree(folder)
         return where + "; ".join(problems) if problems else ""
-
-    def disagreements(self, report, log):
-        """What of the report is not between what had been done and what had been begun."""
-        numbers = struct.unpack(f"<{len(log) // 8}Q", log)
-        counts = [[sum(numbers[(thread * len(self.SIZES) + size) * 4 + what] for thread in range(self.THREADS))
-                   for what in range(4)] for size in range(len(self.SIZES))]  # fmt: skip
-        live = {}
-        segments = [segment for device in report["devices"] for segment in device["segments"]]
-        for segment in segments + report["host"]["segments"]:
-            for block in segment["blocks"]:
-                if block["state"] == "active_allocated":
-                    key = segment["kind"] == "pinned", block["requested_size"]
-                    live[key] = live.get(key, 0) + 1
-        for number, (begun, done, free_begun, free_done) in enumerate(counts):
-            key = number >= self.DEVICE, self.SIZES[number]
-            found = live.pop(key, 0)
-            if not done - free_begun <= found <= begun - free_done:
-                yield f"{found} live blocks of {key}, not {done - free_begun} to {begun - free_done}"
-        if live:
-            yield f"blocks that nobody asked for: {live}"
-        for kind in report["kinds"]:
-            of = [c for n, c in enumerate(counts) if (n >= self.DEVICE) == (kind["kind"] == "pinned")]
-            begun, done, free_begun, free_done = map(sum, zip(*of))
-            # An allocation in flight may be there as one that was freed again.
-            most_frees = free_begun + begun - done
-            if not done <= kind["allocations"] <= begun or not free_done <= kind["frees"] <= most_frees:
-                yield f"{kind}, not {done} to {begun} and {free_done} to {most_frees}"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """One archive with all that scripts/gpu-check needs, for a machine that can build nothing."""
 # SPDX-License-Identifier: Apache-2.0
+import io
 import os
 import pathlib
 import re
@@ -19,6 +20,14 @@ BUILT = ("interpose/libvramscope.so*", "test/programs/*", "test/recount/recount"
 LIBRARIES = "reporter/view/libraries"
 # Of the C library, which goes with the machine's loader.
 OF_THE_SYSTEM = re.compile(r"(ld-linux.*|linux-vdso|lib(c|m|dl|rt|pthread|resolv|util))\.so")
+
+
+# Starts everything in one go. Where a machine names a folder for what comes back, results go there.
+RUN = """#!/bin/sh
+# ./run [--sim] [options of gpu-check]: everything, within 400 seconds. Results lie in $OUT, or in ./results.
+here=$(cd "$(dirname "$0")" && pwd) || exit 2
+exec python3 "$here/scripts/gpu-check" --budget 400 --results "${OUT:-$PWD/results}" "$@"
+"""
 
 
 class NotPacked(Exception):
@@ -51,6 +60,9 @@ def write(path, build):
         raise NotPacked(f"{path}: {path.parent} is not a folder")
     try:
         with tarfile.open(beside, "w:xz", preset=2) as archive:
+            start = tarfile.TarInfo(f"{TOP}/run")
+            start.size, start.mode = len(RUN), 0o755
+            archive.addfile(start, io.BytesIO(RUN.encode()))
             for pattern in SCRIPTS:
                 for one in sorted(ROOT.glob(pattern)):
                     if one.is_file():

@@ -9,6 +9,8 @@ NATIVE = "native"
 # The library is asked which of them it knows.
 CANDIDATE_MODES = ("cache", "cache at-reuse", "dedicated", "observe", "off")
 BUDGET_S = 720
+# In the order in which they run: what needs quiet has the device for itself.
+PARTS = ("questions", "kills", "load", "frameworks", "programs", "threads", "measurements", "alternating", "pages")
 
 
 # Blocks that are mapped by hand, where the library serves any.
@@ -24,6 +26,7 @@ class Program(NamedTuple):
     limit_s: int = 30
     variables: tuple = ()  # pairs, for the program's environment
     alone: bool = False  # nothing may run beside it: it counts what is free
+    modes: tuple = ()  # those that it runs in; (): all
 
     @property
     def name(self):
@@ -34,18 +37,44 @@ class Program(NamedTuple):
         return self.words[0].endswith(".py")
 
 
-# Each ends with status 77 and the reason where its package is missing.
+# Of programs that take ten seconds to start.
+FEW = ("cache", "observe")
+UNCACHED = ("PYTORCH_NO_CUDA_MEMORY_CACHING", "1")
+
+
+def framework(name, *variables, modes=FEW):
+    return Program((name,), "gpu", 90, variables, modes=modes)
+
+
+# Each ends with status 77 and the reason where its package is missing. The longest come first, so that what runs
+# beside them ends with them.
 FRAMEWORKS = [
-    Program(("torch_train.py",), "gpu", 60, alone=True),
-    Program(("torch_train.py",), "gpu", 60, (("PYTORCH_NO_CUDA_MEMORY_CACHING", "1"),), True),
-    Program(("nccl_reduce.py",), "gpu", 60, (("NCCL_CUMEM_ENABLE", "0"),), True),
-    Program(("nccl_reduce.py",), "gpu", 60, (("NCCL_CUMEM_ENABLE", "1"),), True),
-    Program(("nccl_reduce.py",), "gpu", 60, EXPANDABLE, True),
-    Program(("nccl_reduce.py",), "gpu", 60, GROWING, True),
-    Program(("torch_graph.py",), "gpu", 60, alone=True),
-    Program(("cupy_arrays.py",), "gpu", 60, alone=True),
-    Program(("jax_steps.py",), "gpu", 60, alone=True),
-    Program(("triton_add.py",), "gpu", 60, alone=True),
+    framework("torch_gpt.py", modes=()),
+    framework("torch_gpt.py", UNCACHED, modes=()),
+    framework("torch_gpt.py", UNCACHED, *EXPANDABLE, modes=("cache",)),
+    framework("torch_gpt.py", UNCACHED, *GROWING, modes=("cache",)),
+    framework("torch_gpt.py", ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")),
+    framework("torch_gpt.py", ("PYTORCH_CUDA_ALLOC_CONF", "backend:cudaMallocAsync")),
+    framework("torch_train.py"),
+    framework("torch_train.py", UNCACHED),
+    framework("transformers_gpt2.py"),
+    framework("nccl_reduce.py", ("NCCL_CUMEM_ENABLE", "0")),
+    framework("nccl_reduce.py", ("NCCL_CUMEM_ENABLE", "1")),
+    framework("nccl_reduce.py", *EXPANDABLE, modes=("cache",)),
+    framework("nccl_reduce.py", *GROWING, modes=("cache",)),
+    framework("torch_graph.py"),
+    framework("cupy_arrays.py"),
+    framework("triton_add.py"),
+    framework("jax_steps.py", ("XLA_PYTHON_CLIENT_ALLOCATOR", "platform")),
+    framework("jax_steps.py", ("XLA_PYTHON_CLIENT_MEM_FRACTION", ".3")),  # others run beside it
+]
+
+# Blocks that are freed under kernels, under each policy.
+LOAD = [
+    Program(("gpu_load",), limit_s=60),
+    Program(("gpu_load",), limit_s=60, variables=(("VRAMSCOPE_POLICY", "pytorch"),), modes=("cache",)),
+    Program(("gpu_load",), limit_s=60, variables=EXPANDABLE, modes=("cache",)),
+    Program(("gpu_load",), limit_s=60, variables=GROWING, modes=("cache",)),
 ]
 
 # As nvcc makes them, with the runtime shared and static, and one with ours inside.
@@ -59,6 +88,8 @@ RUNTIMES = [
 # They fill the device or count what is free, so that others beside them would show.
 ALONE = ("meminfo", "oom", "memory_limit", "device_limit", "ipc_processes", "capture_ends", "capture_room", "free_async",
          "graph_blocks", "malloc_hook", "nested_free")  # fmt: skip
+# Those in which a program runs on a real device, whose time is short: off changes nothing there.
+SHORT_OF_TIME = ("cache", "cache at-reuse", "dedicated", "observe")
 # Enough to fill a device of any size; on the simulated one its own capacity does.
 ON_A_GPU = {("oom",): ("oom", "4096"), ("oom", "96"): ("oom", "4096")}
 # Others use the device, so that what is free says nothing.
@@ -89,6 +120,7 @@ def victims(build, simulated):
             continue
         words = words if simulated else ON_A_GPU.get(words, words)
         variables = (("VRAMSCOPE_SIM", wish),) if simulated and wish else ()
-        program = Program(words, variables=variables, alone=words[0].startswith(ALONE))
+        program = Program(words, variables=variables, alone=words[0].startswith(ALONE),
+                          modes=() if simulated else SHORT_OF_TIME)  # fmt: skip
         found[program.name] = program
     return list(found.values()), behaviours.by_design

@@ -26,12 +26,13 @@ class Budget:
 
 
 class Runner:
-    def __init__(self, build, simulated, budget):
+    def __init__(self, build, simulated, budget, kept=None):
         self.installation = programs.Installation(build)
         self.build = self.installation.build
         self.library = self.installation.library
         self.simulated = simulated
         self.budget = budget
+        self.kept = kept  # results.Folder, or None: only the document
         self.is_complete = True  # until there was no time for a program
 
     def command(self, words):
@@ -57,10 +58,13 @@ class Runner:
             return None, OVER
         with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
             try:
-                return programs.run(
+                done = programs.run(
                     [*under, *self.command(words)], self.environment(mode, folder, variables), folder,
                     min(limit_s, left_s), unreadable, errors="replace",
-                ), ""  # fmt: skip
+                )  # fmt: skip
+                if self.kept:
+                    self.kept.add(words, mode, variables, done, folder)
+                return done, ""
             except OSError as error:
                 return None, f"cannot run it: {error.strerror}"
             except subprocess.TimeoutExpired:
@@ -79,7 +83,8 @@ class Runner:
         return known
 
     def compare(self, program, modes, by_design):
-        """Rows of one program: native first, then each mode."""
+        """Rows of one program: native first, then each mode that is meant for it."""
+        modes = [mode for mode in modes if not program.modes or mode in program.modes]
         if program.device not in ("any", "sim" if self.simulated else "gpu"):
             return [row(program.name, "all", "skipped", f"needs the {program.device} device")]
         if not self.is_built(program.words):

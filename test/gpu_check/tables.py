@@ -120,3 +120,15 @@ def own_statistics(rows):
     if lines:
         print("\nStatistics: the program's own without us, our report's of the same program\n")
         table(["program", "mode", "key", "its own, native", "our report"], lines)
+
+
+def kills(rows):
+    """One line for all programs that were killed, and one for each that left a wrong report."""
+    if not rows:
+        return
+    exact = sum(not row["problem"] for row in rows)
+    calls = sum(row["calls"] for row in rows)
+    print(f"\nKilled programs: {exact} of {len(rows)} left an exact report ({calls:,} calls in their own logs)")
+    for row in rows:
+        if row["problem"]:
+            print(f"  seed {row['seed']}, {row['mode']}: {row['problem']}")

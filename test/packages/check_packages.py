@@ -262,4 +262,5 @@ def main():
     sys.exit(counts["failed"] != 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
