@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +47,15 @@ std::vector<const link_map*>& waiting() {
 
 bool has_started = false;  // the program: objects come by dlopen now
 
+// Our stand-in for a library of NVIDIA's, which lies beside this one; "": there is none.
+std::string stand_in_for(std::string_view name) {
+  constexpr std::string_view kStandIns[] = {"libcublas.so.13", "libcublasLt.so.13"};
+  const std::string_view file = name.substr(name.rfind('/') + 1);
+  if (std::ranges::find(kStandIns, file) == std::end(kStandIns)) return "";
+  std::string path = own_folder() + "/" + std::string(file);
+  return access(path.c_str(), R_OK) == 0 ? path : "";
+}
+
 // An object that comes later is left as it is: the calls of the program go on to be answered.
 void leave(const std::string& path, const std::string& problem) {
   const std::string line =
@@ -72,6 +83,16 @@ void look_at(const link_map& object) {
 extern "C" {
 
 unsigned la_version(unsigned loaders) { return std::min<unsigned>(loaders, LAV_CURRENT); }
+
+// The loader asks for each library by the name that the program gave, before it looks anywhere: a
+// copy that a wheel brings by RPATH or by its path is not reached. The answer has to stay.
+char* la_objsearch(const char* name, uintptr_t*, unsigned why) {
+  using namespace vramscope::simulator;
+  static std::map<std::string, std::string> answers;
+  const std::string path = why == LA_SER_ORIG ? stand_in_for(name) : "";
+  if (path.empty()) return const_cast<char*>(name);
+  return answers.try_emplace(path, path).first->second.data();
+}
 
 unsigned la_objopen(link_map* object, Lmid_t list, uintptr_t*) {
   if (list == LM_ID_BASE) vramscope::simulator::waiting().push_back(object);

@@ -1,0 +1,79 @@
+"""The stand-ins for NVIDIA's libraries on the simulated device: they are found in place of the copies that programs
+bring, take the memory that is documented, and say that they only model it."""
+# SPDX-License-Identifier: Apache-2.0
+import pathlib
+import re
+
+import harness
+
+MIB = 1 << 20
+MODELLED = re.compile(r"^vramscope: products: cuBLAS is a stand-in on the simulated device: its memory is modelled "
+                      r"\(32 MiB a handle .*\), its kernels are not executed$")  # fmt: skip
+PRINTED = """\
+handle: 0
+handle: 0
+no place for a handle: 7
+mode: 0
+mode: 3
+product: 0
+descriptor: 0
+heuristic: 0
+algorithms: 1, workspace 0
+product: 0
+descriptor: 0
+the copy is open
+it is the same
+end: 0
+end: 0
+"""
+
+
+class Libraries(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.wheel = pathlib.Path(self.folder) / "wheel"
+        self.wheel.mkdir()
+        for name in ("libcublas.so.13", "libcublasLt.so.13"):
+            (self.wheel / name).write_text("the copy of a wheel\n")
+
+    def products(self, mode=None, audited=True, **more):
+        """A program whose loader looks into a wheel's folder first, and that opens the copy there by its path."""
+        if audited:
+            more["LD_AUDIT"] = str(harness.SIMULATOR / "libvramscope_redirect.so")
+        paths = f"{self.wheel}:{harness.SIMULATOR}"
+        command = [harness.program("products"), str(self.wheel / "libcublas.so.13")]
+        return self.run_program(command, mode, LD_LIBRARY_PATH=paths, **more)
+
+    def test_they_stand_in_for_a_copy_that_comes_first(self):
+        self.assertEqual(127, self.products(audited=False).status)  # the loader met the wheel's copy
+        for mode in (None, *harness.MODES):
+            outcome = self.products(mode)
+            self.assertEqual((0, PRINTED), outcome[:2], outcome.stderr)
+
+    def test_one_line_says_that_figures_are_modelled(self):
+        for mode in (None, "cache", "observe"):
+            lines = self.products(mode).stderr.splitlines()
+            self.assertEqual(1, len(lines), lines)
+            self.assertRegex(lines[0], MODELLED)
+
+    def device(self, outcome):
+        return next(one for one in self.only_report(outcome)["kinds"] if one["kind"] == "device")
+
+    def test_each_handle_takes_its_workspace_and_gives_it_back(self):
+        for settings, bytes_each in (
+            ({}, 32 * MIB),
+            ({"CUBLAS_WORKSPACE_CONFIG": ":4096:2:16:8"}, 8 * MIB + 128 * 1024),
+            ({"CUBLAS_WORKSPACE_CONFIG": "nonsense"}, 32 * MIB),
+            ({"CUBLAS_WORKSPACE_CONFIG": ":99999999999999:"}, 32 * MIB),
+        ):
+            memory = self.device(self.products("cache", **settings))
+            self.assertEqual(2 * bytes_each, memory["peak_bytes"], settings)
+            self.assertEqual((0, 2, 2), (memory["current_bytes"], memory["allocations"], memory["frees"]))
+
+    def test_a_full_device_refuses_the_second_handle(self):
+        outcome = self.products("observe", simulator="fail_alloc=2")
+        self.assertEqual("handle: 0\nhandle: 3\n", outcome.stdout[:20], outcome)
+
+
+if __name__ == "__main__":
+    harness.main()

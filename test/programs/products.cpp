@@ -1,0 +1,57 @@
+// Multiplies by cuBLAS and cuBLASLt on two handles, as programs that link both do.
+// SPDX-License-Identifier: Apache-2.0
+// Argument: the path of a copy of cuBLAS to open as well. The declarations are those that matter.
+#include <dlfcn.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+
+extern "C" {
+int cublasCreate_v2(void** handle);
+int cublasDestroy_v2(void* handle);
+int cublasSetMathMode(void* handle, int mode);
+int cublasGetMathMode(void* handle, int* mode);
+int cublasSgemm_v2(void* handle, ...);
+int cublasLtMatmulDescCreate(void** made, int compute, int scale);
+int cublasLtMatmulDescDestroy(void* made);
+int cublasLtMatmulAlgoGetHeuristic(void* handle, void* product, void* a, void* b, void* c, void* d,
+                                   void* preference, int asked, void* results, int* given);
+int cublasLtMatmul(void* handle, ...);
+}
+
+static void say(const char* call, int status) { std::printf("%s: %d\n", call, status); }
+
+static void use_lt(void* handle) {
+  void* product = nullptr;
+  say("descriptor", cublasLtMatmulDescCreate(&product, 68, 0));
+  std::byte results[2][96];  // cublasLtMatmulHeuristicResult_t
+  std::memset(results, 0xff, sizeof results);
+  int given = 0;
+  say("heuristic", cublasLtMatmulAlgoGetHeuristic(handle, product, nullptr, nullptr, nullptr,
+                                                  nullptr, nullptr, 2, results, &given));
+  std::size_t workspace = 1;
+  std::memcpy(&workspace, &results[0][64], sizeof workspace);
+  std::printf("algorithms: %d, workspace %zu\n", given, workspace);
+  say("product", cublasLtMatmul(handle, product));
+  say("descriptor", cublasLtMatmulDescDestroy(product));
+}
+
+int main(int count, char** arguments) {
+  void* handles[2] = {};
+  for (void*& handle : handles) say("handle", cublasCreate_v2(&handle));
+  say("no place for a handle", cublasCreate_v2(nullptr));
+  int mode = 0;
+  say("mode", cublasSetMathMode(handles[0], 3) + cublasGetMathMode(handles[0], &mode));
+  std::printf("mode: %d\n", mode);
+  say("product", cublasSgemm_v2(handles[1]));
+  use_lt(handles[0]);
+  if (count > 1) {
+    void* copy = dlopen(arguments[1], RTLD_NOW);
+    std::printf("%s\n", copy == nullptr ? dlerror() : "the copy is open");
+    const bool same = copy != nullptr &&
+                      dlsym(copy, "cublasCreate_v2") == reinterpret_cast<void*>(&cublasCreate_v2);
+    std::printf("%s\n", same ? "it is the same" : "it is another");
+  }
+  for (void* handle : handles) say("end", cublasDestroy_v2(handle));
+}

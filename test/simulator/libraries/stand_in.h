@@ -1,0 +1,42 @@
+// What the stand-ins for NVIDIA's libraries share. They exist under --sim only: handles and memory
+// are real, work is accepted and not executed.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <string_view>
+
+#include "test/simulator/device/refused_program.h"
+
+namespace vramscope::simulator {
+
+// What NVIDIA's libraries call success.
+inline constexpr int kSuccess = 0;
+
+// Says in one line, once in a process, that figures of a library are modelled.
+inline void say_modelled(std::atomic_flag& said, std::string_view line) {
+  if (!said.test_and_set()) say_once(line);
+}
+
+// A handle or descriptor whose content nobody asks for; longer than any that is known.
+struct Opaque {
+  std::byte content[256] = {};
+};
+
+inline int make_opaque(void** made, int invalid, int no_memory) {
+  if (made == nullptr) return invalid;
+  *made = new (std::nothrow) Opaque;
+  return *made == nullptr ? no_memory : kSuccess;
+}
+
+// Zeros for an attribute of a descriptor: its default in the libraries that ask this way.
+inline int answer_zeros(void* value, std::size_t bytes, std::size_t* written) {
+  if (value != nullptr) std::memset(value, 0, bytes);
+  if (written != nullptr) *written = bytes;
+  return kSuccess;
+}
+
+}  // namespace vramscope::simulator
