@@ -26,6 +26,28 @@ it is the same
 end: 0
 end: 0
 """
+PLANNED = """\
+handle: 0
+descriptor: 0
+set: 0
+get: 0
+3 dimensions, the last 5
+descriptor: 0
+descriptor: 0
+descriptor: 0
+ready: 0
+results: 0
+configurations: 1
+engine: 0
+notes: 0
+notes: 0
+set: 0
+size: 0
+workspace: 0
+executed: 0
+not modelled: 3000
+end: 0
+"""
 
 
 class Libraries(harness.Case):
@@ -67,11 +89,23 @@ class Libraries(harness.Case):
             ({"CUBLAS_WORKSPACE_CONFIG": ":99999999999999:"}, 32 * MIB),
         ):
             memory = self.device(self.products("cache", **settings))
-            self.assertEqual(2 * bytes_each, memory["peak_bytes"], settings)
-            self.assertEqual((0, 2, 2), (memory["current_bytes"], memory["allocations"], memory["frees"]))
+            self.assertEqual(2 * (bytes_each + 1024), memory["peak_bytes"], settings)
+            self.assertEqual((0, 4, 4), (memory["current_bytes"], memory["allocations"], memory["frees"]))
+
+    def test_cudnn_plans_a_graph_and_says_what_it_does_not_model(self):
+        (self.wheel / "libcudnn.so.9").write_text("the copy of a wheel\n")
+        paths, redirector = f"{self.wheel}:{harness.SIMULATOR}", harness.SIMULATOR / "libvramscope_redirect.so"
+        for mode in (None, *harness.MODES):
+            outcome = self.run_program([harness.program("plans")], mode, LD_LIBRARY_PATH=paths, LD_AUDIT=str(redirector))
+            self.assertEqual((0, PLANNED), outcome[:2], outcome.stderr)
+            self.assertEqual("vramscope: plans: cuDNN is a stand-in on the simulated device: its memory is modelled (25 KiB "
+                             "a handle, no workspaces), its kernels are not executed\n", outcome.stderr)  # fmt: skip
+            if mode == "observe":
+                kinds = {one["kind"]: one for one in self.only_report(outcome)["kinds"]}
+                self.assertEqual((25348, 4), (kinds["device"]["peak_bytes"], kinds["pinned"]["peak_bytes"]))
 
     def test_a_full_device_refuses_the_second_handle(self):
-        outcome = self.products("observe", simulator="fail_alloc=2")
+        outcome = self.products("observe", simulator="fail_alloc=4")
         self.assertEqual("handle: 0\nhandle: 3\n", outcome.stdout[:20], outcome)
 
 

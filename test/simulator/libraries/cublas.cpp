@@ -18,6 +18,7 @@ constexpr int kVersion = 130000;
 
 struct Handle {
   Opaque head;  // a handle is one of cuBLASLt as well, whose calls do not look into it
+  void* own = nullptr;
   void* workspace = nullptr;
   cudaStream_t stream = nullptr;
   int pointer_mode = 0;
@@ -41,6 +42,9 @@ std::size_t configured_workspace() {
   return sum;
 }
 
+// What an H200 took for each handle besides its workspace.
+constexpr std::size_t kHandleBytes = 1024;
+
 // NVIDIA documents 32 MiB for compute capability 9.0 and above, else 4 MiB; an H200 took 32 MiB
 // for each handle.
 std::size_t workspace_bytes() {
@@ -53,6 +57,12 @@ std::size_t workspace_bytes() {
 }
 
 std::atomic_flag said_modelled;
+
+void give_back(Handle* handle) {
+  cudaFree(handle->workspace);
+  cudaFree(handle->own);
+  delete handle;
+}
 
 template <typename Value>
 int answer(const Value* held, Value* asked) {
@@ -92,8 +102,9 @@ int cublasCreate_v2(Handle** made) {
   auto* handle = new (std::nothrow) Handle;
   if (handle == nullptr) return kAllocationFailed;
   const std::size_t bytes = workspace_bytes();
-  if (bytes != 0 && cudaMalloc(&handle->workspace, bytes) != cudaSuccess) {
-    delete handle;
+  if (cudaMalloc(&handle->own, kHandleBytes) != cudaSuccess ||
+      cudaMalloc(&handle->workspace, bytes) != cudaSuccess) {
+    give_back(handle);
     return kAllocationFailed;
   }
   *made = handle;
@@ -104,8 +115,7 @@ int cublasCreate_v2(Handle** made) {
 int cublasDestroy_v2(Handle* handle) {
   if (handle == nullptr) return kNotInitialized;
   cudaDeviceSynchronize();
-  cudaFree(handle->workspace);
-  delete handle;
+  give_back(handle);
   return kSuccess;
 }
 

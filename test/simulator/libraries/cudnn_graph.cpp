@@ -1,0 +1,133 @@
+// cuDNN's descriptors of graphs: each keeps what it was given. A graph of operations has one
+// engine, which needs no workspace, and executing a plan does nothing.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "test/simulator/libraries/stand_in.h"
+
+namespace vramscope::simulator {
+namespace {
+
+// cudnnStatus_t
+constexpr int kNullPointer = 2002;
+constexpr int kInternalError = 4000;
+constexpr int kBadParameter = 2000;
+
+// cudnnBackendAttributeType_t and cudnnBackendAttributeName_t
+constexpr int kDescriptorType = 15;
+constexpr int kHeuristicResults = 202;
+constexpr int kConfigEngine = 300;
+
+struct Descriptor {
+  struct Value {
+    int type = 0;
+    std::int64_t count = 0;
+    std::vector<std::byte> bytes;
+  };
+  std::map<int, Value> values;
+  std::map<int, std::vector<Descriptor>>
+      parts;  // descriptors are kept as they are when they are given
+};
+
+// How long one value of a type is; enumerations are as int.
+std::size_t bytes_of(int type) {
+  switch (type) {
+    case 0:   // a handle
+    case 3:   // 64 bits
+    case 5:   // double
+    case 6:   // a pointer
+    case 26:  // a fraction of two 32-bit numbers, at least
+      return type == 26 ? 16 : 8;
+    case 2:   // a truth value
+    case 24:  // a character
+      return 1;
+    default:
+      return 4;
+  }
+}
+
+// Into descriptors that the caller made.
+int answer_parts(const std::vector<Descriptor>& parts, std::int64_t asked, std::int64_t* count,
+                 void* into) {
+  if (count != nullptr) *count = static_cast<std::int64_t>(parts.size());
+  auto* const* const made = static_cast<Descriptor**>(into);
+  const auto given = std::min<std::int64_t>(asked, static_cast<std::int64_t>(parts.size()));
+  for (std::int64_t i = 0; into != nullptr && i < given; ++i) {
+    if (made[i] != nullptr) *made[i] = parts[static_cast<std::size_t>(i)];
+  }
+  return kSuccess;
+}
+
+// What nobody gave: one value is zero, and of a list there are none.
+int answer_default(int type, std::int64_t asked, std::int64_t* count, void* into) {
+  const bool is_one = asked == 1;
+  if (count != nullptr) *count = is_one ? 1 : 0;
+  if (is_one && into != nullptr) std::memset(into, 0, bytes_of(type));
+  return kSuccess;
+}
+
+}  // namespace
+}  // namespace vramscope::simulator
+
+using namespace vramscope::simulator;
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+int cudnnBackendCreateDescriptor(int, Descriptor** made) {
+  if (made == nullptr) return kNullPointer;
+  *made = new (std::nothrow) Descriptor;
+  return *made == nullptr ? kInternalError : kSuccess;
+}
+
+int cudnnBackendDestroyDescriptor(Descriptor* made) {
+  delete made;
+  return kSuccess;
+}
+
+int cudnnBackendSetAttribute(Descriptor* descriptor, int name, int type, std::int64_t count,
+                             const void* values) {
+  if (descriptor == nullptr || (values == nullptr && count > 0)) return kNullPointer;
+  if (count < 0) return kBadParameter;
+  if (type == kDescriptorType) {
+    std::vector<Descriptor> parts;
+    const auto* const* const given = static_cast<const Descriptor* const*>(values);
+    for (std::int64_t i = 0; i < count; ++i)
+      parts.push_back(given[i] == nullptr ? Descriptor{} : *given[i]);
+    descriptor->parts[name] = std::move(parts);
+    return kSuccess;
+  }
+  const auto* const from = static_cast<const std::byte*>(values);
+  descriptor->values[name] = {
+      type, count, {from, from + static_cast<std::size_t>(count) * bytes_of(type)}};
+  return kSuccess;
+}
+
+int cudnnBackendGetAttribute(const Descriptor* descriptor, int name, int type, std::int64_t asked,
+                             std::int64_t* count, void* into) {
+  if (descriptor == nullptr) return kNullPointer;
+  if (type == kDescriptorType) {
+    const auto parts = descriptor->parts.find(name);
+    if (parts != descriptor->parts.end()) return answer_parts(parts->second, asked, count, into);
+    const bool is_one = name == kHeuristicResults || name == kConfigEngine;
+    return answer_parts(std::vector<Descriptor>(is_one ? 1 : 0), asked, count, into);
+  }
+  const auto kept = descriptor->values.find(name);
+  if (kept == descriptor->values.end()) return answer_default(type, asked, count, into);
+  if (count != nullptr) *count = kept->second.count;
+  const auto given =
+      static_cast<std::size_t>(std::clamp<std::int64_t>(asked, 0, kept->second.count));
+  if (into != nullptr && given != 0)
+    std::memcpy(into, kept->second.bytes.data(), given * bytes_of(kept->second.type));
+  return kSuccess;
+}
+
+int cudnnBackendFinalize(const Descriptor* descriptor) {
+  return descriptor == nullptr ? kNullPointer : kSuccess;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop
