@@ -177,7 +177,21 @@ EXPORTED int nvmlDeviceGetName(Device device, char* text, unsigned int size) {
   return kSuccess;
 }
 
-// As the simulated driver's.
+// As the simulated driver's, like the UUID.
+EXPORTED int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
+  if (!is_device(device) || major == nullptr || minor == nullptr) return kInvalidArgument;
+  *major = 9;
+  *minor = 0;
+  return kSuccess;
+}
+
+// Peers reach each other, whatever way is asked for (0: it works).
+EXPORTED int nvmlDeviceGetP2PStatus(Device device, Device peer, int, int* status) {
+  if (!is_device(device) || !is_device(peer) || status == nullptr) return kInvalidArgument;
+  *status = 0;
+  return kSuccess;
+}
+
 EXPORTED int nvmlDeviceGetUUID(Device device, char* text, unsigned int size) {
   if (!is_device(device)) return kInvalidArgument;
   std::string all = "GPU-";

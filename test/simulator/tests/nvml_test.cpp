@@ -35,6 +35,21 @@ TEST(Nvml, DescribesItsDevices) {
   EXPECT_EQ(call("nvmlShutdown"), kSuccess);
 }
 
+// NCCL asks so before it makes a communicator.
+TEST(Nvml, TellsComputeCapabilityAndPeers) {
+  void* device = nullptr;
+  int major = 0, minor = 9, status = 9;
+
+  ASSERT_EQ(call("nvmlInit_v2"), kSuccess);
+  ASSERT_EQ(call("nvmlDeviceGetHandleByIndex_v2", 0U, &device), kSuccess);
+  EXPECT_EQ(call("nvmlDeviceGetCudaComputeCapability", device, &major, &minor), kSuccess);
+  EXPECT_EQ(major * 10 + minor, 90);
+  EXPECT_EQ(call("nvmlDeviceGetP2PStatus", device, device, 0, &status), kSuccess);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(call("nvmlDeviceGetCudaComputeCapability", nullptr, &major, &minor), kInvalidArgument);
+  EXPECT_EQ(call("nvmlShutdown"), kSuccess);
+}
+
 // PyTorch asks so, with the numbers of cudaGetDeviceProperties, before it tells of out of memory.
 TEST(Nvml, FindsADeviceByItsBus) {
   void* device = nullptr;
