@@ -66,6 +66,42 @@ TEST(Threads, WithoutANameAreToldByTheFunctionInWhichTheyBegan) {
   EXPECT_EQ(threads.title({.id = 0, .name = ""}), "") << "of no thread";
 }
 
+// The runtime is linked into the program; the thread's function went into the one that starts it.
+TEST(Threads, DoNotBeginInTheRuntimeOfCuda) {
+  Report report = with_threads_of_one_name();
+  report.process.executable = "/app/threads";
+  report.threads = {{.thread = "threads 102", .frames = {4, 5, 3}}};
+  std::string run;
+  const NameFrame name = [&run](const Report&, const FrameFact& frame) {
+    return std::vector<SourceFrame>{
+        {.function = frame.offset == 0x20 ? "cudaMalloc" : run, .file = "", .line = 0}};
+  };
+  const ThreadNames threads(report, name);
+
+  run =
+      "std::thread::_State_impl<std::thread::_Invoker<std::tuple<void (*)(int), int> > >::_M_run()";
+  EXPECT_EQ(threads.began("threads 102"), "");
+  run =
+      "std::thread::_State_impl<std::thread::_Invoker<std::tuple<pairs(unsigned "
+      "int)::{lambda()#1}> > >::_M_run()";
+  EXPECT_EQ(threads.began("threads 102"), "pairs::{lambda()#1}");
+}
+
+TEST(Threads, AreToldByTheFunctionThatWentIntoTheirStart) {
+  Report report = with_threads_of_one_name();
+  report.threads = {{.thread = "python3 102", .frames = {4, 5, 3}}};
+  const NameFrame name = [](const Report&, const FrameFact& frame) {
+    if (frame.offset == 0x20)
+      return std::vector<SourceFrame>{{.function = "cudaMalloc", .file = "", .line = 0}};
+    return std::vector<SourceFrame>{
+        {.function = "work(int)", .file = "/src/load.cpp", .line = 7},
+        {.function = "std::thread::_State_impl<>::_M_run()", .file = "", .line = 0}};
+  };
+  const ThreadNames threads(report, name);
+
+  EXPECT_EQ(threads.began("python3 102"), "work (load.cpp)");
+}
+
 TEST(Threads, OfAMergedReportTheMainOnesAreToldByTheRank) {
   Report report = with_threads_of_one_name();
   report.processes.resize(2);

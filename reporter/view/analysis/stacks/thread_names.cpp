@@ -52,9 +52,35 @@ bool starts_threads_in_program(std::string_view function) {
   return function == "start_thread" || is_any(function, {"std::", "__gnu_cxx::", "clone"});
 }
 
+// Of CUDA's runtime, which is linked into programs.
+bool is_of_cuda(std::string_view function) {
+  constexpr std::size_t kWord = 4;
+  const bool is_named = function.starts_with("cuda") && function.size() > kWord &&
+                        function[kWord] >= 'A' && function[kWord] <= 'Z';
+  return is_named || is_any(function, {"__cuda", "cudart::", "libcudart_static_"});
+}
+
+// What std::thread was given: "work(int)::{lambda()#1}" of its state's run(), into which the
+// compiler put the function itself; "" a pointer to a function, whose name is not there.
+std::string given_to_thread(std::string_view run) {
+  constexpr std::string_view kState = "std::thread::_State_impl<std::thread::_Invoker<std::tuple<";
+  const std::size_t begin = run.find(kState);
+  if (begin == run.npos) return "";
+  run.remove_prefix(begin + kState.size());
+  std::size_t end = 0;
+  for (int depth = 0; end < run.size() && (depth > 0 || (run[end] != ',' && run[end] != '>'));
+       ++end) {
+    depth += run[end] == '<' || run[end] == '(' || run[end] == '{';
+    depth -= run[end] == '>' || run[end] == ')' || run[end] == '}';
+  }
+  const std::string_view given = run.substr(0, end);
+  return given.find("{lambda") == given.npos ? "" : shorten(std::string(given));
+}
+
 struct Named {
-  std::string text;       // "" nothing is known of the frame
-  bool is_start = false;  // it only starts threads
+  std::string text;         // "" nothing is known of the frame
+  bool is_start = false;    // it only starts threads
+  bool is_of_cuda = false;  // a call of the program's, and not where it began
 };
 
 Named of_python(const Report& report, const FrameFact& frame) {
@@ -71,11 +97,16 @@ Named of_module(const Report& report, const FrameFact& frame, const NameFrame& n
   if (starts_threads(report.modules[frame.module].path)) return {.text = "", .is_start = true};
   const std::vector<SourceFrame> names = name ? name(report, frame) : std::vector<SourceFrame>();
   if (names.empty() || names.back().function.empty() || names.back().file == "replaced") return {};
-  const SourceFrame& outermost = names.back();
+  // The outermost of those that are one frame, for the compiler put one into the other.
+  const auto begun = std::find_if(names.rbegin(), names.rend(), [](const SourceFrame& one) {
+    return !one.function.empty() && !starts_threads_in_program(one.function);
+  });
+  if (begun == names.rend()) {
+    return {.text = given_to_thread(names.back().function), .is_start = true};
+  }
   const std::string place =
-      outermost.file.empty() ? "" : " (" + std::string(file_of(outermost.file)) + ")";
-  return {.text = shorten(outermost.function) + place,
-          .is_start = starts_threads_in_program(outermost.function)};
+      begun->file.empty() ? "" : " (" + std::string(file_of(begun->file)) + ")";
+  return {.text = shorten(begun->function) + place, .is_of_cuda = is_of_cuda(begun->function)};
 }
 
 bool ends_in_the_system(const Report& report, std::uint32_t outermost) {
@@ -89,12 +120,14 @@ bool ends_in_the_system(const Report& report, std::uint32_t outermost) {
 std::string began_in(const Report& report, const ThreadStart& start, const NameFrame& name) {
   const auto is_python = [&](std::uint32_t frame) { return report.frames[frame].code != kNoCode; };
   const bool by_python = std::any_of(start.frames.begin(), start.frames.end(), is_python);
+  std::string given;  // to what starts the thread
   bool is_whole = !start.frames.empty() && ends_in_the_system(report, start.frames.back());
   for (auto at = start.frames.rbegin(); at != start.frames.rend(); ++at) {
     if (by_python && !is_python(*at)) continue;
     const FrameFact& frame = report.frames[*at];
     const Named named = by_python ? of_python(report, frame) : of_module(report, frame, name);
-    if (!named.is_start) return is_whole ? named.text : "";
+    if (!named.is_start) return !is_whole ? "" : named.is_of_cuda ? given : named.text;
+    if (!named.text.empty()) given = named.text;
     is_whole = true;
   }
   return "";
