@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/unrecorded_use.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <string>
 
@@ -10,6 +12,7 @@
 #include "interpose/loader/real.h"
 #include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"
+#include "interpose/settings/use_question.h"
 
 namespace vramscope {
 namespace {
@@ -17,6 +20,8 @@ namespace {
 std::uint64_t positive(std::int64_t bytes) {
   return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
+
+std::uint32_t own_pid() { return static_cast<std::uint32_t>(getpid()); }
 
 constexpr int kMostTries = 4;  // to measure while no other process makes a context
 
@@ -114,6 +119,8 @@ void UnrecordedUse::made_context(CUcontext context, std::uint16_t device, std::u
       part->context_bytes += difference(before, after);
       part->is_measured = true;
     }
+    Told& told = told_[device];
+    if (told.context_bytes != 0) told.driver_bytes += told.context_bytes;  // as large as the first
   }
   bound_contexts(device);
   publish(device);
@@ -136,6 +143,94 @@ void UnrecordedUse::made_first_context(CUcontext context, std::uint16_t device,
   if (!taken) return;
   siblings_.tell(device, *taken);
   made_context(context, device, 0, *taken);
+  measure_first_context(device);
+}
+
+// Where `run` told what was free, it can be asked, too.
+void UnrecordedUse::measure_first_context(std::uint16_t device) noexcept {
+  if (is_simulated_for_one_process()) return;
+  try {
+    {
+      const std::string uuid = uuid_of(device);
+      const SystemLock lock(mutex_);
+      told_[device].uuid = uuid;
+    }
+    const std::optional<Answer> answer = answer_of_nvml(device);
+    if (!answer) return;
+    {
+      const SystemLock lock(mutex_);
+      take_answer(device, *answer);
+      Told& told = told_[device];
+      const std::uint64_t contexts = contexts_on(device);
+      if (told.context_bytes == 0 && contexts != 0) {
+        told.context_bytes = told.driver_bytes / contexts;
+      }
+    }
+    publish(device);
+  } catch (...) {  // no memory for an answer: then the difference counts
+  }
+}
+
+std::uint64_t UnrecordedUse::contexts_on(std::uint16_t device) const {
+  const auto on_device = [&](const Part& part) { return part.device == device; };
+  return static_cast<std::uint64_t>(std::count_if(parts_.begin(), parts_.end(), on_device));
+}
+
+// What is recorded and what NVML says belong together where nothing came or went in between.
+std::optional<UnrecordedUse::Answer> UnrecordedUse::answer_of_nvml(std::uint16_t device) {
+  constexpr int kMostAnswers = 3;
+  std::string uuid;
+  {
+    const SystemLock lock(mutex_);
+    uuid = told_[device].uuid;
+  }
+  if (uuid.empty()) return std::nullopt;
+  std::optional<Answer> answer;
+  for (int i = 0; i < kMostAnswers && !(answer && answer->held); ++i) {
+    const DeviceCapacity before = allocator_.capacity(device);
+    auto processes = ask_use(startup().note_file.c_str(), uuid);
+    if (!processes) break;
+    const DeviceCapacity after = allocator_.capacity(device);
+    answer = Answer{.processes = *std::move(processes), .held = {}, .managed = after.managed};
+    const bool is_same = before.held == after.held && before.rounding == after.rounding;
+    if (is_same) answer->held = after.held + after.rounding;
+  }
+  return answer;
+}
+
+// Of managed memory NVML counts the pages that lie on the device, of which nobody else tells: then
+// what the driver keeps lies between two bounds, as the differences have it. What the pools keep is
+// told by themselves.
+void UnrecordedUse::take_answer(std::uint16_t device, const Answer& answer) {
+  Told& told = told_[device];
+  const auto own =
+      std::find_if(answer.processes.begin(), answer.processes.end(),
+                   [](const DeviceProcess& process) { return process.pid == own_pid(); });
+  if (own == answer.processes.end()) {  // none of ours, or it sees other numbers than we do
+    if (contexts_on(device) == 0) told.driver_bytes = 0;
+    return;
+  }
+  if (!answer.held) return;
+  const std::uint64_t recorded = *answer.held + kept_[device].bytes;
+  const std::uint64_t least = own->bytes - std::min(recorded, own->bytes);
+  const std::uint64_t most = own->bytes - std::min(recorded - answer.managed, own->bytes);
+  std::int64_t modules = 0;
+  for (const Part& part : parts_) modules += part.device == device ? part.module_bytes : 0;
+  const std::uint64_t measured = told.context_bytes * contexts_on(device) + positive(modules);
+  told.driver_bytes = std::clamp(measured, least, most);
+}
+
+std::vector<DeviceProcess> UnrecordedUse::ask_nvml(std::uint16_t device) {
+  std::optional<Answer> answer = answer_of_nvml(device);
+  if (!answer) return {};
+  const SystemLock lock(mutex_);
+  take_answer(device, *answer);
+  std::vector<DeviceProcess>& all = answer->processes;
+  const std::size_t before = all.size();
+  std::erase_if(all, [](const DeviceProcess& process) { return process.pid == own_pid(); });
+  // Who does not see this process sees others by numbers of another kind.
+  if (all.size() == before && contexts_on(device) != 0) return {};
+  return std::move(all);
 }
 
 void UnrecordedUse::announce(std::uint16_t device, std::uint64_t before) noexcept {
@@ -180,10 +275,24 @@ std::optional<std::uint16_t> UnrecordedUse::remove(CUcontext context) noexcept {
   const std::uint16_t device = ending->device;
   std::uint64_t& outside = outside_[device];
   outside -= std::min(outside, positive(ending->context_bytes + ending->module_bytes));
+  Told& told = told_[device];
+  const std::uint64_t told_bytes =
+      told.driver_bytes / std::max<std::uint64_t>(contexts_on(device), 1);
+  if (told.context_bytes != 0) told.driver_bytes -= told_bytes;
   parts_.erase(ending);
   const auto on_device = [&](const Part& part) { return part.device == device; };
   if (std::none_of(parts_.begin(), parts_.end(), on_device)) siblings_.withdraw(device);
   return device;
+}
+
+MeasuredBy UnrecordedUse::measure_of(std::uint16_t device) const {
+  if (told_[device].context_bytes != 0) return MeasuredBy::nvml;
+  if (contexts_on(device) == 0) return MeasuredBy::none;
+  const auto is_unknown = [&](const Part& part) {
+    return part.device == device && !part.is_measured;
+  };
+  const bool are_known = std::none_of(parts_.begin(), parts_.end(), is_unknown);
+  return are_known && is_simulated_for_one_process() ? MeasuredBy::alone : MeasuredBy::difference;
 }
 
 UnrecordedUse::Figures UnrecordedUse::figures(std::uint16_t device) {
@@ -201,6 +310,14 @@ UnrecordedUse::Figures UnrecordedUse::sum(std::uint16_t device) const {
     modules += part.module_bytes;
   }
   // What is known to be there was not hidden by managed memory, whose pages may lie on the host.
+  const Told& told = told_[device];
+  const bool is_told = told.context_bytes != 0;
+  if (is_told) {
+    const std::uint64_t of_all =
+        std::min(told.context_bytes * contexts_on(device), told.driver_bytes);
+    contexts = static_cast<std::int64_t>(of_all);
+    modules = static_cast<std::int64_t>(told.driver_bytes - of_all);
+  }
   const Kept& kept = kept_[device];
   const std::uint64_t others = positive(contexts) + positive(modules) + exported_[device];
   const std::uint64_t known = others + kept.bytes;
@@ -210,6 +327,7 @@ UnrecordedUse::Figures UnrecordedUse::sum(std::uint16_t device) const {
   return {.outside_bytes = outside,
           .context_bytes = positive(contexts),
           .module_bytes = positive(modules),
+          .measure = measure_of(device),
           .exported_bytes = exported_[device],
           .pool_bytes = in_pools,
           .pool_pending_bytes = std::min(kept.pending_bytes, in_pools)};
@@ -235,6 +353,7 @@ void UnrecordedUse::publish(std::uint16_t device) noexcept {
     numbers.outside_bytes = figures.outside_bytes;
     numbers.context_bytes = figures.context_bytes;
     numbers.module_bytes = figures.module_bytes;
+    numbers.measure = figures.measure;
     numbers.exported_bytes = figures.exported_bytes;
     numbers.pool_bytes = figures.pool_bytes;
     numbers.pool_pending_bytes = figures.pool_pending_bytes;

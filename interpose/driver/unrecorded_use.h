@@ -1,6 +1,7 @@
-// Memory of a device that is used and not recorded: what the driver keeps for contexts and code,
-// measured as the difference around the calls that cause it; what its pools keep of memory that the
-// program freed, by their own word; and what other processes hold.
+// Memory of a device that is used and not recorded: what the driver keeps for contexts and code, as
+// NVML tells it of this process, or else measured as the difference around the calls that cause it;
+// what its pools keep of memory that the program freed, by their own word; and what other processes
+// hold.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -30,15 +31,21 @@ class UnrecordedUse {
       : allocator_(allocator), backend_(backend), pools_(pools), captures_(captures), live_(live) {}
 
   struct Figures {
-    std::uint64_t outside_bytes = 0;       // used at the last sample, by nothing that is recorded
-    std::uint64_t context_bytes = 0;       // of these, for this process's contexts
-    std::uint64_t module_bytes = 0;        // and for the code that it loaded
-    std::uint64_t exported_bytes = 0;      // and gave up, while others may have it open; at most
-    std::uint64_t pool_bytes = 0;          // and freed, and the driver's pools keep it
-    std::uint64_t pool_pending_bytes = 0;  // of these, until the streams of the frees come there
+    std::uint64_t outside_bytes = 0;        // used at the last sample, by nothing that is recorded
+    std::uint64_t context_bytes = 0;        // of these, for this process's contexts
+    std::uint64_t module_bytes = 0;         // and for the code that it loaded
+    MeasuredBy measure = MeasuredBy::none;  // of those two
+    std::uint64_t exported_bytes = 0;       // and gave up, while others may have it open; at most
+    std::uint64_t pool_bytes = 0;           // and freed, and the driver's pools keep it
+    std::uint64_t pool_pending_bytes = 0;   // of these, until the streams of the frees come there
   };
   // Throws LockLost where lost locks are given up, and nothing else.
   [[nodiscard]] Figures figures(std::uint16_t device);
+
+  // Asks NVML, through `vramscope run`, what this process uses of the device: figures() then goes
+  // by it. Gives the others that it named. Makes no call of the driver. May throw as figures()
+  // does, and bad_alloc.
+  [[nodiscard]] std::vector<DeviceProcess> ask_nvml(std::uint16_t device);
 
   // The driver told how much of the device is free; the backend passes it on.
   void note_free(std::uint16_t device, std::uint64_t free_bytes,
@@ -71,6 +78,23 @@ class UnrecordedUse {
     bool is_measured = false;        // it was
     std::int64_t module_bytes = 0;
   };
+  struct Told {                       // by NVML
+    std::string uuid = {};            // of a device where it can be asked
+    std::uint64_t context_bytes = 0;  // of one context; 0: not known
+    std::uint64_t driver_bytes = 0;   // of this process, and not recorded
+  };
+  // NVML's answer, and what is recorded of the device; `held` is nothing where that changed
+  // meanwhile.
+  struct Answer {
+    std::vector<DeviceProcess> processes;
+    std::optional<std::uint64_t> held;  // what is recorded
+    std::uint64_t managed = 0;          // of that
+  };
+  [[nodiscard]] std::optional<Answer> answer_of_nvml(std::uint16_t device);
+  void take_answer(std::uint16_t device, const Answer& answer) VRAMSCOPE_REQUIRES(mutex_);
+  [[nodiscard]] MeasuredBy measure_of(std::uint16_t device) const VRAMSCOPE_REQUIRES(mutex_);
+  void measure_first_context(std::uint16_t device) noexcept;
+  [[nodiscard]] std::uint64_t contexts_on(std::uint16_t device) const VRAMSCOPE_REQUIRES(mutex_);
   [[nodiscard]] Part* part_of(CUcontext context, std::uint16_t device) VRAMSCOPE_REQUIRES(mutex_);
   // Contexts of one device take the same: none takes more than the least that was measured.
   void bound_contexts(std::uint16_t device);
@@ -100,6 +124,7 @@ class UnrecordedUse {
   std::array<std::uint64_t, kMaxDevices> managed_ VRAMSCOPE_GUARDED_BY(mutex_){};
   std::array<std::uint64_t, kMaxDevices> exported_ VRAMSCOPE_GUARDED_BY(mutex_){};
   std::array<Kept, kMaxDevices> kept_ VRAMSCOPE_GUARDED_BY(mutex_){};
+  std::array<Told, kMaxDevices> told_ VRAMSCOPE_GUARDED_BY(mutex_){};
 };
 
 }  // namespace vramscope

@@ -38,10 +38,12 @@ std::vector<DeviceFacts> UsedDevices::facts() {
     const DeviceCapacity capacity = allocator_.capacity(facts.index);
     if (capacity.limit != Limits::kUnlimited) facts.limit_bytes = capacity.limit;
     facts.limit_refusals = capacity.refusals;
+    facts.other_processes = use_.ask_nvml(facts.index);
     const UnrecordedUse::Figures figures = use_.figures(facts.index);
     facts.outside_bytes = figures.outside_bytes;
     facts.context_bytes = figures.context_bytes;
     facts.module_bytes = figures.module_bytes;
+    facts.measured_by = word_of(figures.measure);
     facts.exported_bytes = figures.exported_bytes;
     facts.pool_bytes = figures.pool_bytes;
     facts.pool_pending_bytes = figures.pool_pending_bytes;

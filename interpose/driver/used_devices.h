@@ -26,7 +26,7 @@ class UsedDevices {
   // The first memory on `device`: asks the driver what it is called, on the program's own thread.
   void note(std::uint16_t device) noexcept;
 
-  // May throw bad_alloc. Makes no call of the driver.
+  // May throw bad_alloc. Makes no call of the driver. Asks `run` who uses the devices.
   [[nodiscard]] std::vector<DeviceFacts> facts();
 
  private:

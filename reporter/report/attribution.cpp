@@ -277,19 +277,28 @@ void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& 
   };
   add(LedgerRow::cached, reserved - std::min(live, reserved) + rounding.idle(facts.index));
   std::uint64_t outside = facts.outside_bytes;
-  const std::uint64_t contexts = std::min(facts.context_bytes, outside);
-  add(LedgerRow::contexts, contexts);
-  outside -= contexts;
-  const std::uint64_t modules = std::min(facts.module_bytes, outside);
-  add(LedgerRow::modules, modules);
-  outside -= modules;
+  if (is_measured(facts.measured_by)) {
+    const std::uint64_t contexts = std::min(facts.context_bytes, outside);
+    add(LedgerRow::contexts, contexts);
+    outside -= contexts;
+    const std::uint64_t modules = std::min(facts.module_bytes, outside);
+    add(LedgerRow::modules, modules);
+    outside -= modules;
+  }
   const std::uint64_t exported = std::min(facts.exported_bytes, outside);
   add(LedgerRow::exported, exported);
   outside -= exported;
   const std::uint64_t in_pools = std::min(facts.pool_bytes, outside);
   add(LedgerRow::pools, in_pools);
   outside -= in_pools;
-  add(LedgerRow::others, outside - std::min(rounding.gaps(facts.index), outside));
+  outside -= std::min(rounding.gaps(facts.index), outside);
+  for (const DeviceProcess& process : facts.other_processes) {
+    const std::uint64_t bytes = std::min(process.bytes, outside);
+    add(LedgerRow::others, bytes);
+    if (bytes != 0) ledger.back().owner = process_name(process);
+    outside -= bytes;
+  }
+  add(LedgerRow::others, outside);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporter/ground/device_use.h"
 #include "reporter/ground/facts.h"
 
 namespace vramscope {
@@ -46,6 +47,8 @@ struct DeviceFacts {
   std::uint64_t outside_bytes = 0;
   std::uint64_t context_bytes = 0;
   std::uint64_t module_bytes = 0;
+  std::string measured_by = {};                     // those two: a word of MeasuredBy
+  std::vector<DeviceProcess> other_processes = {};  // that NVML named when the report was made
   std::uint64_t exported_bytes = 0;
   std::uint64_t pool_bytes = 0;
   std::uint64_t pool_pending_bytes = 0;

@@ -1,12 +1,10 @@
-// Every field of the report's JSON, named once, for writing and for reading. FORMAT.md says what
-// they mean and how their list may grow. An archive `f` offers
-//   f(name, value)            a number, text, flag, list or one of the structs below; where a file
-//                             lacks it, the value stays as it is: the default in report.h
+// Every field of the report's JSON, for writing and reading (see FORMAT.md). An archive `f` offers
+//   f(name, value)            a number, text, flag, list or struct; default in report.h if missing
 //   f.required(name, value)   the same, of what says which thing this is: a file has to have it
 //   f.fixed(name, json)       written as it stands, not read: what PyTorch's tools expect to find
 //   f.if_there(name, value)   an optional one that is written only where it is there
 //   f.elements(name, vector)  a list that may be long: one element a line
-//   f.index(name)             the number of this element in its list; written, not read
+//   f.index(name)             the element's number in its list; written only
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -101,6 +99,13 @@ void visit_fields(Self& pages, F&& f) {
   f("unmap", pages.unmap);
 }
 
+template <IsOne<DeviceProcess> Self, class F>
+void visit_fields(Self& process, F&& f) {
+  f("pid", process.pid);
+  f("name", process.name);
+  f("bytes", process.bytes);
+}
+
 template <IsOne<DeviceReport> Self, class F>
 void visit_fields(Self& device, F&& f) {
   f.required("index", Ordinal{device.facts.index});
@@ -116,6 +121,8 @@ void visit_fields(Self& device, F&& f) {
   f("outside_bytes", device.facts.outside_bytes);
   f("context_bytes", device.facts.context_bytes);
   f("module_bytes", device.facts.module_bytes);
+  f("measured_by", device.facts.measured_by);
+  f.elements("other_processes", device.facts.other_processes);
   f("exported_bytes", device.facts.exported_bytes);
   f("pool_bytes", device.facts.pool_bytes);
   f("pool_pending_bytes", device.facts.pool_pending_bytes);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -43,6 +44,11 @@ inline constexpr const char* kUnaccounted = "unaccounted";
       break;
   }
   return {"", ""};
+}
+
+// The owner of a row of others: a process that NVML names, "4711 (python3)".
+[[nodiscard]] inline std::string process_name(const DeviceProcess& process) {
+  return std::to_string(process.pid) + (process.name.empty() ? "" : " (" + process.name + ")");
 }
 
 [[nodiscard]] constexpr bool has_kind_of(LedgerRow row, std::string_view kind) {

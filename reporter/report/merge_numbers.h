@@ -102,6 +102,9 @@ inline void add_numbers(DeviceFacts& sum, const DeviceFacts& more) {
   sum.outside_bytes += more.outside_bytes;
   sum.context_bytes += more.context_bytes;
   sum.module_bytes += more.module_bytes;
+  const bool are_measured = is_measured(sum.measured_by) && is_measured(more.measured_by);
+  if (sum.measured_by != more.measured_by)
+    sum.measured_by = are_measured ? word_of(MeasuredBy::alone) : "";
   sum.exported_bytes += more.exported_bytes;
   sum.pool_bytes += more.pool_bytes;
   sum.pool_pending_bytes += more.pool_pending_bytes;

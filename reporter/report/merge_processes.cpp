@@ -150,6 +150,7 @@ void set_sizes(Report& report) {
     for (const auto& [identity, size] : sizes) device.facts.total_bytes += size;
     device.facts.free_bytes = 0;
     device.facts.free_bytes_age_ns = 0;
+    device.facts.other_processes.clear();
   }
 }
 

@@ -265,9 +265,10 @@ struct Chosen {
   // are sums of what is left of these: bytes at the instant at which all of the kind was at its
   // peak, bytes now, allocations, frees.
   bool by_rows = false;
-  std::optional<Axis> axis = {};      // its values were chosen, not call stacks
-  std::optional<Kind> kind = {};      // this alone is left
-  std::vector<KindFacts> kinds = {};  // that are left, with all their rows
+  std::optional<Axis> axis = {};         // its values were chosen, not call stacks
+  std::optional<Kind> kind = {};         // this alone is left
+  std::vector<KindFacts> kinds = {};     // that are left, with all their rows
+  std::vector<LedgerEntry> ledger = {};  // all of it: what is used of a device is nobody's choice
   // Of a trace: events up to then count, after its first one; nothing: all.
   std::optional<std::uint64_t> until_ns = {};
 };

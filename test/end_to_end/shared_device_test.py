@@ -78,6 +78,33 @@ class SharedDevice(harness.Case):
         self.check(harness.wait_for_reports(self.folder, COUNT))
         self.finish(processes)
 
+    def rows_of(self, report):
+        return {(row["kind"], row["owner"]): row["device_bytes"] for row in report["ledger"] if row["device_bytes"]}
+
+    def test_what_another_program_takes_meanwhile_is_not_this_ones(self):
+        # It begins at the same moment: what `run` saw free was free before it took any.
+        process = self.begin(10)
+        other = self.start_program([harness.program("commands")], None, VRAMSCOPE_SIM=self.variables["VRAMSCOPE_SIM"])
+        self.assertEqual("ready\n", other.stdout.readline())
+        self.assertEqual(0, self.say(other, "take 2000"))
+        self.step([process], "made")
+        self.assertEqual(0, self.say(other, "give"))
+        self.step([process], "ready")
+        self.assertEqual(0, self.say(other, "take 700"))
+        self.finish([process])
+        (report,) = harness.read_reports(self.folder)
+        (device,) = report["devices"]
+        self.assertEqual((CONTEXT, "nvml"), (device["context_bytes"], device["measured_by"]))
+        rows = self.rows_of(report)
+        self.assertEqual(CONTEXT, rows["unaccounted", "contexts"])
+        self.assertEqual(10 * MIB, rows["unaccounted", "modules"])
+        # Our managed memory, whose pages are on the host, counts as if it were on the device.
+        self.assertEqual(CONTEXT + (700 - 4) * MIB, rows["others", f"{other.pid} (commands)"])
+        self.assertNotIn(("others", "others"), rows)
+        owners = self.run_tool("owners", self.folder).stdout
+        self.assertIn(f"{other.pid} (commands)", owners)
+        self.assertNotIn("others:", owners)
+
     def plant(self, uuid):
         """What any user could do: says of many processes that they have contexts of 2 MiB on the device, as
         locks on bytes of /dev/zero said it once."""

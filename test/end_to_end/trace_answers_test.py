@@ -44,9 +44,9 @@ assert cuda.cuMemFree_v2(block) == 0
 
 class Answers(TraceTest):
     def test_listings_of_a_trace_are_those_of_its_report(self):
-        """But for what is told by the time of the report, the numbers of sites, and what is free of a device or taken by pages."""
+        """But for what is told by the time of the report, the numbers of sites, and what else a device holds."""
         by_time = ("site", "sites", "intervals", "growth_intervals", "growth_bytes",
-                   "live_past", "peak_ns", "peak_site", "device_bytes", "full_in_ns")  # fmt: skip
+                   "live_past", "peak_ns", "peak_site", "device_bytes", "full_in_ns", "device_use")  # fmt: skip
 
         def plain(found):
             if isinstance(found, dict):

@@ -13,6 +13,7 @@
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/trigger.h"
+#include "reporter/report/unmeasured.h"
 #include "test/reporter/sample.h"
 
 namespace vramscope {
@@ -143,7 +144,7 @@ TEST(Report, ListsFunctionsThatWereCalled) {
 TEST(Report, HasALedgerEntryForEachKindAndDevice) {
   const Report report = assemble(sample_parts());
 
-  ASSERT_EQ(report.ledger.size(), 10U);
+  ASSERT_EQ(report.ledger.size(), 11U);
   EXPECT_EQ(report.ledger[0].kind, "device");
   EXPECT_EQ(report.ledger[0].owner, "PyTorch");
   EXPECT_EQ(report.ledger[0].peak_bytes, 20U << 20);
@@ -169,6 +170,42 @@ TEST(Report, HasALedgerThatAddsUpToTheDevice) {
   EXPECT_EQ(report.ledger[8].kind, "cached");
   EXPECT_EQ(report.ledger[8].owner, "pools");
   EXPECT_EQ(report.ledger[8].device_bytes, facts.pool_bytes);
+  EXPECT_EQ(report.ledger[9].owner, "815 (python3)");
+  EXPECT_EQ(report.ledger[9].device_bytes, 20U << 20);
+}
+
+TEST(Report, CountsADifferenceOfFreeMemoryWithTheOthers) {
+  ReportParts parts = sample_parts();
+  parts.devices[1].measured_by = word_of(MeasuredBy::difference);  // device 0
+
+  const Report report = assemble(std::move(parts));
+
+  std::uint64_t others = 0;
+  for (const LedgerEntry& row : report.ledger) {
+    EXPECT_TRUE(row_of(row) != LedgerRow::contexts && row_of(row) != LedgerRow::modules);
+    if (row.device == 0 && row_of(row) == LedgerRow::others) others += row.device_bytes;
+  }
+  EXPECT_GE(others, 450U << 20);
+}
+
+TEST(Report, OfAnEarlierVersionTellsNoContextsApart) {
+  Report report = assemble(sample_parts());
+  const auto used = [&] {
+    std::uint64_t bytes = 0;
+    for (const LedgerEntry& row : report.ledger) bytes += row.device_bytes;
+    return bytes;
+  };
+  const std::uint64_t before = used();
+  for (DeviceReport& device : report.devices) device.facts.measured_by.clear();
+
+  count_unmeasured_with_others(report);
+
+  EXPECT_EQ(used(), before);
+  for (const LedgerEntry& row : report.ledger) {
+    EXPECT_TRUE(row_of(row) != LedgerRow::contexts && row_of(row) != LedgerRow::modules);
+  }
+  count_unmeasured_with_others(report);
+  EXPECT_EQ(used(), before);
 }
 
 TEST(Report, MeasuresNoMorePartsThanThereIs) {

@@ -18,7 +18,7 @@ ARROWS = [
     (r"interpose/", r"reporter/(ground|record|report)/"),
     (r"reporter/", r"allocator/ground/.*\.h$"),
     (r"reporter/report/live/", r"allocator/recovery\.h$"),
-    (r"reporter/view/", r"interpose/(settings/options\.h|settings/options\.def|settings/private_variables\.h|table/functions\.def)$"),
+    (r"reporter/view/", r"interpose/(settings/options\.h|settings/options\.def|settings/private_variables\.h|settings/use_question\.h|table/functions\.def)$"),
     (r"test/", r""),
 ]
 

@@ -20,7 +20,7 @@ TEST(Oom, TellsWhoAskedWhatWasLiveAndWhatStoodInTheWay) {
    300 MiB  29.3 %  in 90 blocks (requested 290 MiB)
    500 MiB  48.8 %  free in pieces beside blocks in use, the largest of 17.0 MiB
   60.0 MiB   5.9 %  contexts of this process
-  40.0 MiB   3.9 %  others: processes, contexts and what nobody recorded
+  40.0 MiB   3.9 %  others: processes, and what nobody recorded
    124 MiB  12.1 %  free, says the driver: the most that it could have served
   200 MiB of it in 45 blocks of 1 place were freed later
   without a cache up to 612 MiB would have been free, in how many pieces nobody knows (an estimate)

@@ -155,60 +155,6 @@ class Filters(RealReports):
         self.assertIn("vramscope: diff: --min-bytes hides rows", both.stderr)
 
 
-class WholeDevice(RealReports):
-    """Requested bytes alone were compared: "-25.2 %" where the GPU's use grew by 62 %."""
-
-    def test_diff_tells_what_was_reserved_and_used(self):
-        text = self.text("diff", self.real("gpt"), self.real("gpt-no-cache"))
-        self.assertIn("\n  GPU 0  6.89 GiB -> 5.15 GiB (-1.73 GiB, -25.2 %)\n"
-                      "  pinned  32.0 KiB, as before\n"
-                      "  GPU 0, reserved  6.89 GiB -> 11.5 GiB (+4.66 GiB, +67.6 %)\n"
-                      "  GPU 0, used, contexts and code included  7.40 GiB -> 12.1 GiB (+4.66 GiB, +62.9 %)\n", text)
-        text = self.text("diff", self.real("gpt-no-cache"), self.real("gpt-no-cache-pytorch"))
-        self.assertIn("\n  GPU 0, reserved  11.5 GiB -> 6.89 GiB (", text)
-        (device,) = self.json("diff", self.real("gpt"), self.real("gpt-no-cache"))["devices"]
-        for side, name in (("before", "gpt"), ("after", "gpt-no-cache")):
-            (counted,) = [one for one in self.json("report", self.real(name))["devices"] if one["index"] == 0]
-            self.assertEqual(device[side]["reserved_bytes"], counted["reserved_peak_bytes"])
-            self.assertEqual(device[side]["used_bytes"], counted["used_peak_bytes"])
-
-    def test_report_tells_what_was_used(self):
-        for name in NAMES:
-            text = self.text("report", self.real(name))
-            for device in self.json("report", self.real(name))["devices"]:
-                used, reserved = device["used_peak_bytes"], device["reserved_of_all_kinds_bytes"]
-                self.assertGreaterEqual(reserved, device["reserved_peak_bytes"], name)
-                self.assertEqual(used is not None, " of contexts and code\n" in text, name)
-                if used is not None:
-                    self.assertLess(reserved, used, name)
-                    self.assertLessEqual(used, device["total_bytes"], name)
-
-    def test_limits_for_what_is_reserved_and_used(self):
-        file = self.real("gpt-no-cache")
-        for option, limit, status in (("--max-peak", "6GiB", 0), ("--max-reserved", "6GiB", 1), ("--max-reserved", "12GiB", 0),
-                                      ("--max-used", "12GiB", 1), ("--max-used", "13GiB", 0)):
-            result = self.call("check", option, limit, file)
-            self.assertEqual(result.returncode, status, (option, limit, result.stdout))
-        self.assertIn("reserved on GPU 0: 11.5 GiB, 5.55 GiB above the limit of 6.00 GiB\n",
-                      self.text("check", "--max-reserved", "6GiB", file))
-        self.assertIn("used on GPU 0, contexts and code included: 12.1 GiB, ", self.text("check", "--max-used", "6GiB", file))
-        self.assert_refused(["check", "--max-used", "6GiB", "--owner", "cuBLAS", file], 2, "take no filter but --device")
-        self.assertEqual(0, self.call("check", "--max-used", "13GiB", "--device", "0", file).returncode)
-
-    def test_a_baseline_is_compared_with_all_kinds_together(self):
-        """A smaller run failed because it held no physical memory before."""
-        for name in ("gpt-expandable", "gpt-async", "gpt-no-cache"):
-            result = self.call("check", "--against", self.real("gpt"), self.real(name))
-            self.assertEqual(result.returncode, 0, result.stdout)
-            self.assertIn("passed: peak of GPU 0", result.stdout)
-        result = self.call("check", "--against", self.real("gpt-async"), self.real("gpt-expandable"))
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("of it GPU 0 physical 5.44 GiB (was 0 B), ", result.stdout)
-        checks = self.json("check", "--against", self.real("gpt-async"), self.real("gpt-expandable"))["checks"]
-        self.assertEqual([row["what"] for row in checks], ["peak of GPU 0, all kinds together", "peak of pinned", "never freed"])
-        self.assertEqual({row["kind"] for row in checks[0]["kinds"]}, {"device", "physical", "stream_ordered"})
-
-
 class FullDevice(RealReports):
     def test_the_driver_keeps_the_last_of_its_memory(self):
         text = self.text("oom", self.real("fill-refused"))

@@ -27,6 +27,7 @@ DeviceReport used_device() {
                   .total_bytes = 128 * 1024 * kMiB,
                   .free_bytes = 0,
                   .free_bytes_age_ns = 0};
+  device.facts.measured_by = word_of(MeasuredBy::nvml);
   device.used = true;
   device.statistics.allocation.all = {.current = 2, .peak = 30, .allocated = 1000, .freed = 998};
   device.statistics.allocated_bytes.all = {

@@ -62,6 +62,7 @@ DeviceFacts device_of(const LiveDevice& device, std::uint64_t last_ns) {
           .outside_bytes = numbers.outside_bytes,
           .context_bytes = numbers.context_bytes,
           .module_bytes = numbers.module_bytes,
+          .measured_by = word_of(numbers.measure),
           .exported_bytes = numbers.exported_bytes,
           .pool_bytes = numbers.pool_bytes,
           .pool_pending_bytes = numbers.pool_pending_bytes,

@@ -60,6 +60,7 @@ struct LiveDeviceNumbers {
   std::uint64_t outside_bytes = 0;
   std::uint64_t context_bytes = 0;
   std::uint64_t module_bytes = 0;
+  MeasuredBy measure = MeasuredBy::none;
   std::uint64_t exported_bytes = 0;
   std::uint64_t pool_bytes = 0;
   std::uint64_t pool_pending_bytes = 0;

@@ -179,6 +179,10 @@ int show_diff(Arguments& given) {
     of.before_calls = driver_calls(*before);
     of.after_calls = driver_calls(*after);
   }
+  if (of.at == DiffAt::peak && least_bytes == 0) {
+    of.use_before = peak_uses(*before, name);
+    of.use_after = peak_uses(*after, name);
+  }
   of.limit = limit_of(given.threshold, found.before_bytes);
   arrange(found.rows, diff_columns(), given.listing.rows());
   const int status = publish_diff(given.listing, found, of, given.filter, given.stacks.shown);

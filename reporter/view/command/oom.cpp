@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "reporter/report/ledger_row.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/report_of_instant.h"
 #include "reporter/view/command/show.h"
@@ -25,22 +27,38 @@ bool is_of_this_machine(const Report& report) {
   return gethostname(host.data(), host.size() - 1) == 0 && report.process.hostname == host.data();
 }
 
-// The report cannot say who the others were; who they are now is often the same. "" when what the
-// others had then is nothing, or there is nobody to ask.
-std::string others_now(const Report& report, const Page& page) {
-  if (report.oom.events.empty() || !is_of_this_machine(report)) return "";
-  const OomEvent& last = report.oom.events.back();
-  if (last.outside_bytes <= own_outside(last) + pools_then(last)) return "";
-  const InstalledFile simulator = report.process.simulated ? find_simulator() : InstalledFile{};
-  const std::string library = simulator.path.empty() ? kNvml : simulator.path + "/" + kNvml;
+std::string others_line(std::uint16_t device, const char* when,
+                        const std::vector<OtherProcess>& others, const Page& page) {
   std::string line;
-  for (const OtherProcess& other : others_on(report, ask_nvml(library))) {
-    if (other.device != last.device) continue;
+  for (const OtherProcess& other : others) {
+    if (other.device != device) continue;
     line +=
         (line.empty() ? "" : ", ") + printable(other.name, page) + " " + bytes_text(other.bytes);
   }
   if (line.empty()) return "";
-  return "\n" + sentence("Others on GPU " + std::to_string(last.device) + " now: " + line, page);
+  return "\n" +
+         sentence("Others on GPU " + std::to_string(device) + " " + when + ": " + line, page);
+}
+
+// Who they were is told by a report that was written when memory ran out; who they are now is often
+// the same. "" when what the others had then is nothing, or there is nobody to ask.
+std::string others_now(const Report& report, const Page& page) {
+  if (report.oom.events.empty()) return "";
+  const OomEvent& last = report.oom.events.back();
+  if (last.outside_bytes <= own_outside(last) + pools_then(last)) return "";
+  if (trigger_of(report) == Trigger::oom) {
+    std::vector<OtherProcess> named;
+    for (const DeviceReport& device : report.devices) {
+      for (const DeviceProcess& process : device.facts.other_processes) {
+        named.push_back({device.facts.index, process_name(process), process.bytes});
+      }
+    }
+    if (!named.empty()) return others_line(last.device, "then", named, page);
+  }
+  if (!is_of_this_machine(report)) return "";
+  const InstalledFile simulator = report.process.simulated ? find_simulator() : InstalledFile{};
+  const std::string library = simulator.path.empty() ? kNvml : simulator.path + "/" + kNvml;
+  return others_line(last.device, "now", others_on(report, ask_nvml(library)), page);
 }
 
 // The last that was looked at, or the last. There is one.

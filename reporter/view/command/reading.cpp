@@ -10,6 +10,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/report/unmeasured.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/arguments.h"
 #include "reporter/view/system/source_lines.h"
@@ -71,6 +72,7 @@ void add_reading(Command& command, Reading& reading) {
 std::string take_in(Report& report, const std::string& path, const Reading& reading) {
   const std::string other = other_host(report);
   const bool is_own = report.is_own_file && other.empty();
+  count_unmeasured_with_others(report);
   report.sources_shown = {.is_own = is_own, .folders = reading.source_folders};
   if (reading.is_redacted) redact(report);
   if (is_own) return "";
@@ -85,6 +87,7 @@ std::string take_in(TraceReader& trace, bool is_own, const std::string& path,
 }
 
 void take_in_for_merge(Report& report, const Reading& reading) {
+  count_unmeasured_with_others(report);
   if (reading.becomes_file && !report.is_own_file) {
     for (SourceFact& source : report.sources) source.bytes = source.modified_ns = 0;
   }

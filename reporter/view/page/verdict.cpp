@@ -15,7 +15,9 @@
 #include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/caller_names.h"
+#include "reporter/view/text/map_caches.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/peak_use_text.h"
 #include "reporter/view/text/suppressed_text.h"
 #include "reporter/view/text/words.h"
 
@@ -124,6 +126,16 @@ std::string oom_sentence(const Report& report, const NameFrame& name) {
          (last.empty() ? "." : ", at last " + last + ".");
 }
 
+// "; PyTorch's cache holds 6.82 GiB of it, and what is free inside only that knows".
+std::string caches_clause(const PageOf& of, const MapPlace& place, const NameFrame& name) {
+  std::string text;
+  for (const MapCache& cache : caches_in(of.report, place, name)) {
+    text += "; " + cache.name + " holds " + amount_text(cache.bytes) + " of " +
+            memory_name(place.kind, place.device) + ", and what is free inside only that knows";
+  }
+  return text;
+}
+
 std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
   const MapPlace* worst = nullptr;
   for (const MapPlace& place : of.places) {
@@ -134,11 +146,12 @@ std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
   const std::string when = of.places_moment.empty() ? "" : " " + of.places_moment;
   if (worst->stranded_bytes == 0) {
     return "No free memory " + std::string(when.empty() ? "is" : "was") +
-           " stranded beside live blocks" + when + ".";
+           " stranded beside live blocks" + when + caches_clause(of, *worst, name) + ".";
   }
   std::string text = amount_text(worst->stranded_bytes) + " of " + memory +
                      (when.empty() ? " are" : " were") + " free but stranded beside live blocks" +
-                     when + ", in " + counted(worst->stranded_segments, "segment");
+                     when + ", in " + counted(worst->stranded_segments, "segment") +
+                     caches_clause(of, *worst, name);
   if (worst->pinners.empty() || worst->pinners.front().site < 0) return text + ".";
   return text + "; what pins most of it came from " +
          where_text(of.report, static_cast<std::size_t>(worst->pinners.front().site), name) + ".";
@@ -163,6 +176,9 @@ std::vector<std::string> verdict(const PageOf& of, const NameFrame& name) {
   for (std::size_t i = 0; i < std::min(kinds.size(), kKindsNamed); ++i) {
     sentences.push_back(peak_sentence(report, kinds[i]));
     if (i == 0) sentences.push_back(whose_sentence(report, kinds[i], name));
+  }
+  for (std::string& sentence : peak_use_sentences(peak_uses(report, name))) {
+    sentences.push_back(std::move(sentence));
   }
   for (std::string& sentence :
        std::array{oom_sentence(report, name), leak_sentence(of, name),

@@ -15,29 +15,44 @@
 
 #include "interpose/settings/private_variables.h"
 #include "reporter/view/system/nvml.h"
+#include "reporter/view/system/use_answers.h"
 
 namespace vramscope {
 namespace {
 
 std::atomic<bool> is_asked{false};
 
+using Ask = std::function<std::vector<GpuUse>()>;
+
 // All at once: processes of the run write there, too.
-void ask(const std::string& nvml, int note) {
+void note_free(const Ask& ask, int note) {
   std::vector<FreeBytes> devices;
-  for (const GpuUse& gpu : ask_nvml(nvml)) devices.push_back({gpu.uuid, gpu.free_bytes});
+  for (const GpuUse& gpu : ask()) devices.push_back({gpu.uuid, gpu.free_bytes});
   if (devices.empty()) return;
   const std::string line = kFreeNote + free_before_text(devices) + "\n";
   [[maybe_unused]] const ssize_t written = write(note, line.data(), line.size());
 }
 
 // The lock is the open file's: it goes with it.
-void answer(const std::string& nvml, int note) noexcept {
+Ask answer_first(const std::string& nvml, int note) {
+  struct Closing {
+    int file;
+    ~Closing() {
+      close(file);
+      is_asked.store(false, std::memory_order_release);
+    }
+  } const closing{note};
+  Ask ask = open_nvml(nvml);
+  note_free(ask, note);
+  return ask;
+}
+
+void answer(const std::string& nvml, int note, const std::string& path) noexcept {
   try {
-    ask(nvml, note);
+    const Ask ask = answer_first(nvml, note);
+    answer_questions(path, ask, is_asked);
   } catch (const std::exception&) {  // no memory: then nobody knows
   }
-  close(note);
-  is_asked.store(false, std::memory_order_release);
 }
 
 }  // namespace
@@ -52,7 +67,7 @@ void note_free_before(const std::string& note, const std::string& nvml) {
   is_asked = true;
   try {
     if (flock(file, LOCK_EX | LOCK_NB) != 0) throw std::system_error(errno, std::system_category());
-    std::thread(answer, nvml, file).detach();
+    std::thread(answer, nvml, file, note).detach();
   } catch (const std::system_error&) {  // then nobody asks
     close(file);
     is_asked = false;

@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "interpose/settings/private_variables.h"
+#include "interpose/settings/use_question.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/files/maker.h"
 
@@ -97,7 +98,8 @@ Notes notes_in(const std::string& path) {
       if (!notes.live_files.empty()) {
         notes.next_reports[notes.live_files.back()] = line.substr(kNext.size());
       }
-    } else if (!line.empty() && !line.starts_with(kFree)) {
+    } else if (!line.empty() && !line.starts_with(kFree) && !line.starts_with(kAskNote) &&
+               !line.starts_with(kUseNote)) {
       notes.reports.emplace_back(line);
     }
   }

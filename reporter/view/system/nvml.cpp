@@ -99,13 +99,29 @@ class Nvml {
 
 std::vector<GpuUse> ask_nvml(const std::string& library) { return Nvml(library).ask(); }
 
-namespace {
+std::function<std::vector<GpuUse>()> open_nvml(const std::string& library) {
+  return [nvml = std::make_shared<const Nvml>(library)] { return nvml->ask(); };
+}
 
-std::string name_of(std::uint32_t pid) {
+std::string command_of(std::uint32_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
   std::string name;
   std::getline(file, name);
-  return std::to_string(pid) + (name.empty() ? "" : " (" + name + ")");
+  return name;
+}
+
+namespace {
+
+std::string name_of(std::uint32_t pid) {
+  return process_name({.pid = pid, .name = command_of(pid)});
+}
+
+// Who others are is told already: when the report was made.
+bool has_names(const Report& report, std::uint16_t device) {
+  return std::any_of(report.ledger.begin(), report.ledger.end(), [&](const LedgerEntry& entry) {
+    return entry.device == device && row_of(entry) == LedgerRow::others &&
+           entry.owner != words_of(LedgerRow::others).second;
+  });
 }
 
 // What is on the device of this process by the report.
@@ -122,7 +138,7 @@ void name_others(Report& report, std::uint16_t device, const GpuUse& gpu) {
       std::find_if(report.ledger.begin(), report.ledger.end(), [&](const LedgerEntry& entry) {
         return entry.device == device && row_of(entry) == LedgerRow::others;
       });
-  if (others == report.ledger.end()) return;
+  if (others == report.ledger.end() || has_names(report, device)) return;
   LedgerEntry rest = *others;
   report.ledger.erase(others);
   const auto move = [&](const char* kind, std::string owner, std::uint64_t bytes) {

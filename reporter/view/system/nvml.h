@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ inline constexpr const char* kNvml = "libnvidia-ml.so.1";
 
 // Opens `library` for the call; empty where it is not there or has nothing to say.
 [[nodiscard]] std::vector<GpuUse> ask_nvml(const std::string& library);
+// The same, to be asked again and again: it stays open as long as what is given.
+[[nodiscard]] std::function<std::vector<GpuUse>()> open_nvml(const std::string& library);
+// Of its command; "": it has ended, or runs where it cannot be seen.
+[[nodiscard]] std::string command_of(std::uint32_t pid);
 
 // Takes the bytes of other processes that still run out of the ledger's "others", each as an entry
 // with the owner "PID (name)", and what is left of this process's own into "unaccounted". Only

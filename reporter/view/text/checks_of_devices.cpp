@@ -34,7 +34,7 @@ void add_uses(std::vector<Check>& checks, const std::vector<GpuPeaks>& uses,
     add(checks,
         "used on " + gpu +
             (used ? ", contexts and code included"
-                  : ", without contexts and code, which nobody measured"),
+                  : ", without contexts and code, which are not known"),
         used.value_or(use.reserved), *limits.used, process);
   }
 }

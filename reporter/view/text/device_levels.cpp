@@ -71,7 +71,10 @@ std::string used_level(const UsedDevice& device, std::size_t name_cells, const s
   const std::optional<PeakBounds> used = device.use ? device.use->used() : std::nullopt;
   if (!used) return "";
   const bool is_exact = used->lower == used->upper;
-  const std::string end = ", with " + amount_text(*device.use->outside) + " of contexts and code";
+  const PeakBounds& outside = *device.use->outside;
+  const bool is_measured = outside.lower == outside.upper;
+  const std::string end = ", with " + std::string(is_measured ? "" : "at most ") +
+                          amount_text(outside.upper) + " of contexts and code";
   if (!has_bars(page)) {
     const std::string word = device.adds_peaks ? "sum of peaks " : is_exact ? "peak " : "up to ";
     return paragraph(whose + "used " + word + amount_text(used->upper) + end, page);

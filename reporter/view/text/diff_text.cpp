@@ -12,6 +12,7 @@
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/call_changes_text.h"
+#include "reporter/view/text/peak_use_text.h"
 
 namespace vramscope {
 namespace {
@@ -269,16 +270,17 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
   text += memory_text(found, page) + uses_text(of, page) + at_end_text(of, page) +
           calls_changed_text(of.before_calls, of.after_calls, page);
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
-  const std::string next = next_command("peak", of.after, page);
+  const std::string next = peak_uses_text(of.use_before, of.use_after, page) +
+                           limit_text(found, of, page) + next_command("peak", of.after, page);
   if (found.rows.empty())
     return text + "\nNo " + of_what + " changed.\n" + own_lines_text(found, page) +
-           renamed_text(found, page) + limit_text(found, of, page) + next;
+           renamed_text(found, page) + next;
   const std::size_t shown = rows_shown(found.rows.size(), of.most);
   text += "\n" + rows_text(found, shown, of.by, page);
   text += and_more(found.rows.size() - shown, "row");
   text += own_lines_text(found, page) + renamed_text(found, page) + nameless_text(found, page);
   if (found.equal != 0) text += "  " + counted(found.equal, "equal " + of_what) + " not listed\n";
-  return text + limit_text(found, of, page) + next;
+  return text + next;
 }
 
 namespace {
@@ -306,43 +308,31 @@ Columns<Difference> row_fields(const char* doc, DiffBy by) {
   return fields;
 }
 
-Columns<GpuPeaks> use_fields() {
-  using Row = GpuPeaks;
-  return {{"requested_bytes", "requested, all kinds together",
-           [](const Row& row) { return row.requested.upper; }},
-          {"reserved_bytes", "segments, and what the driver serves past the cache",
-           [](const Row& row) { return row.reserved.upper; }},
-          {"used_bytes", "these, and contexts and code; `null`: what those take is not known",
-           [](const Row& row) {
-             return row.outside ? std::optional(row.used()->upper) : std::nullopt;
-           }}};
-}
+struct DeviceUses {
+  std::uint16_t device = 0;
+  std::vector<PeakUsePair> parts;
+};
 
-Columns<UseChange> use_change_fields() {
-  using Row = UseChange;
-  return {{"device", "number of the GPU", &Row::device},
-          {"before", "in BEFORE", use_fields(), &Row::before},
-          {"after", "in AFTER", use_fields(), &Row::after}};
+std::vector<DeviceUses> device_uses(const DiffOf& of) {
+  std::vector<DeviceUses> uses;
+  for (const PeakUse& after : of.use_after) {
+    for (const PeakUse& before : of.use_before) {
+      if (before.device == after.device) uses.push_back({after.device, pairs_of(before, after)});
+    }
+  }
+  return uses;
 }
 
 }  // namespace
-
-std::vector<UseChange> use_changes(const Report& before, const Report& after) {
-  std::vector<UseChange> changes;
-  const std::vector<GpuPeaks> uses = device_peaks(after);
-  for (const GpuPeaks& was : device_peaks(before)) {
-    for (const GpuPeaks& is : uses) {
-      if (is.device == was.device) changes.push_back({was.device, was, is});
-    }
-  }
-  return changes;
-}
 
 Columns<Differences> diff_fields(const DiffOf& of) {
   using All = Differences;
   const Columns<RenamedFile> renamed{{"before", "name in BEFORE", &RenamedFile::before},
                                      {"after", "name in AFTER", &RenamedFile::after},
                                      {"sites", "that have it in their stacks", &RenamedFile::rows}};
+  const Columns<DeviceUses> uses{
+      {"device", "number of the GPU", &DeviceUses::device},
+      {"parts", "that add up", peak_use_pair_columns(), &DeviceUses::parts}};
   return {
       {"before", "BEFORE, as typed", [&of](const All&) { return of.before; }},
       {"after", "AFTER, as typed", [&of](const All&) { return of.after; }},
@@ -359,6 +349,8 @@ Columns<Differences> diff_fields(const DiffOf& of) {
        "of GPUs of which both reports tell, where the peaks of all memory are compared: the most "
        "that was had of it at one time, or can have been, where that is not known",
        use_change_fields(), [&of](const All&) { return of.uses; }},
+      {"device_use", "what made each GPU as full as it was, in both; empty with a filter", uses,
+       [&of](const All&) { return device_uses(of); }},
       {"equal", "rows left out because nothing changed", &All::equal},
       {"matched_by_functions",
        "sites, equal ones too, of which only the functions are the same in both",

@@ -10,20 +10,12 @@
 
 #include "reporter/view/analysis/diff/diff.h"
 #include "reporter/view/analysis/driver_calls.h"
-#include "reporter/view/analysis/peaks/device_peaks.h"
+#include "reporter/view/analysis/peaks/peak_use.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
+#include "reporter/view/text/use_changes.h"
 
 namespace vramscope {
-
-// What the two runs had of one GPU at their peaks.
-struct UseChange {
-  std::uint16_t device = 0;
-  GpuPeaks before;
-  GpuPeaks after;
-};
-// Of GPUs of which both tell. May throw bad_alloc.
-[[nodiscard]] std::vector<UseChange> use_changes(const Report& before, const Report& after);
 
 // What is shown beside the differences. A limit is crossed when all memory of one device, that of
 // the host, or one row grew by more.
@@ -43,6 +35,8 @@ struct DiffOf {
   DriverCalls before_calls = {};
   DriverCalls after_calls = {};
   std::vector<UseChange> uses = {};  // where all memory is compared at its peak
+  // What made each GPU as full as it was, where `at` is the peak and nothing was chosen.
+  std::vector<PeakUse> use_before = {}, use_after = {};
 };
 
 // Of the rows, with before and after beside each other.

@@ -4,6 +4,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/listing/site_columns.h"
+#include "reporter/view/text/map_caches.h"
 #include "reporter/view/text/map_text.h"
 
 namespace vramscope {
@@ -158,7 +159,11 @@ Columns<MapMoment> map_fields(const Report& report, const std::vector<MapPlace>&
   using All = MapMoment;
   Columns<MapPlace> place = place_fields();
   append(place,
-         {{"pinned_by", "call stacks whose blocks pin segments, the most stranded bytes first",
+         {{"framework_caches",
+           "caches of frameworks that hold blocks here and cut them themselves, the largest first",
+           map_cache_columns(),
+           [&report, name](const MapPlace& one) { return caches_in(report, one, name); }},
+          {"pinned_by", "call stacks whose blocks pin segments, the most stranded bytes first",
            pinner_columns(report, name),
            [most](const MapPlace& one) { return first_rows(one.pinners, most); }},
           {"segments", "the most stranded bytes first; `-n` counts these",

@@ -13,6 +13,7 @@
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/map_cells.h"
 #include "reporter/view/listing/site_columns.h"
+#include "reporter/view/text/map_caches.h"
 #include "reporter/view/text/map_driver_text.h"
 #include "reporter/view/text/map_refusal.h"
 #include "reporter/view/text/words.h"
@@ -115,9 +116,12 @@ std::string figures(const Report& report, const MapPlace& place, const MapMoment
 }
 
 // Is it fragmentation?
-std::string verdict(const Report& report, const MapPlace& place, const MapMoment& moment) {
-  const std::string about =
-      has_chosen_rows(report) ? "Fragmentation of what passes: " : "Fragmentation: ";
+std::string verdict(const Report& report, const MapPlace& place, const MapMoment& moment,
+                    const std::vector<MapCache>& caches) {
+  const std::string outside = caches.empty() ? "" : " outside " + caches.front().name;
+  const std::string about = "Fragmentation" +
+                            std::string(has_chosen_rows(report) ? " of what passes" : "") +
+                            outside + ": ";
   if (place.kind == Kind::stream_ordered) {
     return about + "nobody knows, the driver's pools cut these" + kept_by_pools(report, place) +
            ".";
@@ -353,7 +357,9 @@ std::string map_text(const Report& report, const std::vector<MapPlace>& places,
     if (!result.empty()) result += "\n";
     result += sentence(title_of(place, moment), Colour::bold, page);
     if (!moment.remark.empty()) result += paragraph(moment.remark, page);
-    result += paragraph(verdict(report, place, moment), page);
+    const std::vector<MapCache> caches = caches_in(report, place, name);
+    result += paragraph(verdict(report, place, moment, caches), page) +
+              map_caches_text(caches, place, page);
     result += figures(report, place, moment, page) + refused_then_text(report, place, moment, page);
     result += pinners_table(report, place, moment, name, page, most);
     const bool is_later = &place != &places.front();

@@ -9,6 +9,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
+#include "reporter/report/unmeasured.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/refused_requests.h"
@@ -103,8 +104,12 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
     add(event.rounding_bytes,
         "rounding: the driver gives whole pages of 2 MiB, which small allocations share");
   }
-  add(event.context_bytes, "contexts of this process");
-  add(event.module_bytes, "code of this process");
+  const bool is_told = are_contexts_measured(report, event.device);
+  if (is_told || limit != 0) {
+    const char* const counted = is_told ? "" : ", as counted against the limit";
+    add(event.context_bytes, std::string("contexts of this process") + counted);
+    add(event.module_bytes, std::string("code of this process") + counted);
+  }
   if (limit != 0) {
     const std::uint64_t then = limit - free_under_limit(limit, event);
     const std::uint64_t later = counted_when_looked(event);
@@ -120,8 +125,9 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
                      page);
   }
   add(pools_then(event), pools_row(event));
-  add(event.outside_bytes - own_outside(event) - pools_then(event),
-      "others: processes, contexts and what nobody recorded");
+  add(event.outside_bytes - (is_told ? own_outside(event) : 0) - pools_then(event),
+      is_told ? "others: processes, and what nobody recorded"
+              : "others: processes, contexts and what nobody recorded");
   add(event.free_bytes, "free, says the driver: the most that it could have served");
   return table.empty() ? "" : table.text(page);
 }

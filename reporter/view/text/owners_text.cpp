@@ -18,6 +18,7 @@
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/goes_back_text.h"
 #include "reporter/view/text/idle_text.h"
+#include "reporter/view/text/owners_words.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/words.h"
 
@@ -44,7 +45,7 @@ void bound_by_device(LedgerEntry& entry, const Report& report) {
 
 // The rows in the order of the report. What was asked for at the peak is told by the axis of
 // owners; a ledger that was written without it, or of which it was left out, does not tell.
-std::vector<OwnerRow> owner_rows(const Report& report) {
+std::vector<OwnerRow> owner_rows(const Report& report, const std::vector<LedgerEntry>& ledger) {
   using Memory = std::pair<std::uint16_t, std::string>;
   std::map<std::pair<Memory, std::string>, std::uint64_t> known;
   std::set<Memory> told;
@@ -56,7 +57,7 @@ std::vector<OwnerRow> owner_rows(const Report& report) {
     known[{memory, entry.value}] = entry.totals.peak_bytes;
   }
   std::vector<OwnerRow> rows;
-  for (const LedgerEntry& entry : report.ledger) {
+  for (const LedgerEntry& entry : ledger) {
     OwnerRow row{entry};
     if (is_of_several(report) && row_of(entry) == LedgerRow::others)
       bound_by_device(row.entry, report);
@@ -72,6 +73,8 @@ std::vector<OwnerRow> owner_rows(const Report& report) {
   }
   return rows;
 }
+
+std::vector<OwnerRow> owner_rows(const Report& report) { return owner_rows(report, report.ledger); }
 
 std::string memory_of(const OwnerRow& row) {
   const std::optional<Kind> kind = kind_of(row.entry.kind);
@@ -185,10 +188,11 @@ std::string peak_part(const Report& report, const Page& page, const RowChoice& c
          (report.chosen ? "" : reserved_text(report, page) + unaccounted_text(report, page));
 }
 
-// kind: of the ledger; "": all.
+// kind: of the ledger; "": all. Whatever passes a filter.
 std::uint64_t used_on(const Report& report, std::uint16_t device, std::string_view kind) {
   std::uint64_t used = 0;
-  for (const OwnerRow& row : owner_rows(report)) {
+  const auto& ledger = report.chosen ? report.chosen->ledger : report.ledger;
+  for (const OwnerRow& row : owner_rows(report, ledger)) {
     const LedgerEntry& entry = row.entry;
     const bool counts = entry.device == device && (kind.empty() || entry.kind == kind);
     if (counts) used += entry.device_bytes;
@@ -245,52 +249,6 @@ std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& r
       page);
 }
 
-// What is used by nobody that is known.
-std::string others_meaning(const Report& report) {
-  if (!is_of_several(report)) {
-    return "others: other processes, and what the driver took for this one since";
-  }
-  return "others: outside of these " + count_text(report.processes.size()) +
-         " processes there was at most so much on each device when the one that saw least of it "
-         "looked; what the rest of them held then is in it";
-}
-
-// What the words of the rows mean that no call of the program explains.
-std::string words_text(const Report& report, const std::vector<OwnerRow>& rows, const Page& page) {
-  const auto has = [&](LedgerRow what) {
-    return std::any_of(rows.begin(), rows.end(),
-                       [&](const OwnerRow& row) { return row_of(row.entry) == what; });
-  };
-  std::string text;
-  if (has(LedgerRow::contexts) || has(LedgerRow::modules) || has(LedgerRow::exported) ||
-      has(LedgerRow::unaccounted)) {
-    text += paragraph(
-        "unaccounted: what the driver keeps unasked, for contexts, for loaded code (modules), for "
-        "what others import (exported)",
-        page);
-  }
-  if (has(LedgerRow::contexts) && has(LedgerRow::others)) {
-    text += paragraph(
-        "contexts: at most; what other processes took while one was made may be in it", page);
-  }
-  if (has(LedgerRow::pools)) {
-    text += paragraph(
-        "pools: what the driver's pools keep of memory that the program freed (cudaFreeAsync), "
-        "until it synchronizes, or trims them (cudaMemPoolTrimTo), or for good beside blocks in "
-        "use",
-        page);
-  }
-  const auto is_rounded = [](const OwnerRow& row) {
-    return row.entry.current_bytes != 0 && row.entry.device_bytes > row.entry.current_bytes;
-  };
-  if (std::any_of(rows.begin(), rows.end(), is_rounded)) {
-    text +=
-        paragraph("BYTES are whole pages of the driver's, NOW above is what was asked for", page);
-  }
-  if (has(LedgerRow::others)) text += paragraph(others_meaning(report), page);
-  return text;
-}
-
 std::string managed_text(std::uint64_t used, std::uint64_t managed, const Page& page) {
   if (managed == 0) return "";
   return paragraph("managed: its pages may lie on the host; without them " +
@@ -311,7 +269,8 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
   if (!is_of_several(report) && is_known) title += " of " + amount_text(facts.total_bytes);
   title += " used on GPU " + std::to_string(facts.index) +
            (facts.name.empty() ? "" : ", " + printable(facts.name, page)) +
-           (is_known ? "" : ", as far as the file tells");
+           (is_known ? "" : ", as far as the file tells") +
+           (report.chosen ? ", whatever passes" : "");
   std::vector<OwnerRow> rows = rows_on(report, facts.index, choice);
   std::string cached;
   for (const OwnerRow& row : rows) {
@@ -365,7 +324,7 @@ Columns<Report> owners_fields(const Report& report, const RowChoice& choice) {
   const Columns<DeviceReport> device{
       {"device", "number of the GPU", index},
       {"total_bytes", "of the GPU", [](const auto& row) { return row.facts.total_bytes; }},
-      {"used_bytes", "sum of `device_bytes`",
+      {"used_bytes", "used of it: the sum of `device_bytes` of all rows, whatever passes a filter",
        [&report](const auto& row) { return used_on(report, row.facts.index, ""); }}};
   return {{"devices", "GPUs", device, &Report::devices},
           ledger_field("in the report's order", choice)};
@@ -374,16 +333,17 @@ Columns<Report> owners_fields(const Report& report, const RowChoice& choice) {
 std::string owners_text(const Report& report, const Page& page, const RowChoice& choice,
                         const NameFrame& name) {
   std::string result = peak_part(report, page, choice);
-  std::vector<OwnerRow> rows;  // of all devices
+  std::vector<LedgerEntry> rows;  // of all devices
   std::size_t devices = 0;
   for (const DeviceReport& device : report.devices) {
-    if (used_on(report, device.facts.index, "") == 0) continue;
-    result += device_part(report, device.facts, page, choice);
     std::vector<OwnerRow> on_device = rows_on(report, device.facts.index, choice);
-    rows.insert(rows.end(), on_device.begin(), on_device.end());
+    const bool passes_any = !report.chosen || !on_device.empty();
+    if (used_on(report, device.facts.index, "") == 0 || !passes_any) continue;
+    result += device_part(report, device.facts, page, choice);
+    for (const OwnerRow& row : on_device) rows.push_back(row.entry);
     ++devices;
   }
-  const std::string words = words_text(report, rows, page);
+  const std::string words = owners_words(report, rows, page);
   if (devices > 1 && !words.empty()) result += "\n";
   return result + words + totals_text(report, page, name);
 }

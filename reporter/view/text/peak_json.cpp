@@ -11,6 +11,7 @@
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/own_time.h"
 #include "reporter/view/text/peak_text.h"
+#include "reporter/view/text/peak_use_text.h"
 
 namespace vramscope {
 
@@ -166,6 +167,12 @@ std::vector<PeakRow> peak_rows_of(const Report& report, const NameFrame& name,
   for (const JointPeak& joint : report.joint_peaks) {
     add(joint.facts, &joint, shares_of(report, joint, name, choice));
   }
+  for (const PeakUse& use : peak_uses(report, name)) {
+    const auto row = std::find_if(rows.rbegin(), rows.rend(), [&](const PeakRow& one) {
+      return has_device(one.kind.kind) && one.kind.device == use.device;
+    });
+    if (row != rows.rend()) row->use = use.rows;
+  }
   return rows;
 }
 
@@ -180,7 +187,12 @@ Columns<PeakRow> peak_fields(const Report& report, const NameFrame& name, std::s
                   axis_field(report, Axis::stream, "stream"),
                   axis_field(report, Axis::range, "range"),
                   axis_field(report, Axis::function, "function of CUDA's driver"),
-                  axis_field(report, Axis::size_class, "size class")});
+                  axis_field(report, Axis::size_class, "size class"),
+                  {"device_use",
+                   "what made the GPU as full as it was, in parts that add up to what nvidia-smi "
+                   "counts; in one row of each GPU: `all`, or the one kind that it had; empty "
+                   "elsewhere, of several processes, and of what a filter left",
+                   peak_use_columns(), &PeakRow::use}});
   return fields;
 }
 

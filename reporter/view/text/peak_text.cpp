@@ -24,6 +24,7 @@
 #include "reporter/view/listing/tree_text.h"
 #include "reporter/view/text/idle_text.h"
 #include "reporter/view/text/own_time.h"
+#include "reporter/view/text/peak_use_text.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/words.h"
 
@@ -234,6 +235,7 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
   }
   if (result.empty()) return nothing_text(report);
   if (report.joint_peaks.empty()) result.insert(0, all_kinds_text(report, page));
+  result += peak_uses_text(peak_uses(report, name), page);
   if (report.chosen && report.chosen->by_rows) {
     result +=
         "\n" + paragraph(

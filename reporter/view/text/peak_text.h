@@ -11,6 +11,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/peaks/peak_use.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
@@ -42,6 +43,7 @@ struct PeakRow {
   const JointPeak* joint = nullptr;
   std::vector<Share> live;
   AddedPeaks added;
+  std::vector<PeakUseRow> use = {};
 };
 // The report outlives them.
 [[nodiscard]] Columns<PeakRow> peak_fields(const Report& report, const NameFrame& name,

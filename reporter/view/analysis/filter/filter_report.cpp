@@ -331,11 +331,13 @@ void leave_out_small_rows(Report& report, const Filter& filter, const FilterUse&
 void filter_report(Report& report, const Filter& filter, const FilterUse& use,
                    const NameFrame& name) {
   if (filter.is_empty()) return;
+  std::vector<LedgerEntry> ledger = report.ledger;
   filter_memory(report, filter);
   report.chosen = Chosen{.by_rows = false,
                          .axis = {},
                          .kind = filter.kind.empty() ? std::nullopt : kind_of(filter.kind),
-                         .kinds = report.kinds};
+                         .kinds = report.kinds,
+                         .ledger = std::move(ledger)};
   switch (use.subject) {
     case Subject::rows:
       return filter_rows(report, filter, use, name);

@@ -8,6 +8,7 @@
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/report/unmeasured.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/subject.h"
@@ -48,11 +49,16 @@ PeakBounds requested_of(const Report& report, std::uint16_t device) {
   return sum;
 }
 
-// Nobody asked a device of which neither is known.
-std::optional<std::uint64_t> outside_of(const DeviceReport* device) {
+// A device that nobody asked has neither.
+std::optional<PeakBounds> outside_of(const Report& report, const DeviceReport* device) {
   if (device == nullptr) return std::nullopt;
-  const std::uint64_t bytes = device->facts.context_bytes + device->facts.module_bytes;
-  return bytes == 0 ? std::nullopt : std::optional(bytes);
+  const DeviceFacts& facts = device->facts;
+  if (are_contexts_measured(report, facts.index)) {
+    const std::uint64_t bytes = facts.context_bytes + facts.module_bytes;
+    return bytes == 0 ? std::nullopt : std::optional(PeakBounds{bytes, bytes});
+  }
+  if (facts.outside_bytes == 0) return std::nullopt;
+  return PeakBounds{0, facts.outside_bytes - std::min(facts.pool_bytes, facts.outside_bytes)};
 }
 
 GpuPeaks use_of(const Report& report, std::uint16_t device) {
@@ -70,7 +76,7 @@ GpuPeaks use_of(const Report& report, std::uint16_t device) {
   if (is_of_several(report)) use.reserved.lower = use.requested.lower;
   use.reserved.lower = std::min(use.reserved.lower, use.reserved.upper);
   use.has_several_kinds = kinds > 1;
-  use.outside = outside_of(its);
+  use.outside = outside_of(report, its);
   return use;
 }
 
@@ -85,7 +91,7 @@ bool counts_segments(const Report& report, std::uint16_t device) {
 
 std::optional<PeakBounds> GpuPeaks::used() const {
   if (!outside) return std::nullopt;
-  return PeakBounds{reserved.lower + *outside, reserved.upper + *outside};
+  return PeakBounds{reserved.lower + outside->lower, reserved.upper + outside->upper};
 }
 
 std::vector<GpuPeaks> device_peaks(const Report& report) {

@@ -20,8 +20,9 @@ struct GpuPeaks {
   // Segments of the allocator, and what the driver serves itself: what was requested of that, and
   // what its pools keep.
   PeakBounds reserved = {};
-  // Contexts and code, as the report knows them; nothing: it does not.
-  std::optional<std::uint64_t> outside = {};
+  // Contexts and code: as measured, or at most what nothing recorded accounts for; nothing: the
+  // report does not know that either.
+  std::optional<PeakBounds> outside = {};
   bool has_several_kinds = false;
   // Reserved, and contexts and code.
   [[nodiscard]] std::optional<PeakBounds> used() const;

@@ -1,0 +1,240 @@
+// Adds up what a report tells of a peak.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/analysis/peaks/peak_use.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "reporter/report/ledger_row.h"
+#include "reporter/report/report.h"
+#include "reporter/report/reserved_memory.h"
+#include "reporter/report/unmeasured.h"
+#include "reporter/view/analysis/leaks/framework_caches.h"
+#include "reporter/view/analysis/leaks/site_owner.h"
+#include "reporter/view/analysis/subject.h"
+
+namespace vramscope {
+namespace {
+
+using Bytes = std::map<std::string, std::uint64_t>;
+
+struct Asked {
+  Bytes by_owner;
+  Bytes by_cache;
+  std::uint64_t of_plain = 0;  // memory, that our allocator may serve from segments
+  bool has_others = false;     // memory of other kinds
+  bool has_pools = false;      // stream-ordered memory
+};
+
+// What a cache holds is no more its owner's.
+void move_to_cache(Asked& asked, const std::string& owner, std::string_view cache,
+                   std::uint64_t bytes) {
+  std::uint64_t& of_owner = asked.by_owner[owner];
+  const std::uint64_t moved = std::min(bytes, of_owner);
+  of_owner -= moved;
+  asked.by_cache[std::string(cache)] += moved;
+}
+
+const SitePart* part_of(const std::vector<SitePart>& parts, Kind kind, std::uint16_t device) {
+  for (const SitePart& part : parts) {
+    if (part.kind == kind && part.device == device) return &part;
+  }
+  return nullptr;
+}
+
+class OfDevice {
+ public:
+  OfDevice(const Report& report, const DeviceReport& device, FrameworkCaches& caches)
+      : report_(report), device_(device), index_(device.facts.index), caches_(caches) {}
+
+  [[nodiscard]] PeakUse use() {
+    PeakUse use{.device = index_};
+    const Asked asked = asked_at_peak();
+    add_asked(use, asked);
+    if (use.rows.empty()) return use;
+    add_reserved(use, asked);
+    add_of_driver(use, asked);
+    for (const PeakUseRow& row : use.rows) use.bytes += row.bytes.value_or(0);
+    return use;
+  }
+
+ private:
+  [[nodiscard]] Asked asked_at_peak() {
+    for (const JointPeak& joint : report_.joint_peaks) {
+      if (joint.facts.device == index_) return of_joint(joint);
+    }
+    // What several kinds held together nobody knows then.
+    Asked asked;
+    const KindFacts* only = nullptr;
+    for (const KindFacts& kind : report_.kinds) {
+      const bool counts = kind.device == index_ && takes_device_memory(kind.kind);
+      if (!counts || kind.peak_bytes == 0) continue;
+      if (only != nullptr) return {};
+      only = &kind;
+    }
+    if (only != nullptr) add_kind(asked, *only);
+    return asked;
+  }
+
+  [[nodiscard]] Asked of_joint(const JointPeak& joint) {
+    Asked asked;
+    std::uint64_t told = 0;
+    for (const auto& [owner, bytes] : owners_of(report_, joint)) {
+      asked.by_owner[owner] += bytes;
+      told += bytes;
+    }
+    if (told < joint.facts.peak_bytes) asked.by_owner["unknown"] += joint.facts.peak_bytes - told;
+    for (const OomShare& share : joint.shares) {
+      note_kind(asked, share.kind, share.live_bytes);
+      if (share.site < 0) continue;
+      const Site& site = report_.sites[static_cast<std::size_t>(share.site)];
+      const SitePart* const part = part_of(site.parts, share.kind, index_);
+      if (part == nullptr) continue;
+      if (const auto cache = caches_.of(first_stack(site), *part)) {
+        move_to_cache(asked, owner_of_site(report_, site), framework_caches()[*cache].name,
+                      share.live_bytes);
+      }
+    }
+    return asked;
+  }
+
+  static void note_kind(Asked& asked, Kind kind, std::uint64_t bytes) {
+    if (kind == Kind::device) asked.of_plain += bytes;
+    if (kind != Kind::device && bytes != 0) asked.has_others = true;
+    if (kind == Kind::stream_ordered) asked.has_pools = true;
+  }
+
+  void add_kind(Asked& asked, const KindFacts& kind) {
+    note_kind(asked, kind.kind, kind.peak_bytes);
+    std::uint64_t told = 0;
+    for (const AxisEntry& entry : report_.axes) {
+      const bool counts =
+          entry.axis == Axis::owner && entry.kind == kind.kind && entry.device == kind.device;
+      if (!counts) continue;
+      asked.by_owner[entry.value] += entry.totals.peak_bytes;
+      told += entry.totals.peak_bytes;
+    }
+    if (told < kind.peak_bytes) asked.by_owner["unknown"] += kind.peak_bytes - told;
+    for (const Site& site : report_.sites) move_stacks(asked, site, kind);
+  }
+
+  void move_stacks(Asked& asked, const Site& site, const KindFacts& kind) {
+    const auto move = [&](const std::vector<std::uint32_t>& frames,
+                          const std::vector<SitePart>& parts) {
+      const SitePart* const part = part_of(parts, kind.kind, kind.device);
+      if (part == nullptr || frames.empty()) return;
+      const std::uint64_t bytes = (part->estimate ? *part->estimate : part->totals).peak_bytes;
+      const auto cache = bytes == 0 ? std::nullopt : caches_.of(frames, *part);
+      if (!cache) return;
+      move_to_cache(asked, owner_of_stack(report_, frames), framework_caches()[*cache].name, bytes);
+    };
+    if (site.whole.empty()) return move(site.frames, site.parts);
+    for (const RecordedStack& stack : site.whole) move(stack.frames, stack.parts);
+  }
+
+  static void add_asked(PeakUse& use, const Asked& asked) {
+    for (const auto& [cache, bytes] : asked.by_cache) {
+      if (bytes != 0)
+        use.rows.push_back({.part = PeakPart::held_by_pool, .owner = cache, .bytes = bytes});
+    }
+    for (const auto& [owner, bytes] : asked.by_owner) {
+      if (bytes != 0) use.rows.push_back({.owner = owner, .bytes = bytes});
+    }
+    std::stable_sort(use.rows.begin(), use.rows.end(),
+                     [](const auto& a, const auto& b) { return *a.bytes > *b.bytes; });
+    for (const PeakUseRow& row : use.rows) use.needed_least += *row.bytes;
+    use.needed_most = use.needed_least;
+  }
+
+  // What was reserved and not asked for. Each part is the most that its counters allow.
+  void add_reserved(PeakUse& use, const Asked& asked) const {
+    if (asked.of_plain == 0) return;
+    if (!device_.used) {  // a trace, or another tool's file
+      use.rows.push_back({.part = PeakPart::untold_idle});
+      use.is_all = false;
+      return;
+    }
+    const ReservedMemory memory = reserved_memory(report_, device_);
+    std::uint64_t rest = memory.peak - std::min(asked.of_plain, memory.peak);
+    if (rest == 0) return;
+    use.are_instants_apart = true;
+    const auto add = [&](PeakPart part, std::uint64_t bytes) {
+      const std::uint64_t taken = std::min(bytes, rest);
+      rest -= taken;
+      if (taken != 0) use.rows.push_back({.part = part, .bytes = taken});
+      return taken;
+    };
+    const std::optional<std::uint64_t> allocated = allocated_peak(device_);
+    if (!allocated || memory.needed_most == memory.peak) {
+      use.needed_most += add(PeakPart::untold_idle, rest);
+      return;
+    }
+    use.needed_most += add(PeakPart::rounding, *allocated - std::min(*allocated, asked.of_plain));
+    (void)add(PeakPart::idle, memory.idle_at_peak());
+    use.needed_most += add(PeakPart::beside, rest);
+  }
+
+  [[nodiscard]] std::uint64_t at_end(LedgerRow which) const {
+    std::uint64_t bytes = 0;
+    for (const LedgerEntry& entry : report_.ledger) {
+      if (entry.device == index_ && row_of(entry) == which) bytes += entry.device_bytes;
+    }
+    return bytes;
+  }
+
+  [[nodiscard]] std::uint64_t pages_at_end() const {
+    std::uint64_t bytes = 0;
+    for (const LedgerEntry& entry : report_.ledger) {
+      if (entry.device != index_ || row_of(entry) != LedgerRow::memory) continue;
+      bytes += entry.device_bytes - std::min(entry.current_bytes, entry.device_bytes);
+    }
+    return bytes;
+  }
+
+  // What no call asked for. Of the end, where that is known.
+  void add_of_driver(PeakUse& use, const Asked& asked) const {
+    const bool is_told = device_.facts.total_bytes != 0;  // not in files of other tools
+    const auto unknown = [&](PeakPart part, std::uint64_t end_bytes) {
+      PeakUseRow row{.part = part};
+      if (is_told) row.end_bytes = end_bytes;
+      use.rows.push_back(row);
+      if (part != PeakPart::others) use.is_all = false;
+    };
+    const bool is_cached = report_.process.mode == "cache";
+    if (asked.has_others || !is_cached) unknown(PeakPart::pages, pages_at_end());
+    if (asked.has_pools) unknown(PeakPart::pools, at_end(LedgerRow::pools));
+    if (are_contexts_measured(report_, index_)) {
+      const std::uint64_t bytes = at_end(LedgerRow::contexts) + at_end(LedgerRow::modules);
+      use.rows.push_back({.part = PeakPart::driver, .bytes = bytes, .end_bytes = bytes});
+      use.needed_least += bytes;
+      use.needed_most += bytes;
+      unknown(PeakPart::others, at_end(LedgerRow::others));
+      return;
+    }
+    PeakUseRow contexts{.part = PeakPart::driver};
+    use.rows.push_back(contexts);
+    use.is_all = false;
+    unknown(PeakPart::others, at_end(LedgerRow::others));
+  }
+
+  const Report& report_;
+  const DeviceReport& device_;
+  const std::uint16_t index_;
+  FrameworkCaches& caches_;
+};
+
+}  // namespace
+
+std::vector<PeakUse> peak_uses(const Report& report, const NameFrame& name) {
+  if (is_of_several(report) || report.chosen) return {};
+  FrameworkCaches caches(report, name);
+  std::vector<PeakUse> uses;
+  for (const DeviceReport& device : report.devices) {
+    PeakUse use = OfDevice(report, device, caches).use();
+    if (!use.rows.empty() && use.rows.front().bytes) uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
+}  // namespace vramscope

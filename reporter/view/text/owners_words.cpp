@@ -1,0 +1,68 @@
+// Explains rows of the ledger.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/owners_words.h"
+
+#include <algorithm>
+
+#include "reporter/report/ledger_row.h"
+#include "reporter/view/analysis/subject.h"
+
+namespace vramscope {
+namespace {
+
+// What is used by nobody that is known.
+std::string others_meaning(const Report& report) {
+  if (!is_of_several(report)) {
+    const bool are_measured = std::all_of(
+        report.devices.begin(), report.devices.end(),
+        [](const DeviceReport& device) { return is_measured(device.facts.measured_by); });
+    return are_measured
+               ? "others: processes that NVML does not name, and what the driver keeps for all"
+               : "others: other processes, and contexts and code of this one. This report "
+                 "cannot tell them apart, as NVML was not asked; vramscope run asks it";
+  }
+  return "others: outside of these " + count_text(report.processes.size()) +
+         " processes there was at most so much on each device when the one that saw least of it "
+         "looked; what the rest of them held then is in it";
+}
+
+}  // namespace
+
+// What the words of the rows mean that no call of the program explains.
+std::string owners_words(const Report& report, const std::vector<LedgerEntry>& rows,
+                         const Page& page) {
+  const auto has = [&](LedgerRow what) {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const LedgerEntry& row) { return row_of(row) == what; });
+  };
+  std::string text;
+  if (has(LedgerRow::contexts) || has(LedgerRow::modules) || has(LedgerRow::exported) ||
+      has(LedgerRow::unaccounted)) {
+    text += paragraph(
+        "unaccounted: what the driver keeps unasked, for contexts, for loaded code and what it "
+        "took for this process since (modules), for what others import (exported)",
+        page);
+  }
+  if (has(LedgerRow::pools)) {
+    text += paragraph(
+        "pools: what the driver's pools keep of memory that the program freed (cudaFreeAsync), "
+        "until it synchronizes, or trims them (cudaMemPoolTrimTo), or for good beside blocks in "
+        "use",
+        page);
+  }
+  const auto is_rounded = [](const LedgerEntry& row) {
+    return row.current_bytes != 0 && row.device_bytes > row.current_bytes;
+  };
+  if (std::any_of(rows.begin(), rows.end(), is_rounded)) {
+    text +=
+        paragraph("BYTES are whole pages of the driver's, NOW above is what was asked for", page);
+  }
+  const auto is_rest = [](const LedgerEntry& row) {  // and no process that NVML names
+    return row_of(row) == LedgerRow::others && row.owner == words_of(LedgerRow::others).second;
+  };
+  if (std::any_of(rows.begin(), rows.end(), is_rest))
+    text += paragraph(others_meaning(report), page);
+  return text;
+}
+
+}  // namespace vramscope

@@ -1,0 +1,230 @@
+// Words and tables for the parts of a peak.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/peak_use_text.h"
+
+#include <algorithm>
+#include <set>
+
+#include "reporter/view/analysis/leaks/framework_caches.h"
+
+namespace vramscope {
+namespace {
+
+using enum Table::Align;
+
+std::string words_of(const PeakUseRow& row) {
+  switch (row.part) {
+    case PeakPart::memory:
+      return row.owner;
+    case PeakPart::held_by_pool:
+      return row.owner + (row.owner.find("workspaces") == row.owner.npos ? ", live or idle" : "");
+    case PeakPart::rounding:
+      return "rounding of requests";
+    case PeakPart::beside:
+      return "free beside live blocks, or freed and still pending";
+    case PeakPart::idle:
+      return "idle in Vramscope's cache";
+    case PeakPart::untold_idle:
+      return "rounding, gaps and idle memory of the cache, not told apart";
+    case PeakPart::pages:
+      return "rounding to the driver's pages";
+    case PeakPart::pools:
+      return "freed, but kept by the driver's pools";
+    case PeakPart::driver:
+      return "contexts and code of this process" + std::string(row.bytes ? ", as at exit" : "");
+    case PeakPart::others:
+      return "other processes and unexplained memory";
+  }
+  return "";
+}
+
+std::string amount_or_unknown(const std::optional<std::uint64_t>& bytes) {
+  return bytes ? amount_text(*bytes) : "not known";
+}
+
+// What stands in the end, where the peak does not tell it.
+std::string end_text(const PeakUseRow& row) {
+  return row.bytes || !row.end_bytes ? "" : amount_text(*row.end_bytes);
+}
+
+std::string device_name(const PeakUse& use) { return "GPU " + std::to_string(use.device); }
+
+std::string known_text(const PeakUse& use) {
+  return amount_text(use.bytes) + (use.is_all ? "" : " known");
+}
+
+std::string needed_amount(const PeakUse& use) {
+  const std::string least = amount_text(use.needed_least);
+  const std::string most = amount_text(use.needed_most);
+  return (least == most ? most : least + " to " + most) +
+         (use.is_all ? "" : " and the parts that are not known");
+}
+
+constexpr const char* kNeeded =
+    "without idle memory of Vramscope and the driver, the process needs ";
+
+std::string needed_line(const PeakUse& use) { return kNeeded + needed_amount(use); }
+
+std::string title_of(const PeakUse& use) {
+  return device_name(use) + " at its peak" + (use.is_all ? ", as nvidia-smi counts: " : ": ");
+}
+
+// How to see in a cache what of it is idle.
+std::string inside_text(const std::vector<PeakUse>& uses, const Page& page) {
+  std::set<std::string> told;
+  std::string text;
+  for (const PeakUse& use : uses) {
+    for (const PeakUseRow& row : use.rows) {
+      if (row.part != PeakPart::held_by_pool || !told.insert(row.owner).second) continue;
+      for (const FrameworkCache& cache : framework_caches()) {
+        if (cache.name != row.owner || cache.inside.empty()) continue;
+        text += paragraph(row.owner + " alone knows how much of it is idle; to see inside: " +
+                              std::string(cache.inside),
+                          page);
+      }
+    }
+  }
+  return text;
+}
+
+std::string table_text(const PeakUse& use, const Page& page) {
+  Columns<PeakUseRow> columns = picked(peak_use_columns(), {"BYTES", "AT EXIT", "PART"});
+  const auto share = [&use](const PeakUseRow& row) { return percent_text(*row.bytes, use.bytes); };
+  if (use.is_all) columns.insert(columns.begin() + 1, {{"SHARE", right}, share});
+  Table table = table_of(columns, use.rows, page, 0);
+  table.place_last(Table::Last::wrapped);
+  return table.text(page);
+}
+
+const PeakUse* use_of(const std::vector<PeakUse>& uses, std::uint16_t device) {
+  const auto found = std::find_if(uses.begin(), uses.end(),
+                                  [&](const PeakUse& use) { return use.device == device; });
+  return found == uses.end() ? nullptr : &*found;
+}
+
+std::string change_text(const PeakUsePair& pair) {
+  const bool are_known = (!pair.before || pair.before->bytes) && (!pair.after || pair.after->bytes);
+  if (!are_known) return "";
+  const auto bytes = [](const std::optional<PeakUseRow>& row) {
+    return static_cast<std::int64_t>(row ? *row->bytes : 0);
+  };
+  const std::int64_t change = bytes(pair.after) - bytes(pair.before);
+  return (change > 0 ? "+" : "") + bytes_text(change);
+}
+
+std::string side_text(const std::optional<PeakUseRow>& row) {
+  return row ? amount_or_unknown(row->bytes) : "-";
+}
+
+}  // namespace
+
+Columns<PeakUseRow> peak_use_columns() {
+  using Row = PeakUseRow;
+  return {
+      {"part",
+       "`requested` and not freed, by owner; `framework_cache`, the same of a framework's cache, "
+       "idle or not; `rounding` of requests; `beside_blocks`, free in segments with blocks in "
+       "use; `idle` in Vramscope's cache; `reserved`, these three where nothing tells them "
+       "apart; `driver_pages`, rounding to the driver's pages; `pools`, freed and kept by the "
+       "driver's pools; `contexts` and code of the process; `others`, other processes and the "
+       "rest",
+       &Row::part, OneOf(kPeakPartNames)},
+      {"owner", "whose code asked, or the cache; else empty", &Row::owner},
+      {"bytes", "then; `null`: not known", &Row::bytes, Titled("BYTES"),
+       [](const Row& row) { return amount_or_unknown(row.bytes); }},
+      {"end_bytes",
+       "the same in the end, of what no call asks for; `null`: not known, or asked "
+       "for",
+       &Row::end_bytes, Titled("AT EXIT", 1), end_text},
+      {{"PART"}, [](const Row& row) { return words_of(row); }}};
+}
+
+std::string peak_uses_text(const std::vector<PeakUse>& uses, const Page& page) {
+  std::string text;
+  for (const PeakUse& use : uses) {
+    const std::string title = title_of(use);
+    if (page.is_brief) {
+      text += paragraph(title + known_text(use) + "; " + needed_line(use), page);
+      continue;
+    }
+    text += "\n" + sentence(title + known_text(use), Colour::bold, page) + table_text(use, page);
+    if (use.are_instants_apart) {
+      text += paragraph(
+          "Requested and reserved bytes may have peaked at different times: the rows of reserved "
+          "memory are upper bounds",
+          page);
+    }
+    if (&use == &uses.back()) text += inside_text(uses, page);
+    text += paragraph(needed_line(use), page);
+  }
+  return text;
+}
+
+std::vector<std::string> peak_use_sentences(const std::vector<PeakUse>& uses) {
+  std::vector<std::string> sentences;
+  for (const PeakUse& use : uses) {
+    std::string parts;
+    for (const PeakUseRow& row : use.rows) {
+      parts += (parts.empty() ? "" : "; ") + harmless(words_of(row)) + " " +
+               amount_or_unknown(row.bytes);
+    }
+    sentences.push_back(title_of(use) + known_text(use) + ". " + capitalised(parts) + ".");
+    sentences.push_back(capitalised(needed_line(use)) + ".");
+  }
+  return sentences;
+}
+
+std::vector<PeakUsePair> pairs_of(const PeakUse& before, const PeakUse& after) {
+  std::vector<PeakUsePair> pairs;
+  const auto pair_for = [&](const PeakUseRow& row) -> PeakUsePair& {
+    for (PeakUsePair& pair : pairs) {
+      if (pair.row.part == row.part && pair.row.owner == row.owner) return pair;
+    }
+    return pairs.emplace_back(PeakUsePair{.row = row, .before = {}, .after = {}});
+  };
+  for (const PeakUseRow& row : before.rows) pair_for(row).before = row;
+  for (const PeakUseRow& row : after.rows) pair_for(row).after = row;
+  std::stable_sort(pairs.begin(), pairs.end(), [](const PeakUsePair& a, const PeakUsePair& b) {
+    const auto place = [](const PeakUsePair& pair) {
+      return std::max(pair.row.part, PeakPart::held_by_pool);  // those two as they come
+    };
+    return place(a) < place(b);
+  });
+  return pairs;
+}
+
+Columns<PeakUsePair> peak_use_pair_columns() {
+  using Row = PeakUsePair;
+  const auto bytes = [](std::optional<PeakUseRow> Row::*side) {
+    return [side](const Row& row) { return (row.*side) ? (row.*side)->bytes : std::nullopt; };
+  };
+  return {{"part", "as `peak` has it in `device_use`", [](const Row& row) { return row.row.part; },
+           OneOf(kPeakPartNames)},
+          {"owner", "likewise", [](const Row& row) { return row.row.owner; }},
+          {{"CHANGE", right}, change_text},
+          {"before_bytes", "in BEFORE; `null`: not there, or not known", bytes(&Row::before)},
+          {"after_bytes", "the same in AFTER", bytes(&Row::after)},
+          {{"BEFORE", right}, [](const Row& row) { return side_text(row.before); }},
+          {{"AFTER", right}, [](const Row& row) { return side_text(row.after); }},
+          {{"PART"}, [](const Row& row) { return words_of(row.row); }}};
+}
+
+std::string peak_uses_text(const std::vector<PeakUse>& before, const std::vector<PeakUse>& after,
+                           const Page& page) {
+  std::string text;
+  for (const PeakUse& use : after) {
+    const PeakUse* const other = use_of(before, use.device);
+    if (other == nullptr) continue;
+    Table table = table_of(picked(peak_use_pair_columns(), {"CHANGE", "BEFORE", "AFTER", "PART"}),
+                           pairs_of(*other, use), page, 0);
+    table.place_last(Table::Last::wrapped);
+    text += "\n" +
+            sentence(title_of(use) + known_text(*other) + " -> " + known_text(use), Colour::bold,
+                     page) +
+            table.text(page) +
+            paragraph(kNeeded + needed_amount(*other) + " -> " + needed_amount(use), page);
+  }
+  return text;
+}
+
+}  // namespace vramscope
