@@ -55,7 +55,7 @@ std::string lost_by_typed(const Command& command) {
 
 int main_of_tool(std::vector<std::string> words) {
   CommandLine line({.name = "vramscope",
-                    .description = "Vramscope: where the CUDA memory of a program goes",
+                    .description = "Vramscope shows where the CUDA memory of a program goes",
                     .version = version_of(words),
                     .footer = kFooter,
                     .width = help_width()});

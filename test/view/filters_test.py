@@ -91,10 +91,10 @@ class Filters(ToolTest):
                 lines = [line for line in help_text.splitlines() if line.strip().startswith(option + " ")]
                 takes_traces = verb in ("sites", "peak", "leaks", "owners", "timeline", "export")
                 if option == "--min-bytes" and verb not in ("stats", "check"):
-                    self.assertEqual(takes_traces, "rows of so many bytes or more; traces: only blocks" in lines[0], lines)
+                    self.assertEqual(takes_traces, "rows of at least BYTES; in a trace: blocks" in lines[0], lines)
                 result = self.call(verb, option, value, *more.get(verb, []), file)
                 answered = result.returncode == 0 or " has no " in result.stderr
-                listed = len(lines) == 1 and "of a trace" not in lines[0]
+                listed = len(lines) == 1 and "traces only" not in lines[0]
                 self.assertEqual(listed, answered, (verb, option, lines, result.stderr))
                 if not answered and lines:
                     self.assertIn(f"vramscope {verb} ", result.stderr, "the same of a trace")

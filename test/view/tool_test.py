@@ -39,6 +39,19 @@ class Arguments(ToolTest):
                             ("option", "options"), ("snapshto", "snapshot")):  # fmt: skip
             self.assert_refused([typed, "x"], 2, f"nearest is {verb}; see")
 
+    def test_help_of_an_option_is_an_imperative_of_ten_words(self):
+        """Values and exceptions may follow a colon or a semicolon."""
+        listed = re.search(r"(?ms)^Subcommands:\n(.*?)^\S", self.call("--help").stdout)[1]
+        for verb in re.findall(r"^  ([a-z]+) ", listed, re.M):
+            text = self.call(verb, "--help", COLUMNS="100").stdout.split("\nOptions:")[1]
+            text = re.sub(r"\n {20,}", "  ", text)
+            helps = re.findall(r"^  (-\S.*?)  +(\S.*)$", text, re.M)
+            self.assertTrue(helps, verb)
+            for option, sentence in helps:
+                says = re.split(r"[:;]|\.\s|\.$", sentence)[0]
+                self.assertLessEqual(len(says.split()), 10, (verb, option, sentence))
+                self.assertNotRegex(says, r"^(The|A|An|Only|How|What|Where|When|Most|Of|Instead|Native|Whole|Frames)\b", (verb, option))
+
     def test_help_of_run_names_every_setting(self):
         text = self.call("run", "--help").stdout
         for option in ("--mode", "-o,--output", "--signal", "--stacks", "--stack-depth",

@@ -249,9 +249,9 @@ std::string mistake_of(const CLI::ParseError& error) {
 CommandLine::CommandLine(const Texts& texts)
     : app_(std::make_unique<CLI::App>(texts.description, texts.name)), width_(texts.width) {
   CLI::Option* const version =
-      app_->set_version_flag("--version", texts.version, "Show the version");
+      app_->set_version_flag("--version", texts.version, "Print the version");
   app_->add_flag_callback(
-          kVerboseFlag, [] {}, "With --version: say what this build has")
+          kVerboseFlag, [] {}, "With --version: print what this build contains")
       ->needs(version);
   app_->require_subcommand(1);
   app_->footer(texts.footer);

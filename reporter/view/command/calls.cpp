@@ -87,19 +87,19 @@ int show_calls(Arguments& given) {
 
 Verb add_calls(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("calls", "Show the time that a run spent in driver calls");
+  Command& command = line.add_verb("calls", "Show the time spent in driver calls");
   arguments->use = {.inputs = Inputs::both, .of_a_trace = "calls"};
   arguments->adds_up = true;
   add_one_report(command, *arguments, kRows);
   add_redact(command, arguments->reading);
-  command.option("--by", &arguments->by, "Rows of: " + listed(kCallsByNames),
+  command.option("--by", &arguments->by, "Show a row for each " + listed(kCallsByNames),
                  {.value_name = "AXIS",
                   .why_not = no_call_axis,
                   .shows_default = true,
                   .choices = choices_in(listed(kCallsByNames))});
   command.footer(
-      "These are the calls that a program made; functions lists all that the library can see. Of "
-      "two runs: diff --by call. Of a part of a run: trace --from TIME --to TIME.\n"
+      "calls lists what the program called; functions lists what Vramscope can record. For two "
+      "runs, see diff --by call. For a part of a run, see trace --from TIME --to TIME.\n"
       "Examples:\n"
       "  vramscope calls vramscope.train.4711.json\n"
       "  vramscope calls --by thread train.4711.trace         every call of each thread\n"

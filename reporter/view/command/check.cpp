@@ -219,47 +219,42 @@ int check(Arguments& given) {
 
 Verb add_check(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("check", "Exit with 1 if reports do not keep to limits");
+  Command& command = line.add_verb("check", "Exit with status 1 if a report exceeds a limit");
   command.positional("FILE", &arguments->files, kReportsHelp);
   const OptionTraits size{.value_name = "BYTES", .why_not = no_size};
-  command.option("--max-peak", &arguments->peak,
-                 "Most that may be held of a device, in requested bytes", size);
+  command.option("--max-peak", &arguments->peak, "Limit the peak of requested bytes on a device",
+                 size);
   command.option("--max-reserved", &arguments->reserved,
-                 "Most that may be reserved of a device: segments, and past the cache", size);
+                 "Limit reserved bytes on a device: segments and uncached memory", size);
   command.option("--max-used", &arguments->used,
-                 "Most of a device that may be taken, contexts and code included", size);
-  command.option("--max-leak", &arguments->leak, "Most that may never be freed", size);
-  command.option("--max-total", &arguments->total, "Most that may be allocated in all", size);
-  command.option("--max-allocations", &arguments->allocations, "Most allocations",
+                 "Limit used bytes on a device, including contexts and code", size);
+  command.option("--max-leak", &arguments->leak, "Limit bytes that are never freed", size);
+  command.option("--max-total", &arguments->total, "Limit bytes allocated in total", size);
+  command.option("--max-allocations", &arguments->allocations, "Limit the number of allocations",
                  {.value_name = "N", .why_not = not_a_count});
-  command.flag("--no-oom", arguments->no_oom, "No call may have failed because memory ran out");
-  command.flag("--interim", arguments->interim,
-               "Judge reports after which their programs went on, or wrote others");
+  command.flag("--no-oom", arguments->no_oom, "Fail if a call ran out of memory");
+  command.flag("--interim", arguments->interim, "Accept reports after which the program went on");
   command.option("--against", &arguments->baseline,
-                 "Peaks and what is never freed may not be above those of this report or folder",
-                 {.value_name = "BASELINE"});
-  command.option("--tolerance", &arguments->tolerance, "How much above the baseline they may be",
+                 "Compare peaks and leaks with this report or folder", {.value_name = "BASELINE"});
+  command.option("--tolerance", &arguments->tolerance, "Allow this much above the baseline",
                  {.value_name = "PERCENT",
                   .why_not = no_percent,
                   .shows_default = true,
                   .needs = "--against"});
   command.option("--suppress", &arguments->suppress,
-                 "Allow what FILE names to stay, in LeakSanitizer's syntax; repeatable",
+                 "Ignore leaks that FILE lists (LeakSanitizer's syntax); repeatable",
                  {.value_name = "FILE"});
   command.flag("--no-default-suppressions", arguments->no_usual,
-               "Count what the usual libraries keep, too");
+               "Also count what common libraries keep");
   add_listing_options(command, arguments->listing);
   add_filters(command, arguments->filter, kUse);
   add_redact(command, arguments->reading);
   command.footer(
-      "Limits are for each process, also of a merged report; a baseline is compared with all "
-      "reports "
-      "together, and each rank with the same rank. Bytes are requested bytes, but for "
-      "--max-reserved and --max-used. That memory ran out "
-      "is "
-      "said, and fails with --no-oom alone. A report that is not the last word on its run fails: "
-      "one\n"
-      "that was written before the end, or where a newer one is beside it.\n"
+      "Limits apply to each process, also in a merged report. A baseline is compared with all "
+      "reports together, and each rank with the same rank. Bytes are requested bytes, except for "
+      "--max-reserved and --max-used. Out of memory is reported, but fails the check only with "
+      "--no-oom. Without --interim, a report fails if the program went on after it, or if a newer "
+      "report lies beside it.\n"
       "Examples:\n"
       "  vramscope check --max-peak 10GiB --max-leak 0 vramscope.train.4711.json\n"
       "  vramscope check --kind pinned --max-peak 1GiB 'run/*.json'\n"

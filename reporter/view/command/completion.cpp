@@ -40,10 +40,12 @@ int print_manual(const CommandLine& line, const std::string& page) {
 
 Verb add_completion(CommandLine& line) {
   auto shell = std::make_shared<std::string>();
-  Command& command = line.add_verb("completion", "Print what a shell needs to complete vramscope");
+  Command& command =
+      line.add_verb("completion", "Print a script that completes vramscope in a shell");
   command.positional("SHELL", shell.get(), kShells, one_of(kShells));
   command.footer(
-      "An installation has it where the shells look for it. Examples:\n"
+      "An installation puts the script where shells look for it.\n"
+      "Examples:\n"
       "  eval \"$(vramscope completion bash)\"         in ~/.bashrc\n"
       "  vramscope completion fish | source          in fish");
   return {.command = &command, .act = [&line, shell] { return print_completion(line, *shell); }};
@@ -51,14 +53,15 @@ Verb add_completion(CommandLine& line) {
 
 Verb add_manual(CommandLine& line) {
   auto page = std::make_shared<std::string>("1");
-  Command& command = line.add_verb("manual", "Print the manual page, for man");
-  command.option("--section", page.get(), "1: of the tool; 7: the library's variables",
+  Command& command = line.add_verb("manual", "Print the manual page for man");
+  command.option("--section", page.get(), "Choose 1 (the tool) or 7 (the library's variables)",
                  {.value_name = "N",
                   .why_not = one_of(kPages),
                   .shows_default = true,
                   .choices = choices_in(kPages)});
   command.footer(
-      "An installation has it where man looks for it. Example:\n"
+      "An installation puts the page where man looks for it.\n"
+      "Example:\n"
       "  vramscope manual | man -l -");
   return {.command = &command, .act = [&line, page] { return print_manual(line, *page); }};
 }

@@ -196,31 +196,32 @@ Verb add_diff(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("diff", "Show what changed between two reports");
   command.positional("BEFORE", &arguments->before,
-                     "Report of the earlier run, a folder or a pattern");
-  command.positional("AFTER", &arguments->after, "Report of the later run, likewise");
-  command.option("--by", &arguments->by, "What to compare: " + diff_axes(),
+                     "Report of the earlier run, or a folder or pattern");
+  command.positional("AFTER", &arguments->after, "Report of the later run, or a folder or pattern");
+  command.option("--by", &arguments->by, "Compare by " + diff_axes(),
                  {.value_name = "WHAT",
                   .why_not = no_diff_axis,
                   .shows_default = true,
                   .choices = choices_in(diff_axes())});
-  command.option("--at", &arguments->at, "Compare what was held when: " + listed(kDiffAtNames),
+  command.option("--at", &arguments->at, "Compare the memory at this time: " + listed(kDiffAtNames),
                  {.value_name = "WHEN",
                   .why_not = one_of(kDiffAtNames),
                   .shows_default = true,
                   .choices = choices_in(listed(kDiffAtNames))});
-  command.option(
-      "--threshold", &arguments->threshold,
-      "Exit with 1 if a GPU's memory, the host's, or one row grew by more: 10MiB, or 2% of all "
-      "before",
-      {.value_name = "BYTES|%", .why_not = no_threshold});
+  command.option("--threshold", &arguments->threshold,
+                 "Exit with status 1 above this growth: 10MiB, or 2%",
+                 {.value_name = "BYTES|%", .why_not = no_threshold});
   add_listing_options(command, arguments->listing);
   add_filters(command, arguments->filter, {});
   add_view_options(command, arguments->stacks);
   add_reading(command, arguments->reading);
   add_full_option(command, arguments->stacks);
   command.footer(
-      "Places are matched by functions, files and lines, else by functions alone where a file was\n"
-      "renamed, so that two builds can be compared. function is the program's, call the driver's.\n"
+      "diff matches call sites by functions, files and lines, or by functions alone if a file was "
+      "renamed. You can therefore compare two builds. function is a function of the program, call "
+      "a function of the driver.\n"
+      "--threshold applies to the memory of each GPU, to the host's, and to each row. A percentage "
+      "is of all memory before.\n"
       "Examples:\n"
       "  vramscope diff before.json after.json\n"
       "  vramscope diff --at end --by owner --threshold 2% before.json after.json\n"

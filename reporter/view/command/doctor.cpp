@@ -71,20 +71,22 @@ int examine_and_show(Arguments& arguments) {
 
 Verb add_doctor(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("doctor", "Say why nothing is recorded, and what to do");
+  Command& command = line.add_verb("doctor", "Find out why nothing is recorded");
   command.words("PROGRAM|PID", arguments->words,
-                "A program that is to be run, or a running process; neither: this machine");
-  command.flag("--sim", arguments->simulate, "As with run --sim: on the simulated device");
+                "A program, or a running process; default: this machine");
+  command.flag("--sim", arguments->simulate, "Check for the simulated device, as in run --sim");
   add_listing_options(command, arguments->listing);
   command.footer(
-      "A line a finding: what stops recording first, then what limits it. Nothing is changed, and\n"
-      "the program is not started. Settings are those of the environment (VRAMSCOPE_OUTPUT, ...).\n"
-      "The exit status is 0 when nothing stops recording, 1 when something does, 2 when there is\n"
-      "no such program or process.\n"
+      "Each line is a finding: first what prevents recording, then what limits it. doctor changes "
+      "nothing and does not start the program. It takes settings from the environment "
+      "(VRAMSCOPE_OUTPUT, ...).\n"
+      "The exit status is 0 if nothing prevents recording, 1 if something does, and 2 if the "
+      "program or process does not exist.\n"
       "Examples:\n"
       "  vramscope doctor ./train                    would it be recorded?\n"
       "  vramscope doctor --sim ./train              and without a GPU?\n"
-      "  vramscope doctor 4711                       is it, and how do I get a report now?\n"
+      "  vramscope doctor 4711                       is it recorded, and how do I get a report "
+      "now?\n"
       "  vramscope doctor --json | jq -r '.[] | select(.state == \"stops\").found'");
   return {.command = &command, .act = [arguments] { return examine_and_show(*arguments); }};
 }

@@ -250,13 +250,13 @@ std::string footer() {
     do line += ' ';
     while (line.size() < kColumn);
     text += line + "for " + std::string(format.opens_in) +
-            (format.needs == ExportFormat::Needs::trace    ? "; of a trace"
-             : format.needs == ExportFormat::Needs::report ? "; of a report"
+            (format.needs == ExportFormat::Needs::trace    ? "; traces only"
+             : format.needs == ExportFormat::Needs::report ? "; reports only"
                                                            : "") +
             left_out_text(format) + "\n";
   }
   return text +
-         "memory_viz_json repeats the call stack at each event: above 256 MiB only with --force.\n"
+         "memory_viz_json repeats the call stack in each event; above 256 MiB it needs --force.\n"
          "Examples:\n"
          "  vramscope export --format folded vramscope.train.4711.json | flamegraph.pl >peak.svg\n"
          "  vramscope export --format speedscope -o train.json vramscope.train.4711.json\n"
@@ -267,16 +267,16 @@ std::string footer() {
 
 Verb add_export(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("export", "Write reports and traces in formats of other tools");
-  command.positional("FILE", &arguments->files, "Reports or traces, folders of reports, patterns");
+  Command& command = line.add_verb("export", "Convert reports and traces for other tools");
+  command.positional("FILE", &arguments->files, "Reports, traces, folders of reports, or patterns");
   command.option("--format", &arguments->format, formats_help(),
                  {.value_name = "FORMAT", .why_not = not_a_format, .choices = format_names()});
   command.option("-o,--output", &arguments->output,
-                 "Write to FILE, - for standard output, or into a folder that is there",
-                 {.value_name = "FILE"});
+                 "Write to FILE, a folder, or standard output (-)", {.value_name = "FILE"});
   add_force(command, arguments->forced);
   add_share(command, arguments->shared);
-  command.option("--cost", &arguments->cost, "What folded shows: peak, leaked, total or count",
+  command.option("--cost", &arguments->cost,
+                 "Choose what folded shows: peak, leaked, total or count",
                  {.value_name = "COST",
                   .why_not = not_a_cost,
                   .shows_default = true,

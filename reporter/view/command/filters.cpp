@@ -26,20 +26,19 @@ std::string no_bytes(const std::string& given) {
 
 // Behind the sentence of an option that a report cannot answer, or not always.
 std::string remark(Answers answer, std::string_view option) {
-  if (answer == Answers::of_traces) return "; of a trace";
+  if (answer == Answers::of_traces) return "; traces only";
   if (answer != Answers::by_axis) return "";
-  return "; of a trace, or with --by " + std::string(option.substr(2));
+  return "; traces only, or with --by " + std::string(option.substr(2));
 }
 
 // What --min-bytes is about: a trace is filtered by its single allocations.
 const char* least_bytes_help(const FilterUse& use) {
-  if (use.inputs == Inputs::traces) return "Only of allocations of so many bytes or more";
+  if (use.inputs == Inputs::traces) return "Select allocations of at least BYTES";
   if (use.subject == Subject::segments)
-    return "Only segments with a block for which so many bytes or more were requested";
-  if (use.subject == Subject::refusals) return "Only of requests of so many bytes or more";
-  return use.inputs == Inputs::both
-             ? "Only rows of so many bytes or more; traces: only blocks of so many"
-             : "Only rows of so many bytes or more";
+    return "Select segments with a block of at least BYTES requested";
+  if (use.subject == Subject::refusals) return "Select requests of at least BYTES";
+  return use.inputs == Inputs::both ? "Select rows of at least BYTES; in a trace: blocks"
+                                    : "Select rows of at least BYTES";
 }
 
 std::string no_pattern(const std::string& given) { return Pattern(given).problem(); }
@@ -62,19 +61,16 @@ void add_filters(Command& command, Filter& filter, const FilterUse& use) {
                        WhyNot why_not = {}) {
     option(filter_option(typed), &(filter.*typed), help, value_name, std::move(why_not));
   };
-  option("--device", &filter.device, "Only the device with this number", "N", not_a_count);
-  add(&Filter::kind, "Only this kind of memory: device, pinned, managed, ...", "KIND", not_a_kind);
-  add(&Filter::owner, "Only what this owner asked for, as owners names it", "OWNER");
-  add(&Filter::thread, "Only of the thread with this name, number or function that it began in",
-      "THREAD");
-  add(&Filter::stream, "Only of this stream, as owners --by stream names it", "STREAM");
-  add(&Filter::range, "Only inside the NVTX range of this name or path, or outside of all (none)",
-      "RANGE");
-  add(&Filter::site, "Only of call stacks with REGEX in a function, a file or an object's path",
-      "REGEX", no_pattern);
+  option("--device", &filter.device, "Select the memory of device N", "N", not_a_count);
+  add(&Filter::kind, "Select a kind of memory: device, pinned, managed, ...", "KIND", not_a_kind);
+  add(&Filter::owner, "Select the memory of OWNER, as owners names it", "OWNER");
+  add(&Filter::thread, "Select a thread by name, number or start function", "THREAD");
+  add(&Filter::stream, "Select a stream, as owners --by stream names it", "STREAM");
+  add(&Filter::range, "Select an NVTX range by name or path; none: outside all", "RANGE");
+  add(&Filter::site, "Select call stacks by REGEX in function, file or library", "REGEX",
+      no_pattern);
   add(&Filter::min_bytes, least_bytes_help(use), "BYTES", no_bytes);
-  add(&Filter::from, "Only from this time after the first call on, e.g. 1.5s", "TIME",
-      not_an_instant);
+  add(&Filter::from, "Start at TIME after the first call, such as 1.5s", "TIME", not_an_instant);
   // Options are read in this order: what --from was given is there.
   const auto not_after = [&filter](const std::string& given) {
     std::string problem = not_an_instant(given);
@@ -83,7 +79,7 @@ void add_filters(Command& command, Filter& filter, const FilterUse& use) {
       problem = given + " is not after --from " + filter.from;
     return problem;
   };
-  add(&Filter::to, "Only up to this time after the first call", "TIME", not_after);
+  add(&Filter::to, "End at TIME after the first call", "TIME", not_after);
 }
 
 Filtering::Result Filtering::apply(Report& report, const std::string& path) {

@@ -18,11 +18,11 @@ Verb add_functions(CommandLine& line) {
   Command& command = line.add_verb("functions", "List the driver functions that can be recorded");
   add_listing_options(command, *listing);
   command.footer(
-      "PATH is routed where the library answers, direct where the driver does and the result is\n"
-      "recorded, bounded where a limit on memory is asked before. The runtime's functions\n"
+      "PATH is routed if the library answers the call, direct if the driver answers it and the "
+      "result is recorded, and bounded if a memory limit is checked first. The runtime's functions "
       "(cudaMalloc, ...) all end in these.\n"
       "Examples:\n"
-      "  vramscope functions | grep -i ipc                    is a call of mine seen?\n"
+      "  vramscope functions | grep -i ipc                    is a call of mine recorded?\n"
       "  vramscope functions --json | jq -r '.[] | select(.effect == \"allocate\").symbol'");
   const auto text = [](const std::vector<InterceptedFunction>& rows, const Page& page) {
     const Table table = table_of(function_columns(), rows, page);

@@ -289,11 +289,11 @@ int write_html(const Arguments& given) {
 
 Verb add_html(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("html", "Write a page to look at in a browser");
+  Command& command = line.add_verb("html", "Write an interactive page for a browser");
   command.positional("FILE", &arguments->files,
                      "A report, a trace, two reports to compare, or a folder of reports");
   command.option("-o,--output", &arguments->output,
-                 "Write to FILE, - for standard output; else FILE.html beside what it is of",
+                 "Write to FILE, or to standard output (-); default: FILE.html",
                  {.value_name = "FILE"});
   add_force(command, arguments->forced);
   add_share(command, arguments->shared);
@@ -301,7 +301,7 @@ Verb add_html(CommandLine& line) {
   add_view_options(command, arguments->stacks);
   add_redact(command, arguments->reading);
   command.footer(
-      "The page is one file; it loads nothing. Native frames between those of Python are shown.\n"
+      "The page is one file and loads nothing. It shows native frames between Python frames.\n"
       "Examples:\n"
       "  vramscope html vramscope.train.4711.json           vramscope.train.4711.html\n"
       "  vramscope html train.4711.trace                    train.4711.trace.html, exact over "

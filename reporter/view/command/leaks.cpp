@@ -85,7 +85,7 @@ int show_leaks(Arguments& given) {
 
 Verb add_leaks(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("leaks", "List what was never freed");
+  Command& command = line.add_verb("leaks", "List memory that was never freed");
   arguments->use = {.measure = Measure::live,
                     .inputs = Inputs::both,
                     .row_is_of_memory = true,
@@ -94,30 +94,30 @@ Verb add_leaks(CommandLine& line) {
   add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter, arguments->use);
   command.option("--suppress", &arguments->suppress,
-                 "Leave out what FILE names, in LeakSanitizer's syntax (leak:PATTERN); repeatable",
+                 "Ignore leaks that FILE lists (LeakSanitizer's syntax); repeatable",
                  {.value_name = "FILE"});
   command.flag("--no-default-suppressions", arguments->no_usual,
-               "List what the usual libraries keep, too");
-  command.flag("--full", arguments->full, "Whole stacks of all, with types, files and objects");
+               "Also list what common libraries keep");
+  command.flag("--full", arguments->full, "Show whole call stacks with types, files and libraries");
   command.flag(
       "--tree", [arguments] { arguments->stacks.shown = Stacks::as_tree; },
-      "Call stacks as one tree of each class and memory, from the start down");
+      "Show a tree of call stacks for each class");
   command.exclude("--full", "--tree");
   command.exclude("--tree", "--sort");
   command.flag("--error-exitcode", arguments->exit_code,
-               "Exit with 1, or with N, when something is listed",
+               "Exit with status 1, or N, if anything is listed",
                {.value_name = "[=N]", .why_not = no_exit_code});
   add_view_options(command, arguments->stacks);
   add_reading(command, arguments->reading);
   command.footer(
-      "A suppression file names what is meant to stay, a line each: leak:PATTERN, found in any "
-      "function, source file or library of the call stack (* is anything, ^ the beginning, $ the "
-      "end; # begins a comment):\n"
+      "A suppression file lists what is meant to stay. Each line is leak:PATTERN, which is looked "
+      "for in every function, source file and library of the call stack (* is anything, ^ the "
+      "beginning, $ the end; # begins a comment):\n"
       "  leak:^load_tables\n"
       "  leak:/libmymodel.so\n"
-      "What cuBLAS, cuDNN, NCCL, MPI, PyTorch, TensorFlow, JAX, CuPy, RMM and others keep is left "
-      "out without one (share/vramscope/usual.suppressions says why); a table at the end counts "
-      "what was.\n"
+      "What cuBLAS, cuDNN, NCCL, MPI, PyTorch, TensorFlow, JAX, CuPy, RMM and other libraries keep "
+      "is left out by default (share/vramscope/usual.suppressions gives the reasons). A table at "
+      "the end counts what was left out.\n"
       "Examples:\n"
       "  vramscope leaks vramscope.train.4711.json\n"
       "  vramscope leaks --suppress known.supp --error-exitcode vramscope.train.4711.json\n"

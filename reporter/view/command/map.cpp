@@ -280,21 +280,20 @@ int show_map(Arguments& given) {
 
 Verb add_map(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("map", "Draw segments and blocks; say what pins memory");
+  Command& command = line.add_verb("map", "Draw segments and blocks, and explain fragmentation");
   arguments->use = {.subject = Subject::segments, .inputs = Inputs::both, .of_a_trace = "map"};
   add_one_report(command, *arguments, kSegments);
   arguments->fits_screen = true;
-  command.option("--at", &arguments->at, "Instant: end, peak, oom, or a time such as 1.5s",
+  command.option("--at", &arguments->at, "Choose the instant: end, peak, oom, or a time (1.5s)",
                  {.value_name = "INSTANT", .why_not = no_moment, .shows_default = true});
   add_filters(command, arguments->filter, arguments->use);
   add_redact(command, arguments->reading);
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"
-      "  vramscope map vramscope.train.4711.json        is it fragmentation, and what pins it?\n"
-      "  vramscope map --at peak train.4711.trace       of a trace (run --trace): at any instant;\n"
-      "                                                 of a report whose trace lies beside it, "
-      "too\n"
+      "  vramscope map vramscope.train.4711.json        is it fragmentation, and what holds it?\n"
+      "  vramscope map --at peak train.4711.trace       any instant of a trace (run --trace),\n"
+      "                                                 or of a report with its trace beside it\n"
       "  vramscope map --kind pinned -n 0 r.json        every segment of pinned memory\n"
       "  vramscope map --site 'make_.*' r.json          segments with blocks of such call stacks");
   return {.command = &command, .act = [arguments] { return show_map(*arguments); }};

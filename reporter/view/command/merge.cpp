@@ -126,7 +126,7 @@ int merge(const Arguments& given) try {
 
 Verb add_merge(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("merge", "Make one report of several");
+  Command& command = line.add_verb("merge", "Combine several reports into one");
   command.positional("FILE", &arguments->files, kReportsHelp);
   command.option("-o,--output", &arguments->output, "Write to FILE",
                  {.value_name = "FILE", .shows_default = true});
@@ -134,11 +134,12 @@ Verb add_merge(CommandLine& line) {
   add_symbols_option(command, arguments->symbols);
   add_redact(command, arguments->reading);
   command.footer(
-      "Every verb reads the result. Of several reports of one process the last one counts.\n"
-      "Where one cannot be read nothing is written.\n"
+      "Every verb reads the result. Of several reports of one process, the last one counts. If a "
+      "report cannot be read, merge writes nothing.\n"
       "Examples:\n"
       "  vramscope merge -o all.json vramscope.train.*.json\n"
-      "  vramscope merge -o both.json node1.json node2.json     merged reports merge, too");
+      "  vramscope merge -o both.json node1.json node2.json     merged reports can be merged "
+      "again");
   return {
       .command = &command, .act = [arguments] { return merge(*arguments); }, .judges_output = true};
 }

@@ -140,10 +140,8 @@ Verb add_oom(CommandLine& line) {
   add_reading(command, arguments->reading);
   command.footer(
       "Examples:\n"
-      "  vramscope run ./train                                 writes a report when memory runs "
-      "out\n"
-      "  vramscope oom vramscope.train.4711.json               what was asked for, and what was "
-      "live\n"
+      "  vramscope run ./train                        writes a report when memory runs out\n"
+      "  vramscope oom vramscope.train.4711.json      what was requested, and what was live\n"
       "  vramscope oom --json vramscope.train.4711.json | jq '.events[0].hint'");
   return {.command = &command, .act = [arguments] { return show_oom(*arguments); }};
 }

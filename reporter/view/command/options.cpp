@@ -25,14 +25,16 @@ int show(Arguments& arguments) {
 
 Verb add_options(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("options", "List the settings, their defaults and values");
+  Command& command =
+      line.add_verb("options", "List the settings with defaults and accepted values");
   add_listing_options(command, arguments->listing);
-  command.flag("--markdown", arguments->markdown, "As a table in Markdown");
+  command.flag("--markdown", arguments->markdown, "Print a table in Markdown");
   command.exclude("--markdown", "--json");
   command.exclude("--markdown", "--csv");
   command.footer(
-      "Each is an option of `vramscope run`, and a variable where the library is preloaded by\n"
-      "hand. A bad value of a variable is one line on stderr, and the default stays.\n"
+      "Each setting is an option of vramscope run, and a variable if you preload the library by "
+      "hand. If a variable has a bad value, the program prints one line on stderr and uses the "
+      "default.\n"
       "Examples:\n"
       "  vramscope options | grep -A1 stack\n"
       "  vramscope options --json | jq -r '.[] | .variable + \"=\" + .default'");

@@ -80,20 +80,20 @@ int show_owners(Arguments& given) {
 
 Verb add_owners(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("owners", "Show whose memory is, at the peak and in the end");
+  Command& command = line.add_verb("owners", "Show who owns the memory, at the peak and at exit");
   arguments->use = {.axis = Axis::owner, .inputs = Inputs::both, .of_a_trace = "owners"};
   arguments->adds_up = true;
   add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter, arguments->use);
   add_redact(command, arguments->reading);
   command.option("--by", &arguments->by,
-                 "Other than owners: thread, stream, range, call (function of CUDA's driver), size",
+                 "Group by thread, stream, range, call (driver function) or size",
                  {.value_name = "AXIS", .why_not = no_axis, .choices = choices_in(kAxisWords)});
   command.footer(
-      "The parts in the end add up to what is used of a GPU. Threads have the names that the "
-      "system knows; Python tells it none before 3.14, so the function that a thread began in "
-      "stands beside its number. What functions of the program did, sites --group function tells, "
-      "and of two reports diff --by function.\n"
+      "The parts at exit add up to the used memory of a GPU. Threads have the names that the "
+      "system knows. Python passes it none before 3.14, so the function in which a thread began "
+      "stands next to the thread's number. For functions of the program, see sites --group "
+      "function, and for two reports diff --by function.\n"
       "Examples:\n"
       "  vramscope owners vramscope.train.4711.json\n"
       "  vramscope owners --by range vramscope.train.4711.json    by NVTX range");

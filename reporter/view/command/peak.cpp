@@ -64,10 +64,10 @@ Verb add_peak(CommandLine& line) {
   add_reading(command, arguments->reading);
   command.footer(
       "Examples:\n"
-      "  vramscope peak vramscope.train.4711.json             when, by whom, what was live then\n"
+      "  vramscope peak vramscope.train.4711.json             when it was, and what was live then\n"
       "  vramscope peak --tree vramscope.train.4711.json      from main down to each allocation\n"
       "  vramscope peak --full -n 1 vramscope.train.4711.json the whole stack of the largest\n"
-      "  vramscope peak --range forward train.4711.trace      of one NVTX range (run --trace)");
+      "  vramscope peak --range forward train.4711.trace      in one NVTX range (run --trace)");
   return {.command = &command, .act = [arguments] { return show_peak(*arguments); }};
 }
 

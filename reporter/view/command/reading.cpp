@@ -57,15 +57,13 @@ constexpr const char* kNotAlone = " is not this user's alone";
 
 void add_redact(Command& command, Reading& reading) {
   command.flag("--redact", reading.is_redacted,
-               "Leave the program's arguments out, which can be secrets");
+               "Leave out the program's arguments, which may hold secrets");
 }
 
 void add_reading(Command& command, Reading& reading) {
   reading.shows_sources = true;
   command.option("--source-path", &reading.source_folders,
-                 "Show lines of files below FOLDER of any report, not only of your own made here; "
-                 "repeatable",
-                 {.value_name = "FOLDER"});
+                 "Show source lines of files below FOLDER; repeatable", {.value_name = "FOLDER"});
   add_redact(command, reading);
 }
 

@@ -231,32 +231,31 @@ int recover(const Arguments& arguments) {
 
 Verb add_recover(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("recover", "Make the reports of programs that were killed");
+  Command& command = line.add_verb("recover", "Write the reports of programs that were killed");
   command.words("WHAT", arguments->words,
-                "Live files, folders of them, or processes; else the usual folders");
+                "Live files, folders or process numbers; default: the usual folders");
   command.option("--wait", &arguments->how.wait_seconds,
-                 "How long to wait for a running process's answer; 0: copy its tables at once",
+                 "Wait SECONDS for a running process; 0: copy its tables at once",
                  {.value_name = "SECONDS", .why_not = not_a_count, .shows_default = true});
   command.option("-o,--output", &arguments->how.output,
-                 "Give the report another name; in a folder: its own name there. Never replaces",
+                 "Write the report to FILE or into FOLDER; never overwrites",
                  {.value_name = "FILE|FOLDER"});
   command.flag("--discard", arguments->discards,
-               "Throw live files of dead processes away, having said what they hold");
+               "Delete live files of dead processes; says what they hold");
   command.exclude("--discard", "--output");
   add_symbols_option(command, arguments->symbols);
   command.footer(
-      "Each report has the name that its program was to give it (--output), in the folder in "
-      "which\n"
-      "the program was started; in the current one when that has gone. Its live file is removed\n"
-      "where it is proved to be ours, and its process to be dead; all else is left alone.\n"
-      "Prints a table and the next command on a terminal, elsewhere the paths of the reports.\n"
-      "ls shows 60 GB for a live file: it is nearly all holes. What it takes is what du shows, "
-      "some\n"
-      "MiB, and backups that keep holes (tar --sparse, rsync --sparse) copy as much.\n"
-      "Notes that killed runs left in the folder for temporary files go, too.\n"
+      "Each report gets the name that the program was started with (--output), in the folder where "
+      "it was started, or in the current folder if that one is gone. recover removes a live file "
+      "only if the file is proved to be Vramscope's and its process is proved to be dead. It "
+      "leaves everything else alone.\n"
+      "On a terminal, recover prints a table and the next command; elsewhere it prints the paths "
+      "of the reports.\n"
+      "ls shows 60 GB for a live file because nearly all of it is holes. du shows what it takes, a "
+      "few MiB, and backups that keep holes (tar --sparse, rsync --sparse) copy as much.\n"
+      "recover also removes the notes that killed runs left in the folder for temporary files.\n"
       "Examples:\n"
-      "  vramscope recover                        all that was left of this user's killed "
-      "programs\n"
+      "  vramscope recover                        all killed programs of this user\n"
       "  vramscope report \"$(vramscope recover 4711)\"");
   return {.command = &command,
           .act = [arguments] { return recover(*arguments); },

@@ -308,10 +308,10 @@ int show(Arguments& arguments) {
 
 Verb add_report(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("report", "Show what a report says, on one screen");
+  Command& command = line.add_verb("report", "Summarize a report on one screen");
   command.words("FILE", arguments->files,
-                std::string(kReportsHelp) + "; none: the newest report in this folder");
-  command.flag("--each", arguments->each, "Of several, each on a screen of its own");
+                std::string(kReportsHelp) + "; default: the newest report here");
+  command.flag("--each", arguments->each, "Show each report separately");
   add_listing_options(command, arguments->listing);
   add_layout_options(command, arguments->stacks);
   add_reading(command, arguments->reading);
@@ -319,11 +319,12 @@ Verb add_report(CommandLine& line) {
   add_view_options(command, arguments->stacks);
   command.footer(
       "Examples:\n"
-      "  vramscope report                                     the newest one here\n"
+      "  vramscope report                                     the newest report here\n"
       "  vramscope report vramscope.train.4711.json\n"
-      "  vramscope report .                                   all of this folder, a line each,\n"
-      "                                                       and what they held together\n"
-      "  vramscope report -n 30 vramscope.train.4711.json     the 30 largest sites\n"
+      "  vramscope report .                                   all reports of this folder, a line "
+      "each,\n"
+      "                                                       and their combined memory\n"
+      "  vramscope report -n 30 vramscope.train.4711.json     the 30 largest call sites\n"
       "  vramscope report --json vramscope.train.4711.json | jq '.peak[0]'");
   return {.command = &command, .act = [arguments] { return show(*arguments); }};
 }

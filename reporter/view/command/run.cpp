@@ -99,9 +99,9 @@ constexpr const char* kFooter =
     "  vramscope run --mode observe -o '/logs/%e.%r.json' torchrun train.py\n"
     "  vramscope run --preset pytorch python3 train.py\n"
     "  vramscope run --sim ./train                 on a machine without a GPU\n"
-    "The exit status is the program's: 128+N when signal N ended it, 127 when it was not found,\n"
-    "126 when it cannot be executed, 125 when vramscope did not start it (a wrong option, no "
-    "output).";
+    "The exit status is the program's: 128+N if signal N ended it, 127 if it was not found, 126 if "
+    "it cannot be executed, and 125 if Vramscope could not start it (wrong option, unwritable "
+    "report).";
 
 std::string why_no_report(const Arguments& arguments, const Ending& ending, bool failed) {
   if (failed) return "no report: it could not be written";
@@ -316,16 +316,15 @@ Verb add_run(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("run", "Run a program and record its CUDA memory");
   command.usage("vramscope run [OPTIONS] [--] PROGRAM [ARGS...]");
-  command.flag("--sim", arguments->simulate,
-               "Run on the simulated device: no GPU and no driver needed");
+  command.flag("--sim", arguments->simulate, "Use the simulated device, without a GPU or driver");
   command.option("--sim-memory", &arguments->simulated_memory,
-                 "Memory of the simulated device, such as 16GiB",
+                 "Set the simulated device's memory, such as 16GiB",
                  {.value_name = "BYTES", .why_not = no_size, .needs = "--sim"});
   command.option(
       "--preset", &arguments->preset,
-      "Set the framework's variables so that each allocation is seen: " + preset_names(),
+      "Turn off a framework's own cache to see each allocation: " + preset_names(),
       {.value_name = "NAME", .why_not = no_preset, .choices = choices_in(preset_names())});
-  command.flag("-q,--quiet", arguments->quiet, "Say nothing when the program has ended");
+  command.flag("-q,--quiet", arguments->quiet, "Print nothing when the program has ended");
   add_earlier_options(command, arguments->earlier);
   add_symbols_option(command, arguments->symbols);
   add_settings(command, *arguments);

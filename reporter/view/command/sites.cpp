@@ -86,27 +86,28 @@ int show_sites(Arguments& given) {
 
 Verb add_sites(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("sites", "List the places that allocated");
+  Command& command = line.add_verb("sites", "List the call sites that allocate memory");
   arguments->use.inputs = Inputs::both;
   arguments->adds_up = true;
   add_one_report(command, *arguments, kRows);
   arguments->use.of_a_trace = "sites";
   add_filters(command, arguments->filter, arguments->use);
-  command.option("--by", &arguments->by, "Order: " + listed(kSiteOrderNames),
+  command.option("--by", &arguments->by, "Rank by " + listed(kSiteOrderNames),
                  {.value_name = "ORDER",
                   .why_not = no_order,
                   .shows_default = true,
                   .choices = choices_in(listed(kSiteOrderNames))});
   command.option(
       "--group", &arguments->group,
-      "Sums of all sites by " + listed(kGroupByNames) + " of the program",
+      "Add up all sites by " + listed(kGroupByNames) + " of the program",
       {.value_name = "WHAT", .why_not = no_group, .choices = choices_in(listed(kGroupByNames))});
-  command.flag("--lines", arguments->stacks.by_line, "One row a line of Python, whoever called it");
+  command.flag("--lines", arguments->stacks.by_line,
+               "Join sites of one Python line, whoever called it");
   add_layout_options(command, arguments->stacks);
   add_view_options(command, arguments->stacks);
   add_reading(command, arguments->reading);
   command.flag("--histograms", arguments->histograms,
-               "Show how large their allocations were, and how long they lived");
+               "Show the sizes and lifetimes of allocations");
   command.exclude("--histograms", "--full");
   command.exclude("--histograms", "--tree");
   command.exclude("--group", "--tree");
@@ -114,13 +115,14 @@ Verb add_sites(CommandLine& line) {
   command.footer(
       "Examples:\n"
       "  vramscope sites vramscope.train.4711.json\n"
-      "  vramscope sites --by temporary -n 5 vramscope.train.4711.json   what to allocate once\n"
+      "  vramscope sites --by temporary -n 5 vramscope.train.4711.json   allocations to make only "
+      "once\n"
       "  vramscope sites --sort total_count --csv --each *.json          every row, for other "
       "tools\n"
-      "  vramscope sites --group function vramscope.train.4711.json      sums of all sites by "
+      "  vramscope sites --group function vramscope.train.4711.json      all sites added up by "
       "function\n"
-      "  vramscope sites --tree --by total vramscope.train.4711.json     who asked for most, in "
-      "all");
+      "  vramscope sites --tree --by total vramscope.train.4711.json     who requested most in "
+      "total");
   return {.command = &command, .act = [arguments] { return show_sites(*arguments); }};
 }
 

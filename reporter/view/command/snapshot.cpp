@@ -40,16 +40,16 @@ std::string no_signal(const std::string& given) {
 
 Verb add_snapshot(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("snapshot", "Have a running program write a report now");
-  command.positional("PID", &arguments->pid, "Process that was started with vramscope run",
+  Command& command = line.add_verb("snapshot", "Make a running program write a report now");
+  command.positional("PID", &arguments->pid, "A process that was started with vramscope run",
                      not_a_count);
-  command.option("--wait", &arguments->wait_seconds, "How long to wait for it; 0: not at all",
+  command.option("--wait", &arguments->wait_seconds, "Wait SECONDS for the report; 0: do not wait",
                  {.value_name = "SECONDS", .why_not = not_a_count, .shows_default = true});
-  command.option("--signal", &arguments->signal, "Instead of the one the program was started with",
+  command.option("--signal", &arguments->signal, "Send SIGNAL instead of the one set at the start",
                  {.value_name = "SIGNAL", .why_not = no_signal});
   command.footer(
-      "Prints the path of the report.\n"
-      "Examples:\n"
+      "snapshot prints the path of the report.\n"
+      "Example:\n"
       "  vramscope report \"$(vramscope snapshot 4711)\"");
   return {.command = &command, .act = [arguments] { return ask(*arguments); }};
 }

@@ -60,7 +60,7 @@ int name_all(const Arguments& given) {
 
 void add_symbols_option(Command& command, SymbolsWish& wish) {
   command.option("--symbols", &wish.until,
-                 "Put functions and lines into reports: off, end, or SECONDS at most",
+                 "Add functions and lines to reports: off, end, or within SECONDS",
                  {.value_name = "WHEN", .why_not = not_until, .shows_default = true});
 }
 
@@ -88,15 +88,16 @@ std::string add_symbols(const std::vector<std::string>& paths, const SymbolsWish
 
 Verb add_symbols_verb(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("symbols", "Put names of functions and lines into reports");
+  Command& command = line.add_verb("symbols", "Add function names and lines to reports");
   command.positional("FILE", &arguments->files, kReportsHelp);
   command.footer(
-      "A report has addresses; run, recover and merge add names when they have made it. This verb\n"
-      "adds those that are missing, on the machine that has the program's files or their debug\n"
-      "files. The report then reads the same on every machine. All else in it stays as it is.\n"
+      "A report holds addresses. run, recover and merge add the names of functions and lines to "
+      "it. This verb adds the names that are still missing, on the machine that has the program's "
+      "files or their debug files. The report then reads the same on every machine. Nothing else "
+      "in it changes.\n"
       "Examples:\n"
       "  vramscope symbols vramscope.train.4711.json\n"
-      "  vramscope symbols reports/                    before the folder is copied");
+      "  vramscope symbols reports/                    before you copy the folder");
   return {.command = &command, .act = [arguments] { return name_all(*arguments); }};
 }
 

@@ -118,19 +118,20 @@ int show_timeline(Arguments& given) {
 
 Verb add_timeline(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("timeline", "Draw how much was allocated over time");
+  Command& command = line.add_verb("timeline", "Draw memory use over time");
   arguments->use = {.subject = Subject::curves, .inputs = Inputs::both, .of_a_trace = "timeline"};
   add_one_report(command, *arguments, kCurves);
   arguments->prepare = add_joint_bounds;
-  command.option("--scale", &arguments->scale,
-                 "Of the bytes: " + listed(kScaleNames) + "; automatic says what it chose",
-                 {.value_name = "SCALE",
-                  .why_not = no_scale,
-                  .shows_default = true,
-                  .choices = choices_in(listed(kScaleNames))});
+  command.option(
+      "--scale", &arguments->scale,
+      "Scale the axis of bytes: " + listed(kScaleNames) + "; automatic prints its choice",
+      {.value_name = "SCALE",
+       .why_not = no_scale,
+       .shows_default = true,
+       .choices = choices_in(listed(kScaleNames))});
   add_filters(command, arguments->filter, arguments->use);
   add_redact(command, arguments->reading);
-  command.flag("--ascii", arguments->ascii, "Draw with ASCII alone");
+  command.flag("--ascii", arguments->ascii, "Draw with ASCII characters only");
   command.footer(
       "Examples:\n"
       "  vramscope timeline vramscope.train.4711.json\n"

@@ -118,19 +118,19 @@ int show_trace(TraceArguments& arguments) {
 
 Verb add_trace(CommandLine& line) {
   auto arguments = std::make_shared<TraceArguments>();
-  Command& command = line.add_verb("trace", "Read a file that run --trace wrote");
-  command.positional("FILE", &arguments->file, "Trace, also one that zstd compressed");
+  Command& command = line.add_verb("trace", "Summarize or list the events of a trace");
+  command.positional("FILE", &arguments->file, "A trace, also compressed with zstd");
   add_listing_options(command, arguments->listing);
   add_layout_options(command, arguments->stacks);
   add_filters(command, arguments->filter, {.inputs = Inputs::traces});
   add_view_options(command, arguments->stacks);
   add_reading(command, arguments->reading);
   command.flag("--partial", arguments->partial,
-               "Leave out what is damaged or cut off instead of giving up");
+               "Skip damaged or missing parts instead of giving up");
   command.footer(
       "Examples:\n"
       "  vramscope run --trace train.%p.trace ./train\n"
-      "  vramscope trace train.4711.trace             totals, as the report has them\n"
+      "  vramscope trace train.4711.trace             totals, as in the report\n"
       "  vramscope trace --csv train.4711.trace.zst   every event");
   return {.command = &command, .act = [arguments] { return show_trace(*arguments); }};
 }

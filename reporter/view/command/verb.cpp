@@ -47,30 +47,30 @@ int refuse(std::string_view line) {
 }
 
 void add_listing_options(Command& command, Listing& listing) {
-  command.flag("--json", listing.json, "Exact numbers as JSON instead of text");
-  const std::string usual = listing.most == 0 ? "" : "; as text " + std::to_string(listing.most);
-  command.flag("--csv", listing.csv, "The rows as comma-separated values, with a line of titles");
+  command.flag("--json", listing.json, "Print exact numbers as JSON");
+  const std::string usual =
+      listing.most == 0 ? "" : "; default " + std::to_string(listing.most) + " as text";
+  command.flag("--csv", listing.csv, "Print rows as comma-separated values with a title line");
   command.exclude("--csv", "--json");
   command.option("--sort", &listing.sort,
-                 "Order by COLUMN, as --csv names it; numbers from the largest down unless +COLUMN",
+                 "Sort by COLUMN of --csv, largest first; +COLUMN: smallest first",
                  {.value_name = "COLUMN"});
-  command.option("-n", &listing.typed_most, "At most N rows, 0 for all" + usual,
+  command.option("-n", &listing.typed_most, "Show at most N rows, 0 for all" + usual,
                  {.value_name = "N", .why_not = not_a_count});
   command.option("-o,--output", &listing.output, "Write to FILE instead of standard output",
                  {.value_name = "FILE"});
   add_force(command, listing.forced);
   add_share(command, listing.shared);
-  command.flag("--wide", listing.wide, "Cut no line at the width of the terminal or of COLUMNS");
+  command.flag("--wide", listing.wide, "Do not cut lines at the terminal's width or COLUMNS");
 }
 
 void add_force(Command& command, bool& forced) {
-  command.flag("-f,--force", forced, "-o replaces a file that is there");
+  command.flag("-f,--force", forced, "Overwrite an existing output file");
 }
 
 void add_share(Command& command, bool& shared) {
-  command.flag(
-      "--share", shared,
-      "Let others read a new file that -o makes, as the umask has it, not its owner alone");
+  command.flag("--share", shared,
+               "Create the output file with the umask's permissions, not owner-only");
 }
 
 Readers readers_of(bool shared) { return shared ? Readers::others : Readers::owner; }
@@ -104,10 +104,10 @@ int publish_csv(const Listing& listing, const std::function<void(CsvText&)>& mak
 void add_view_options(Command& command, StackChoice& choice) {
   const auto sets = [&choice](StackView view) { return [&choice, view] { choice.view = view; }; };
   command.flag("--with-native", sets(StackView::with_native),
-               "Native frames between those of Python, but not the interpreter's and ctypes's");
-  command.flag("--python-only", sets(StackView::python_only), "Frames of Python alone");
+               "Show native frames between Python frames, without the interpreter's");
+  command.flag("--python-only", sets(StackView::python_only), "Show Python frames only");
   command.flag("--native-only", sets(StackView::native_only),
-               "Native frames alone, the interpreter's too");
+               "Show native frames only, including the interpreter's");
   command.exclude("--with-native", "--python-only");
   command.exclude("--with-native", "--native-only");
   command.exclude("--python-only", "--native-only");
@@ -116,14 +116,14 @@ void add_view_options(Command& command, StackChoice& choice) {
 void add_full_option(Command& command, StackChoice& choice) {
   command.flag(
       "--full", [&choice] { choice.shown = Stacks::in_full; },
-      "Whole call stacks, with types, paths and lines");
+      "Show whole call stacks with types, paths and lines");
 }
 
 void add_layout_options(Command& command, StackChoice& choice) {
   add_full_option(command, choice);
   command.flag(
       "--tree", [&choice] { choice.shown = Stacks::as_tree; },
-      "Call stacks as one tree, from the start down");
+      "Show call stacks as one tree, outermost frame first");
   command.exclude("--full", "--tree");
   command.exclude("--tree", "--sort");  // a tree has an order of its own
 }
@@ -133,7 +133,7 @@ void add_one_report(Command& command, OneReport& arguments, std::size_t most) {
   const bool takes_traces = arguments.use.inputs == Inputs::both;
   command.positional("FILE", &arguments.files, takes_traces ? kTracesHelp : kReportsHelp);
   if (arguments.adds_up) {
-    command.flag("--each", arguments.each, "Several reports each by itself, not all together");
+    command.flag("--each", arguments.each, "Show each report separately");
   }
   add_listing_options(command, arguments.listing);
 }

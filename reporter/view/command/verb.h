@@ -158,7 +158,7 @@ void add_full_option(Command& command, StackChoice& choice);
 void add_layout_options(Command& command, StackChoice& choice);
 
 // Of the words that name reports.
-inline constexpr const char* kReportsHelp = "Reports, folders of them, or patterns";
+inline constexpr const char* kReportsHelp = "Reports, folders of reports, or patterns";
 inline constexpr const char* kTracesHelp = "Reports, traces, folders of reports, or patterns";
 
 // What verbs have that show one report; of several what they are together, or each in turn.
