@@ -42,7 +42,7 @@ std::vector<std::string> function_names() {
 }  // namespace
 
 void ProcessTrace::say_there_is_none(const TraceFile& file) {
-  const std::string line = why_not(file) + "; there is none";
+  const std::string line = why_not(file) + "; no trace is written";
   say(line.c_str());
   profiler_.recorder().warn(line.c_str());
 }
@@ -71,7 +71,7 @@ void ProcessTrace::start(Trace::Bell bell) noexcept {
     profiler_.graph_memory().on_side_effect({.function = record, .context = &profiler_.recorder()});
   } catch (const std::exception&) {
     file_ = nullptr;
-    say("not enough memory for a trace; there is none");
+    say("not enough memory for a trace; no trace is written");
   }
 }
 

@@ -17,7 +17,7 @@ import programs
 class Surroundings(Doctor):
     def test_a_driver_that_is_not_there_or_does_not_start(self):
         pathlib.Path(self.path("libcuda.so.1")).write_text("no library\n")
-        self.stops("driver", "there is no libcuda.so.1 here; install", LD_LIBRARY_PATH=self.folder)
+        self.stops("driver", "libcuda.so.1 was not found; install", LD_LIBRARY_PATH=self.folder)
         source = self.path("d.c")
         pathlib.Path(source).write_text(
             "int cuInit(unsigned f) { return f ? 1 : 100; }\n"
@@ -32,7 +32,7 @@ class Surroundings(Doctor):
 
     def test_without_libunwind_frame_pointers_are_walked(self):
         pathlib.Path(self.path("libunwind.so.8")).write_text("no library\n")
-        self.found("limits", "libunwind", "there is no libunwind.so.8", "--sim", LD_LIBRARY_PATH=self.folder)
+        self.found("limits", "libunwind", "libunwind.so.8 was not found", "--sim", LD_LIBRARY_PATH=self.folder)
 
     def test_an_output_folder_that_cannot_be_written(self):
         self.stops("output", "in 'no/': No such file", "--sim", VRAMSCOPE_OUTPUT="no/%p.json")

@@ -174,8 +174,8 @@ class Strangers(Doctor):
         os.mkfifo(self.path("libcuda.so.1"))
         os.mkfifo(self.path("libunwind.so.8"))
         found = {one["subject"]: one["found"] for one in self.ask(LD_LIBRARY_PATH=self.folder)[1]}
-        self.assertIn("there is no libcuda.so.1 here", found["driver"])
-        self.assertIn("there is no libunwind.so.8", found["libunwind"])
+        self.assertIn("libcuda.so.1 was not found", found["driver"])
+        self.assertIn("libunwind.so.8 was not found", found["libunwind"])
 
     def test_libraries_are_looked_for_where_the_loader_would(self):
         os.makedirs(self.path("beside"))

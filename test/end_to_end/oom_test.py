@@ -214,7 +214,7 @@ while time.monotonic() < end:
         shown = self.run_tool("oom", self.folder)
         self.assertEqual(1, shown.stdout.count("300 MiB refused, the 1st of 2"), shown.stdout)
         self.assertEqual(1, shown.stdout.count("500 MiB refused, the 2nd of 2"), shown.stdout)
-        aside = "vramscope: 1 report left aside: another of its process tells of the same refusals\n"
+        aside = "vramscope: 1 report left aside: another of its process describes the same refusals\n"
         self.assertEqual(aside, shown.stderr)
         drawn = self.run_tool("map", "--at", "oom", self.folder)
         self.assertEqual(1, drawn.stdout.count("GPU 0 when memory ran out"), drawn.stdout)

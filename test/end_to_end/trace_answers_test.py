@@ -110,7 +110,7 @@ class Answers(TraceTest):
             self.answers_by_its_trace(report, path, "export", "--format", "folded", f"--{axis}", value)
             self.answers_by_its_trace(report, path, "timeline", f"--{axis}", value)
             told = self.run_tool("report", f"--{axis}", value, report)
-            self.assertIn(f"; this is of its trace, {path}\n", told.stderr)
+            self.assertIn(f"; this answer is from its trace, {path}\n", told.stderr)
             self.assertEqual(self.run_tool("trace", f"--{axis}", value, path).stdout, told.stdout)
             refused = self.run_tool("report", "--json", f"--{axis}", value, report)
             self.assertEqual((2, ""), (refused.returncode, refused.stdout), "a trace's JSON has other members")
@@ -119,7 +119,7 @@ class Answers(TraceTest):
         """A report whose trace lies beside it says what the trace says, and one line that it is of that."""
         done = self.run_tool(verb, *words, report)
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertRegex(done.stderr, rf"^vramscope: '{report}' .*; this is of its trace, {trace}\n$")
+        self.assertRegex(done.stderr, rf"^vramscope: '{report}' .*; this answer is from its trace, {trace}\n$")
         self.assertEqual(self.run_tool(verb, *words, trace).stdout, done.stdout, (verb, words))
         return done.stdout
 

@@ -38,7 +38,7 @@ class Ends(TraceTest):
         done = self.run_program(program, "cache", folder=self.folder, VRAMSCOPE_TRACE="/nowhere/x.trace")
         self.assertEqual(self.run_program(program).behaviour(), done.behaviour())
         self.assertEqual(
-            "vramscope: cannot write the trace '/nowhere/x.trace': No such file or directory; there is none\n",
+            "vramscope: cannot write the trace '/nowhere/x.trace': No such file or directory; no trace is written\n",
             done.stderr,
         )
         self.assertEqual("", self.only_report(done)["trace"]["path"])

@@ -146,7 +146,8 @@ TEST(ReportText, CountsItWhereThereArePlainAllocationsToo) {
   EXPECT_TRUE(has(screen(report), "\n  GPU 0  physical        peak  1.00 GiB  ["));
 }
 
-// It once showed these kinds alone, "all of it, whatever passes", where nothing of the GPU passed.
+// It once showed these kinds alone, "all of it, regardless of the filter", where nothing of the GPU
+// passed.
 TEST(ReportText, LeavesOutAGpuOfWhichNothingPasses) {
   Report report = of_other_kinds();
   report.devices[0].used = true;
@@ -156,7 +157,8 @@ TEST(ReportText, LeavesOutAGpuOfWhichNothingPasses) {
   report = of_other_kinds();
   report.sites[0].parts[0].kind = Kind::stream_ordered;
   filter_report(report, {.site = "make_weights"}, {}, sample_names());
-  EXPECT_TRUE(has(screen(report), "all of it, whatever passes\n  stream_ordered  peak  2.00 GiB"))
+  EXPECT_TRUE(
+      has(screen(report), "all of it, regardless of the filter\n  stream_ordered  peak  2.00 GiB"))
       << screen(report);
 }
 

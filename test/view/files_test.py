@@ -118,8 +118,7 @@ class Read(ToolTest):
         for words in (["--max-peak", "1", self.sample(), "t.trace"], ["--against", "t.trace", self.sample()]):
             self.assert_refused(["check", *words], 2, "'t.trace' is a trace: check judges reports, which run writes beside traces; "
                                 "of a trace: vramscope leaks --error-exitcode t.trace\n")  # fmt: skip
-        self.assert_refused(["merge", self.sample(), "t.trace"], 2, "'t.trace' is a trace: reports are added up, which run "
-                            "writes beside traces; of it alone: vramscope trace t.trace\n")  # fmt: skip
+        self.assert_refused(["merge", self.sample(), "t.trace"], 2, "'t.trace' is a trace: only reports can be added up; for it alone: vramscope trace t.trace\n")  # fmt: skip
         self.assert_refused(["trace", self.sample()], 2, "found a report, which vramscope report shows")
         self.assert_refused(["trace", "t.trace"], 2, "ends early at byte 16: cut off")
 

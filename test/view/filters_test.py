@@ -136,7 +136,7 @@ class Rows(ToolTest):
             self.assertEqual((0, ""), (shown[0].returncode, shown[0].stderr), title)
             self.assertEqual(shown[1].stdout, shown[0].stdout, title)
         self.assertEqual(0, self.call("report", "--sort", "now", file, "s.json").returncode)
-        self.assert_refused(["sites", "--sort", "nowhere", file], 2, "no column is called 'nowhere'; there are site, ")
+        self.assert_refused(["sites", "--sort", "nowhere", file], 2, "no column is called 'nowhere'; columns are site, ")
 
 
 if __name__ == "__main__":

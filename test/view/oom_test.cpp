@@ -63,10 +63,10 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   report.process.options = {{"policy", "pytorch"}};
   EXPECT_TRUE(has(text_of(report), "of --policy pytorch it would probably have fit: native-safe"));
   event.native_free_bytes = 1;
-  EXPECT_TRUE(has(text_of(report),
-                  "  hint: fragmentation: with the 500 MiB free in pieces the GPU would have had "
-                  "enough;\n    HELD BY names what pins them; without the cache it would be in "
-                  "pieces, too\n"))
+  EXPECT_TRUE(has(
+      text_of(report),
+      "  hint: fragmentation: with the 500 MiB free in pieces the GPU would have had "
+      "enough;\n    HELD BY names what pins them; without the cache it would also be fragmented\n"))
       << text_of(report);
 
   report.process.options.clear();

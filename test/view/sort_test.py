@@ -77,7 +77,7 @@ class Sort(ListingsTest):
         for words in verbs:
             done = self.run_tool(*words, "--sort", "colour")
             self.assertEqual((2, ""), (done.returncode, done.stdout), words)
-            self.assertRegex(done.stderr, "^vramscope: --sort: no column is called 'colour'; there are [a-z0-9_, ]+\n$")
+            self.assertRegex(done.stderr, "^vramscope: --sort: no column is called 'colour'; columns are [a-z0-9_, ]+\n$")
 
     def test_what_has_no_such_order_says_so(self):
         for words, part in ((["sites", "--tree"], "--sort excludes --tree"), (["trace", "--csv"], "in the order of their ends")):

@@ -238,7 +238,7 @@ class Run(ToolTest):
     def test_a_report_that_went_away_is_none(self):
         gone = {"STAND_IN_REPORT": self.path("gone.json")}
         result = self.run_shell("", LD_LIBRARY_PATH="", **gone)
-        self.assertEqual(result.stderr, "vramscope: no report: there is no libcuda.so.1 here; try --sim; vramscope doctor sh says more\n")
+        self.assertEqual(result.stderr, "vramscope: no report: libcuda.so.1 was not found; try --sim; vramscope doctor sh says more\n")
         shutil.copy(LIBRARY, self.path("libcuda.so.1"))
         result = self.run_shell("", LD_LIBRARY_PATH=self.folder, **gone)
         self.assertEqual(result.stderr, "vramscope: no report: CUDA did not start in the program; vramscope doctor sh says more\n")

@@ -184,7 +184,7 @@ int check(Arguments& given) {
   }
   if ((limits.reserved || limits.used) && !is_of_whole_devices(given.filter)) {
     return refuse(
-        "check: --max-reserved and --max-used are for all memory of a GPU, and take no filter but "
+        "check: --max-reserved and --max-used judge all memory of a GPU and take no filter but "
         "--device");
   }
   const std::optional<Suppressions> suppressions =

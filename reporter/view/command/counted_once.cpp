@@ -211,8 +211,8 @@ void keep_refusals_once(std::vector<std::string>& paths,
   }
   if (const std::size_t out = inputs.size() - paths.size(); out != 0) {
     tell(counted(out, "report") + " left aside: " +
-         (out == 1 ? "another of its process tells" : "others of their processes tell") +
-         " of the same refusals");
+         (out == 1 ? "another of its process describes" : "others of their processes describe") +
+         " the same refusals");
   }
 }
 

@@ -137,8 +137,8 @@ int show_diff(Arguments& given) {
   }
   if (!given.threshold.empty() && !given.filter.min_bytes.empty()) {
     return refuse(
-        "diff: --min-bytes hides rows, and --threshold is for sums, too, which have them all; "
-        "leave one of them out");
+        "diff: --min-bytes hides rows, but --threshold also judges the sums of all rows; drop one "
+        "of the two");
   }
   tell_newer({given.before, given.after}, {given.before, given.after}, say);
   std::optional<Report> before = open_named(given.before, given.reading);

@@ -207,7 +207,7 @@ int export_all(const Arguments& arguments) {
   tell_newer(arguments.files, files, say);
   const bool to_folder = is_folder(arguments.output);
   if (files.size() > 1 && !to_folder) {
-    return refuse("several files are exported into a folder: -o FOLDER, which is there");
+    return refuse("several files are exported into an existing folder: -o FOLDER");
   }
   const bool is_dash = arguments.output == "-";
   const Overwriting overwriting = arguments.forced ? Overwriting::forced : Overwriting::asked_for;
@@ -234,7 +234,7 @@ std::string formats_help() {
   for (const ExportFormat& format : export_formats()) {
     names += (names.empty() ? "" : ", ") + std::string(format.name);
   }
-  return names + "; told of below";
+  return "Choose the format: " + names;
 }
 
 std::string left_out_text(const ExportFormat& format) {

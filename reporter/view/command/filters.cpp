@@ -130,8 +130,8 @@ bool takes_its_trace(const Filter& filter, const FilterUse& use, const Report& r
   if (use.inputs != Inputs::both || cannot_filter(filter, use).empty()) return false;
   const std::string trace = whole_trace_of(path, report);
   if (trace.empty()) return false;
-  say("'" + path + "' does not tell apart what passes " + filter_text(filter) +
-      "; this is of its trace, " + shell_word(trace));
+  say("'" + path + "' cannot answer " + filter_text(filter) + "; this answer is from its trace, " +
+      shell_word(trace));
   path = trace;
   return true;
 }

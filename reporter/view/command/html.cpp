@@ -280,7 +280,7 @@ int write_html(const Arguments& given) {
   const bool any_trace = std::any_of(words.begin(), words.end(), [](const std::string& word) {
     return is_trace(word) || (is_import(word) && !is_memory_snapshot(word));
   });
-  if (any_trace && words.size() > 1) return refuse("a page is of one trace, or of reports");
+  if (any_trace && words.size() > 1) return refuse("a page shows one trace, or reports");
   if (any_trace) return page_of_trace(given, words.front());
   return words.size() == 2 ? page_of_two(given) : page_of_reports(given);
 }

@@ -171,7 +171,7 @@ std::string highest_own_file(const Report& report, const std::string& path) {
 bool draws_its_trace(const Report& report, std::string& path, std::string& remark) {
   const std::string trace = whole_trace_of(path, report);
   if (trace.empty()) return false;
-  remark = "'" + path + "' holds what there was when it was written; this is of its trace, " +
+  remark = "'" + path + "' shows memory when it was written; this answer is from its trace, " +
            shell_word(trace);
   path = trace;
   return true;

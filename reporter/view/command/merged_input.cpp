@@ -130,9 +130,9 @@ std::optional<Merger> merger_of(std::vector<std::string> paths, const Reading& r
     const bool is_other = !is_trace(path) && is_import(path);
     if (!is_trace(path) && !is_other) continue;
     say("'" + path + "' is " +
-        (is_other ? "another tool's file: only reports of vramscope are added up; of it alone: "
+        (is_other ? "another tool's file: only Vramscope's reports can be added up; for it alone: "
                     "vramscope report "
-                  : "a trace: reports are added up, which run writes beside traces; of it alone: "
+                  : "a trace: only reports can be added up; for it alone: "
                     "vramscope trace ") +
         shell_word(path));
     return std::nullopt;

@@ -233,7 +233,7 @@ int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> r
 
 // What shows each, or makes one of them.
 constexpr const char* kNotTogether =
-    "; report --each shows every report by itself, vramscope merge makes one of them";
+    "; report --each shows each report separately; vramscope merge combines them";
 
 // All of them as one table of processes. Of each only what is needed for it is kept.
 int show_together(const Arguments& arguments, const std::vector<std::string>& paths) {

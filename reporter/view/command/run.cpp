@@ -119,7 +119,7 @@ std::string why_no_report(const Arguments& arguments, const Ending& ending, bool
   const std::string reason = why_not_loaded(arguments.program[0], ending.status);
   if (!reason.empty()) return "no report: " + reason + doctor;
   const bool no_driver = !arguments.simulate && found_by_loader("libcuda.so.1").empty();
-  if (no_driver) return "no report: there is no libcuda.so.1 here; try --sim" + doctor;
+  if (no_driver) return "no report: libcuda.so.1 was not found; try --sim" + doctor;
   return "no report: CUDA did not start in the program" + doctor;
 }
 

@@ -98,8 +98,7 @@ Verb add_sites(CommandLine& line) {
                   .shows_default = true,
                   .choices = choices_in(listed(kSiteOrderNames))});
   command.option(
-      "--group", &arguments->group,
-      "Add up all sites by " + listed(kGroupByNames) + " of the program",
+      "--group", &arguments->group, "Add up all sites by " + listed(kGroupByNames),
       {.value_name = "WHAT", .why_not = no_group, .choices = choices_in(listed(kGroupByNames))});
   command.flag("--lines", arguments->stacks.by_line,
                "Join sites of one Python line, whoever called it");

@@ -66,7 +66,7 @@ void examine_answer(const DriverAnswer& driver, bool simulate, Findings& finding
 void examine_driver(const std::string& folder, bool simulate, Findings& findings) {
   const DriverAnswer driver = ask_driver(folder + kDriver);
   if (!driver.path.empty()) return examine_answer(driver, simulate, findings);
-  findings.stops("driver", "there is no libcuda.so.1 here",
+  findings.stops("driver", "libcuda.so.1 was not found",
                  "install NVIDIA's driver (a container: docker run --gpus all), or use run --sim");
 }
 

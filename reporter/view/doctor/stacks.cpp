@@ -19,7 +19,7 @@ void examine_unwinder(Findings& findings) {
   }
   const std::string path = found_by_loader("libunwind.so.8");
   if (!path.empty()) return findings.fine("libunwind", path);
-  findings.limits("libunwind", "there is no libunwind.so.8: stacks are taken by frame pointers",
+  findings.limits("libunwind", "libunwind.so.8 was not found: stacks are taken by frame pointers",
                   "install libunwind8, or compile with -fno-omit-frame-pointer");
 }
 
@@ -33,7 +33,7 @@ void examine_debuginfod(Findings& findings) {
   if (!found_by_loader("libdebuginfod.so.1").empty()) {
     return findings.fine("debuginfod", std::string(servers) + " are asked by who reads a report");
   }
-  findings.limits("debuginfod", "DEBUGINFOD_URLS is set, but there is no libdebuginfod.so.1",
+  findings.limits("debuginfod", "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 was not found",
                   "install libdebuginfod1");
 }
 

@@ -166,7 +166,7 @@ std::string nothing_in(const Exported& exported, const ExportFormat& format) {
   if (std::any_of(all.begin(), all.end(), counts)) return "";
   const std::string cost =
       is_one_cost && !all.empty() ? " of --cost " + std::string(name_of(exported.cost())) : "";
-  return std::string(format.name) + " shows allocations" + cost + ", and there is none";
+  return std::string(format.name) + " shows allocations" + cost + ", and the report has none";
 }
 
 }  // namespace vramscope

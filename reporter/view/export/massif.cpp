@@ -151,7 +151,7 @@ bool is_in_massif(const Exported& exported, const KindFacts& kind) {
 
 std::string write_massif(const Exported& exported, Output& output) {
   const KindFacts* kind = exported.highest();
-  if (kind == nullptr) return "massif shows a kind of memory, and there is none";
+  if (kind == nullptr) return "massif shows one kind of memory, and the report has none";
   std::vector<Moment> snapshots;
   std::string problem;
   if (exported.names() == nullptr) {

@@ -88,7 +88,7 @@ void RowChoice::refuse_unless(const std::vector<std::vector<std::string>>& table
       if (std::find(known.begin(), known.end(), name) == known.end()) known.push_back(name);
     }
   }
-  std::string line = "--sort: no column is called '" + std::string(column()) + "'; there are ";
+  std::string line = "--sort: no column is called '" + std::string(column()) + "'; columns are ";
   for (const std::string& name : known) line += (&name == &known.front() ? "" : ", ") + name;
   throw std::invalid_argument(line);
 }

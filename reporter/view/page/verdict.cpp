@@ -153,7 +153,7 @@ std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
                      when + ", in " + counted(worst->stranded_segments, "segment") +
                      caches_clause(of, *worst, name);
   if (worst->pinners.empty() || worst->pinners.front().site < 0) return text + ".";
-  return text + "; what pins most of it came from " +
+  return text + "; most of it is held by blocks from " +
          where_text(of.report, static_cast<std::size_t>(worst->pinners.front().site), name) + ".";
 }
 

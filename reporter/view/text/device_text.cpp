@@ -310,7 +310,7 @@ std::string devices_text(const Report& report, const Page& page) {
   const std::vector<UsedDevice> used = used_devices(report);
   if (used.empty()) return report.chosen ? "" : "\n  No device memory was allocated.\n";
   const bool is_choice = report.chosen && report.chosen->by_rows;
-  const std::string_view note = is_choice ? ", all of it, whatever passes" : "";
+  const std::string_view note = is_choice ? ", all of it, regardless of the filter" : "";
   if (used.size() > kDevicesInFull) return devices_in_brief(report, used, note, page);
   std::string result;
   for (const UsedDevice& device : used) result += device_in_full(report, device, note, page);

@@ -132,8 +132,8 @@ std::string nameless_text(const Differences& found, const Page& page) {
   });
   if (!any) return "";
   return paragraph(
-      "Replaced: the file is not that of the run any more, so its functions have no names and "
-      "match only those of the same build.",
+      "Replaced: the file is no longer that of the run, so its functions have no names and match "
+      "only those of the same build.",
       page);
 }
 

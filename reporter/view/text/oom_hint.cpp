@@ -388,7 +388,7 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
            (event.pins.empty() ? "" : "; HELD BY names what pins them") +
            (native_free_then(report, event) > event.free_bytes
                 ? policy_clause(report, event)
-                : "; without the cache it would be in pieces, too");
+                : "; without the cache it would also be fragmented");
   }
   if (std::string hint = hint_of_pools(event); !hint.empty()) return hint;
   return hint_of_holders(report, event, leaks) + policy_clause(report, event);

@@ -270,7 +270,7 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
   title += " used on GPU " + std::to_string(facts.index) +
            (facts.name.empty() ? "" : ", " + printable(facts.name, page)) +
            (is_known ? "" : ", as far as the file tells") +
-           (report.chosen ? ", whatever passes" : "");
+           (report.chosen ? ", regardless of the filter" : "");
   std::vector<OwnerRow> rows = rows_on(report, facts.index, choice);
   std::string cached;
   for (const OwnerRow& row : rows) {
@@ -324,7 +324,7 @@ Columns<Report> owners_fields(const Report& report, const RowChoice& choice) {
   const Columns<DeviceReport> device{
       {"device", "number of the GPU", index},
       {"total_bytes", "of the GPU", [](const auto& row) { return row.facts.total_bytes; }},
-      {"used_bytes", "used of it: the sum of `device_bytes` of all rows, whatever passes a filter",
+      {"used_bytes", "used of it: the sum of `device_bytes` of all rows, regardless of a filter",
        [&report](const auto& row) { return used_on(report, row.facts.index, ""); }}};
   return {{"devices", "GPUs", device, &Report::devices},
           ledger_field("in the report's order", choice)};

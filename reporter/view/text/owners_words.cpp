@@ -39,15 +39,15 @@ std::string owners_words(const Report& report, const std::vector<LedgerEntry>& r
   if (has(LedgerRow::contexts) || has(LedgerRow::modules) || has(LedgerRow::exported) ||
       has(LedgerRow::unaccounted)) {
     text += paragraph(
-        "unaccounted: what the driver keeps unasked, for contexts, for loaded code and what it "
-        "took for this process since (modules), for what others import (exported)",
+        "unaccounted: memory that the driver keeps for contexts, for loaded code and later needs "
+        "of this process (modules), and for imports by others (exported)",
         page);
   }
   if (has(LedgerRow::pools)) {
     text += paragraph(
-        "pools: what the driver's pools keep of memory that the program freed (cudaFreeAsync), "
-        "until it synchronizes, or trims them (cudaMemPoolTrimTo), or for good beside blocks in "
-        "use",
+        "pools: memory that the program freed (cudaFreeAsync) and the driver's pools keep until "
+        "the program synchronizes or trims them (cudaMemPoolTrimTo), or while blocks in use lie "
+        "beside it",
         page);
   }
   const auto is_rounded = [](const LedgerEntry& row) {
@@ -55,7 +55,7 @@ std::string owners_words(const Report& report, const std::vector<LedgerEntry>& r
   };
   if (std::any_of(rows.begin(), rows.end(), is_rounded)) {
     text +=
-        paragraph("BYTES are whole pages of the driver's, NOW above is what was asked for", page);
+        paragraph("BYTES counts whole pages of the driver; NOW above counts requested bytes", page);
   }
   const auto is_rest = [](const LedgerEntry& row) {  // and no process that NVML names
     return row_of(row) == LedgerRow::others && row.owner == words_of(LedgerRow::others).second;

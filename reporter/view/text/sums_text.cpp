@@ -38,7 +38,7 @@ std::string why_bounds(const std::vector<DeviceSum>& sums,
   if (traceless.size() == reports.size()) {
     return "Exact with traces: vramscope run --trace '%p.trace'";
   }
-  if (!traceless.empty()) return "Not exact: there is no trace of " + names_text(traceless) + ".";
+  if (!traceless.empty()) return "Not exact: no trace of " + names_text(traceless) + ".";
   for (const DeviceSum& sum : sums) {
     if (!sum.not_whole || *sum.not_whole >= reports.size()) continue;
     return "Not exact: the trace of " + names_text({&reports[*sum.not_whole]}) +
