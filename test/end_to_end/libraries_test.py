@@ -48,6 +48,22 @@ executed: 0
 not modelled: 3000
 end: 0
 """
+DRAWN = """\
+generator: 0
+generator: 0
+no place for a generator: 103
+seed: 0
+device: 0
+not written: 0
+host: 0
+within (0, 1]: 1000, two differ: 1
+host: 0
+mean near 50: 1
+not modelled: 204
+version: 0
+major version: 10
+end: 0
+"""
 
 
 class Libraries(harness.Case):
@@ -103,6 +119,21 @@ class Libraries(harness.Case):
             if mode == "observe":
                 kinds = {one["kind"]: one for one in self.only_report(outcome)["kinds"]}
                 self.assertEqual((25348, 4), (kinds["device"]["peak_bytes"], kinds["pinned"]["peak_bytes"]))
+
+    def stands_in(self, program, soname, printed, says, **more):
+        """The program's outcome, alike natively and in each mode, with the one line that says what is modelled."""
+        (self.wheel / soname).write_text("the copy of a wheel\n")
+        paths, redirector = f"{self.wheel}:{harness.SIMULATOR}", harness.SIMULATOR / "libvramscope_redirect.so"
+        for mode in (None, *harness.MODES):
+            command = [harness.program(program)]
+            outcome = self.run_program(command, mode, LD_LIBRARY_PATH=paths, LD_AUDIT=str(redirector), **more)
+            self.assertEqual((0, printed), outcome[:2], outcome.stderr)
+            line = f"vramscope: {program}: {says}, its kernels are not executed\n"
+            self.assertEqual(line, outcome.stderr)
+
+    def test_curand_writes_the_numbers_of_the_host(self):
+        self.stands_in("randoms", "libcurand.so.10", DRAWN, "cuRAND is a stand-in on the simulated device: its memory is "
+                       "modelled (no generator takes any)")  # fmt: skip
 
     def test_a_full_device_refuses_the_second_handle(self):
         outcome = self.products("observe", simulator="fail_alloc=4")
