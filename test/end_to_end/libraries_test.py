@@ -64,6 +64,24 @@ version: 0
 major version: 10
 end: 0
 """
+TRANSFORMED = """\
+plan: 0
+size: 0
+work area: 1048576
+executed: 0
+handle: 0
+own area: 0
+plan: 0
+work area: 16384
+area: 0
+estimate: 0
+work area: 512
+no points: 8
+too many: 8
+not modelled: 16
+end: 0
+no plan: 1
+"""
 
 
 class Libraries(harness.Case):
@@ -134,6 +152,12 @@ class Libraries(harness.Case):
     def test_curand_writes_the_numbers_of_the_host(self):
         self.stands_in("randoms", "libcurand.so.10", DRAWN, "cuRAND is a stand-in on the simulated device: its memory is "
                        "modelled (no generator takes any)")  # fmt: skip
+
+    def test_cufft_takes_the_work_area_of_a_plan(self):
+        self.stands_in("transforms", "libcufft.so.12", TRANSFORMED, "cuFFT is a stand-in on the simulated device: its memory "
+                       "is modelled (a work area as large as the data, as complex numbers)")  # fmt: skip
+        memory = self.device(self.run_program([harness.program("transforms")], "cache"))
+        self.assertEqual((MIB, 1, 1), (memory["peak_bytes"], memory["allocations"], memory["frees"]))
 
     def test_a_full_device_refuses_the_second_handle(self):
         outcome = self.products("observe", simulator="fail_alloc=4")
