@@ -82,6 +82,25 @@ not modelled: 16
 end: 0
 no plan: 1
 """
+SOLVED = """\
+handle: 0
+no place for a handle: 3
+stream: 0
+kept: 1
+size: 0
+workspace: 0
+solved: 0
+info: 0 16843009
+solved: 0
+info: 0 0 16843009
+parameters: 0
+size: 0
+workspaces: 0 0
+solved: 0
+found: 8
+not modelled: 9
+end: 0
+"""
 
 
 class Libraries(harness.Case):
@@ -158,6 +177,10 @@ class Libraries(harness.Case):
                        "is modelled (a work area as large as the data, as complex numbers)")  # fmt: skip
         memory = self.device(self.run_program([harness.program("transforms")], "cache"))
         self.assertEqual((MIB, 1, 1), (memory["peak_bytes"], memory["allocations"], memory["frees"]))
+
+    def test_cusolver_says_solved_on_the_device_and_on_the_host(self):
+        self.stands_in("solutions", "libcusolver.so.12", SOLVED, "cuSOLVER is a stand-in on the simulated device: its memory is "
+                       "modelled (no solver needs a workspace, each succeeds)")  # fmt: skip
 
     def test_a_full_device_refuses_the_second_handle(self):
         outcome = self.products("observe", simulator="fail_alloc=4")

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <new>
 #include <string_view>
@@ -31,6 +32,24 @@ inline int make_opaque(void** made, int invalid, int no_memory) {
   *made = new (std::nothrow) Opaque;
   return *made == nullptr ? no_memory : kSuccess;
 }
+
+// One that takes no memory of the device is gone.
+inline int unmake_opaque(const Opaque* made) {
+  delete made;
+  return kSuccess;
+}
+
+// A result that programs read from memory of the host.
+template <typename Value>
+int write_result(Value* into, Value value, int invalid) {
+  if (into == nullptr) return invalid;
+  *into = value;
+  return kSuccess;
+}
+
+// What a solver says of each of its problems, in memory of the device: solved. A library that has
+// such functions defines it.
+int write_solved(const void* handle, int* info, std::int64_t problems);
 
 // Zeros for an attribute of a descriptor: its default in the libraries that ask this way.
 inline int answer_zeros(void* value, std::size_t bytes, std::size_t* written) {
