@@ -101,6 +101,35 @@ found: 8
 not modelled: 9
 end: 0
 """
+MULTIPLIED = """\
+handle: 0
+no place for a handle: 3
+matrix: 0
+matrix: 0
+matrix: 0
+size: 0
+4 x 8, 10 entries
+content: 0
+kept: 1
+buffer: 0
+buffer: 0
+description: 0
+product: 0
+buffer: 0
+size: 0
+4 x 6, 12 entries
+dot: 0
+pivot: 0
+entries: 0
+dot: 0, zero pivot: -1, entries: 0
+sum: 0
+entries: 5
+not modelled: 10
+matrix: 0
+matrix: 0
+matrix: 0
+end: 0
+"""
 
 
 class Libraries(harness.Case):
@@ -181,6 +210,10 @@ class Libraries(harness.Case):
     def test_cusolver_says_solved_on_the_device_and_on_the_host(self):
         self.stands_in("solutions", "libcusolver.so.12", SOLVED, "cuSOLVER is a stand-in on the simulated device: its memory is "
                        "modelled (no solver needs a workspace, each succeeds)")  # fmt: skip
+
+    def test_cusparse_keeps_descriptors_and_never_leaves_a_size_unwritten(self):
+        self.stands_in("sparse", "libcusparse.so.12", MULTIPLIED, "cuSPARSE is a stand-in on the simulated device: its memory "
+                       "is modelled (no call needs a buffer, a product has as many entries as its larger factor)")  # fmt: skip
 
     def test_a_full_device_refuses_the_second_handle(self):
         outcome = self.products("observe", simulator="fail_alloc=4")

@@ -71,6 +71,15 @@ static int accept() { return 0; }
     for (int i = 0; norms != nullptr && i < batch; ++i) norms[i] = 0;                      \
     return write_solved(handle, info, batch);                                              \
   }
+// Where the handle's pointer mode says: no entries, and no pivot that is zero.
+#define COUNT(function, between)                                  \
+  int function(const void* handle, BEFORE_##between int* count) { \
+    return write_by_mode(handle, count, 0);                       \
+  }
+#define NO_PIVOT(function, between)                                  \
+  int function(const void* handle, BEFORE_##between int* position) { \
+    return write_by_mode(handle, position, 0xff);                    \
+  }
 // Eigenvalues in a range: all that there are.
 #define FOUND(type, function, between, later, last)                                       \
   int function(const void* handle, BEFORE_##between type all, BEFORE_##later type* found, \

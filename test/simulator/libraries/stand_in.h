@@ -51,6 +51,9 @@ int write_result(Value* into, Value value, int invalid) {
 // such functions defines it.
 int write_solved(const void* handle, int* info, std::int64_t problems);
 
+// A result whose bytes are all alike, where the pointer mode of the handle says. As above.
+int write_by_mode(const void* handle, int* into, int byte);
+
 // Zeros for an attribute of a descriptor: its default in the libraries that ask this way.
 inline int answer_zeros(void* value, std::size_t bytes, std::size_t* written) {
   if (value != nullptr) std::memset(value, 0, bytes);
