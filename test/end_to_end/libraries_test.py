@@ -16,6 +16,9 @@ no place for a handle: 7
 mode: 0
 mode: 3
 product: 0
+dot: 0
+largest: 0
+dot: 0, largest: 1
 descriptor: 0
 heuristic: 0
 algorithms: 1, workspace 0

@@ -13,6 +13,9 @@ int cublasDestroy_v2(void* handle);
 int cublasSetMathMode(void* handle, int mode);
 int cublasGetMathMode(void* handle, int* mode);
 int cublasSgemm_v2(void* handle, ...);
+int cublasSdot_v2(void* handle, int n, const float* x, int step, const float* y, int step_y,
+                  float* product);
+int cublasIsamax_v2(void* handle, int n, const float* x, int step, int* place);
 int cublasLtMatmulDescCreate(void** made, int compute, int scale);
 int cublasLtMatmulDescDestroy(void* made);
 int cublasLtMatmulAlgoGetHeuristic(void* handle, void* product, void* a, void* b, void* c, void* d,
@@ -45,6 +48,11 @@ int main(int count, char** arguments) {
   say("mode", cublasSetMathMode(handles[0], 3) + cublasGetMathMode(handles[0], &mode));
   std::printf("mode: %d\n", mode);
   say("product", cublasSgemm_v2(handles[1]));
+  float dot = 7;
+  say("dot", cublasSdot_v2(handles[1], 4, nullptr, 1, nullptr, 1, &dot));
+  int place = 7;
+  say("largest", cublasIsamax_v2(handles[1], 4, nullptr, 1, &place));
+  std::printf("dot: %g, largest: %d\n", static_cast<double>(dot), place);
   use_lt(handles[0]);
   if (count > 1) {
     void* copy = dlopen(arguments[1], RTLD_NOW);

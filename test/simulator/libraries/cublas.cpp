@@ -84,6 +84,24 @@ const char* name_of(int status) {
 }
 
 }  // namespace
+
+bool reads_on_host(const void* handle) {
+  return handle != nullptr && static_cast<const Handle*>(handle)->pointer_mode == 0;
+}
+
+int write_zero_on_host(const void* handle, void* into, int type) {
+  if (into != nullptr && reads_on_host(handle)) std::memset(into, 0, result_bytes(type));
+  return kSuccess;
+}
+
+int write_solved(const void* handle, int* info, std::int64_t problems) {
+  if (handle == nullptr) return kNotInitialized;
+  if (info == nullptr || problems < 1) return kSuccess;
+  cudaMemsetAsync(info, 0, static_cast<std::size_t>(problems) * sizeof *info,
+                  static_cast<const Handle*>(handle)->stream);
+  return kSuccess;
+}
+
 }  // namespace vramscope::simulator
 
 using vramscope::simulator::Handle;

@@ -2,7 +2,6 @@
 // written where the handle's pointer mode says. cusparse_matrices.cpp has the rest.
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime_api.h>
-#include <library_types.h>
 
 #include <algorithm>
 
@@ -42,21 +41,6 @@ int write_bytes(const Handle* handle, void* into, int byte, std::size_t bytes) {
   else
     std::memset(into, byte, bytes);
   return kSuccess;
-}
-
-std::size_t bytes_of(int type) {
-  switch (type) {
-    case CUDA_R_16F:
-    case CUDA_R_16BF:
-      return 2;
-    case CUDA_R_64F:
-    case CUDA_C_32F:
-      return 8;
-    case CUDA_C_64F:
-      return 16;
-    default:
-      return 4;
-  }
 }
 
 int set(Description* description, int Description::*what, int value) {
@@ -171,7 +155,7 @@ int cusparseXcsrgeam2Nnz(const Handle* handle, int, int, const void*, int entrie
 }
 
 int cusparseSpVV(const Handle* handle, int, const void*, const void*, void* product, int type) {
-  return write_bytes(handle, product, 0, bytes_of(type));
+  return write_bytes(handle, product, 0, result_bytes(type));
 }
 
 }  // extern "C"

@@ -9,9 +9,10 @@
 
 using namespace vramscope::simulator;
 
-// As cuSOLVER and cuSPARSE call them, whose lists have more words than two.
-[[maybe_unused]] static constexpr int kAllocationFailed = 2;
-[[maybe_unused]] static constexpr int kInvalidValue = 3;
+// As cuBLAS calls them, and as cuSOLVER and cuSPARSE do: their lists have more words than two.
+[[maybe_unused]] static constexpr bool kIsBlas = VRAMSCOPE_NOT_SUPPORTED == 15;
+[[maybe_unused]] static constexpr int kAllocationFailed = kIsBlas ? 3 : 2;
+[[maybe_unused]] static constexpr int kInvalidValue = kIsBlas ? 7 : 3;
 
 #pragma GCC visibility push(default)
 extern "C" {
@@ -79,6 +80,22 @@ static int accept() { return 0; }
 #define NO_PIVOT(function, between)                                  \
   int function(const void* handle, BEFORE_##between int* position) { \
     return write_by_mode(handle, position, 0xff);                    \
+  }
+// Of a batch, and in memory of the host of the call.
+#define INT_INFOS(function, between)                                                   \
+  int function(const void* handle, BEFORE_##between int* call, int* info, int batch) { \
+    write_result(call, 0, kInvalidValue);                                              \
+    return write_solved(handle, info, batch);                                          \
+  }
+// What a reduction finds, where the handle's pointer mode says that it is read on the host; and
+// where an argument says of which type it is.
+#define RESULT(type, value, function, between)                    \
+  int function(const void* handle, BEFORE_##between type* into) { \
+    return write_on_host(handle, into, type{value});              \
+  }
+#define RESULT_OF(function, between)                                        \
+  int function(const void* handle, BEFORE_##between void* into, int type) { \
+    return write_zero_on_host(handle, into, type);                          \
   }
 // Eigenvalues in a range: all that there are.
 #define FOUND(type, function, between, later, last)                                       \

@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <library_types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +52,37 @@ int write_result(Value* into, Value value, int invalid) {
 // What a solver says of each of its problems, in memory of the device: solved. A library that has
 // such functions defines it.
 int write_solved(const void* handle, int* info, std::int64_t problems);
+
+// Whether the program reads results in its own memory. As above.
+bool reads_on_host(const void* handle);
+int write_zero_on_host(const void* handle, void* into, int type);
+
+template <typename Value>
+int write_on_host(const void* handle, Value* into, Value value) {
+  if (into != nullptr && reads_on_host(handle)) *into = value;
+  return kSuccess;
+}
+
+struct DoubleComplex {
+  double real = 0;
+  double imaginary = 0;
+};
+
+// How long a number of a cudaDataType is, as far as results have it.
+inline std::size_t result_bytes(int type) {
+  switch (type) {
+    case CUDA_R_16F:
+    case CUDA_R_16BF:
+      return 2;
+    case CUDA_R_64F:
+    case CUDA_C_32F:
+      return 8;
+    case CUDA_C_64F:
+      return 16;
+    default:
+      return 4;
+  }
+}
 
 // A result whose bytes are all alike, where the pointer mode of the handle says. As above.
 int write_by_mode(const void* handle, int* into, int byte);
