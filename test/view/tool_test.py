@@ -84,6 +84,11 @@ class Arguments(ToolTest):
         self.assert_refused(["run", "--sim-memory", "1GiB", "true"], 125, "--sim")
         self.assert_refused(["run", "--sim", "--sim-memory", "0", "true"], 125, "'0' is not from 2MiB to 8TiB")
         self.assert_refused(["run", "--sim", "--sim-memory", "1GB", "true"], 125, "; 1GB is written 1GiB")
+        models = "is none of h200, h100, a100, l4, rtx4090, t4, orin"
+        for name in ("h300", "", "h200, h100", "L4"):
+            self.assert_refused(["run", "--sim", "--sim-device", name, "true"], 125, f"'{name}' {models}")
+        self.assert_refused(["run", "--sim-device", "l4", "true"], 125, "--sim")
+        self.assert_refused(["doctor", "--sim", "--sim-device", "h300"], 2, f"'h300' {models}")
         self.assert_refused(["run", "--device-memory-limit", "1GB", "true"], 125, "; 1GB is written 1GiB")
         self.assert_refused(["run", "-o", "%z.json", "true"], 125, "'%z' in '%z.json' is none of %e, %p,")
         self.assert_refused(["run", "true"], 125, "/dev/null/no", VRAMSCOPE_LIBRARY="/dev/null/no")

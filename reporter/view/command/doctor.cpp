@@ -13,6 +13,7 @@ namespace {
 struct Arguments {
   std::vector<std::string> words;
   bool simulate = false;
+  std::string simulated_model;
   Listing listing;
 };
 
@@ -23,6 +24,7 @@ bool is_number(const std::string& word) {
 Patient patient_of(const Arguments& arguments) {
   Patient patient;
   patient.simulate = arguments.simulate;
+  patient.simulated_model = arguments.simulated_model;
   if (arguments.words.empty()) return patient;
   const std::string& word = arguments.words.front();
   if (is_number(word)) {
@@ -37,8 +39,10 @@ std::string next_of(const Patient& patient, const Findings& findings) {
   if (findings.count(FindingState::stops) != 0) return "";
   if (patient.pid != 0) return "\nNext: vramscope snapshot " + std::to_string(patient.pid) + "\n";
   const std::string program = patient.program.empty() ? "PROGRAM" : shell_word(patient.program);
-  return std::string("\nNext: vramscope run ") + (patient.simulate ? "--sim " : "") + program +
-         "\n";
+  const std::string model =
+      patient.simulated_model.empty() ? "" : "--sim-device " + patient.simulated_model + " ";
+  return std::string("\nNext: vramscope run ") + (patient.simulate ? "--sim " : "") + model +
+         program + "\n";
 }
 
 int publish_findings(const Patient& patient, Listing& listing) {
@@ -75,6 +79,7 @@ Verb add_doctor(CommandLine& line) {
   command.words("PROGRAM|PID", arguments->words,
                 "A program, or a running process; default: this machine");
   command.flag("--sim", arguments->simulate, "Check for the simulated device, as in run --sim");
+  add_simulated_model(command, arguments->simulated_model);
   add_listing_options(command, arguments->listing);
   command.footer(
       "Each line is a finding: first what prevents recording, then what limits it. doctor changes "

@@ -43,6 +43,7 @@ struct Arguments {
   bool simulate = false;
   bool quiet = false;
   std::string simulated_memory;
+  std::string simulated_model;
   std::string preset;
   std::vector<std::pair<OptionRow, std::string>> options;  // with the value given
   std::vector<std::string> program;
@@ -220,7 +221,8 @@ int run(const Arguments& arguments) {
   Bytes memory;
   if (!read(arguments.simulated_memory, memory)) memory.value = 0;
   std::string nvml;
-  const std::string error = prepare_environment(arguments.simulate, memory.value, nvml);
+  const SimulatedDevice device{arguments.simulated_model, memory.value};
+  const std::string error = prepare_environment(arguments.simulate, device, nvml);
   if (!error.empty()) {
     say(error);
     return kOwnFailure;
@@ -320,6 +322,7 @@ Verb add_run(CommandLine& line) {
   command.option("--sim-memory", &arguments->simulated_memory,
                  "Set the simulated device's memory, such as 16GiB",
                  {.value_name = "BYTES", .why_not = no_size, .needs = "--sim"});
+  add_simulated_model(command, arguments->simulated_model);
   command.option(
       "--preset", &arguments->preset,
       "Turn off a framework's own cache to see each allocation: " + preset_names(),

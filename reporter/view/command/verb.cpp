@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <string>
 
+#include "interpose/settings/private_variables.h"
 #include "reporter/report/report.h"
 #include "reporter/view/command/csv_output.h"
 #include "reporter/view/command/inputs.h"
@@ -99,6 +100,21 @@ int publish_csv(const Listing& listing, const std::function<void(CsvText&)>& mak
   make(output.csv());
   const std::string problem = output.end();
   return problem.empty() ? kFine : refuse(problem);
+}
+
+void add_simulated_model(Command& command, std::string& model) {
+  const auto why_not = [](const std::string& given) {
+    const std::vector<std::string> models = choices_in(kSimulatedModels);
+    const bool is_one = std::find(models.begin(), models.end(), given) != models.end();
+    return is_one ? "" : "'" + given + "' is none of " + kSimulatedModels;
+  };
+  std::string help = "Simulate this GPU: ";
+  help += kSimulatedModels;
+  command.option("--sim-device", &model, help,
+                 {.value_name = "NAME",
+                  .why_not = why_not,
+                  .needs = "--sim",
+                  .choices = choices_in(kSimulatedModels)});
 }
 
 void add_view_options(Command& command, StackChoice& choice) {

@@ -77,6 +77,9 @@ struct Verb {
 [[nodiscard]] Verb add_completion(CommandLine& line);
 [[nodiscard]] Verb add_manual(CommandLine& line);
 
+// --sim-device, where --sim is.
+void add_simulated_model(Command& command, std::string& model);
+
 // Checks of an argument: "", or why it is none.
 [[nodiscard]] std::string not_a_count(const std::string& given);
 

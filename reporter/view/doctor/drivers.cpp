@@ -9,6 +9,7 @@
 #include "reporter/report/live/sandbox.h"
 #include "reporter/view/doctor/driver_answer.h"
 #include "reporter/view/doctor/heads.h"
+#include "reporter/view/system/environment.h"
 #include "reporter/view/system/installation.h"
 #include "reporter/view/system/library_search.h"
 #include "reporter/view/system/nvml.h"
@@ -34,7 +35,7 @@ std::string why_no_device() {
   return "see what nvidia-smi says, or use run --sim";
 }
 
-void examine_answer(const DriverAnswer& driver, bool simulate, Findings& findings) {
+void examine_answer(const DriverAnswer& driver, const Patient& patient, Findings& findings) {
   constexpr int kStubLibrary = 34;  // CUDA_ERROR_STUB_LIBRARY (cuda.h): a library for linkers
   if (driver.code == kStubLibrary || driver.path.find("/stubs/") != driver.path.npos) {
     return findings.stops("driver", driver.path + " is the toolkit's stub, no driver",
@@ -55,17 +56,20 @@ void examine_answer(const DriverAnswer& driver, bool simulate, Findings& finding
     const std::string name = driver.name.empty() ? "" : " (" + driver.name + ")";
     return findings.stops(
         "driver", driver.path + ": cuInit gives " + std::to_string(driver.code) + name,
-        simulate ? "lift the limits on addresses and files that ulimit -a shows" : why_no_device());
+        patient.simulate ? "lift the limits on addresses and files that ulimit -a shows"
+                         : why_no_device());
   }
   const std::string devices =
       std::to_string(driver.devices) + (driver.devices == 1 ? " device" : " devices");
-  findings.fine("driver",
-                driver.path + ", for CUDA " + version_text(driver.version) + ", " + devices);
+  const std::string model =
+      patient.simulated_model.empty() ? "" : ", simulated as " + patient.simulated_model;
+  findings.fine("driver", driver.path + ", for CUDA " + version_text(driver.version) + ", " +
+                              devices + model);
 }
 
-void examine_driver(const std::string& folder, bool simulate, Findings& findings) {
+void examine_driver(const std::string& folder, const Patient& patient, Findings& findings) {
   const DriverAnswer driver = ask_driver(folder + kDriver);
-  if (!driver.path.empty()) return examine_answer(driver, simulate, findings);
+  if (!driver.path.empty()) return examine_answer(driver, patient, findings);
   findings.stops("driver", "libcuda.so.1 was not found",
                  "install NVIDIA's driver (a container: docker run --gpus all), or use run --sim");
 }
@@ -110,12 +114,13 @@ void examine_cupti(Findings& findings) {
 
 }  // namespace
 
-void show_simulator() {
+void show_simulator(const std::string& model) {
   const InstalledFile simulator = find_simulator();
   if (!simulator.error.empty()) return;
   const char* const present = std::getenv("LD_LIBRARY_PATH");
   const std::string rest = present == nullptr || *present == '\0' ? "" : std::string(":") + present;
   setenv("LD_LIBRARY_PATH", (simulator.path + rest).c_str(), 1);
+  set_simulated_device({.model = model});
 }
 
 void examine_drivers(const Patient& patient, Findings& findings) {
@@ -127,7 +132,7 @@ void examine_drivers(const Patient& patient, Findings& findings) {
     }
     folder = simulator.path + "/";
   }
-  examine_driver(folder, patient.simulate, findings);
+  examine_driver(folder, patient, findings);
   examine_nvml(folder, findings);
   if (!patient.program.empty()) return;
   examine_runtimes(folder, findings);

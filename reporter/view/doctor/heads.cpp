@@ -10,7 +10,7 @@ Findings examine(const Patient& patient) {
     examine_process(patient, findings);
     return findings;
   }
-  if (patient.simulate) show_simulator();
+  if (patient.simulate) show_simulator(patient.simulated_model);
   // First what would be a mistake of the caller's: no such program.
   if (!patient.program.empty()) examine_program(patient, findings);
   examine_library(findings);

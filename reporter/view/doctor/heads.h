@@ -13,9 +13,10 @@ namespace vramscope {
 
 // What doctor is asked about; neither a program nor a process: this machine.
 struct Patient {
-  std::string program;    // as typed for `run`; "": none
-  pid_t pid = 0;          // 0: none
-  bool simulate = false;  // as with run --sim
+  std::string program;               // as typed for `run`; "": none
+  pid_t pid = 0;                     // 0: none
+  bool simulate = false;             // as with run --sim
+  std::string simulated_model = {};  // as with run --sim-device; "": none
 };
 
 // Our library: found, and loadable from where it lies.
@@ -27,9 +28,9 @@ void examine_settings(const Patient& patient, Findings& findings);
 void examine_output(const Patient& patient, Findings& findings);
 // What else is preloaded, and signals that a program would inherit.
 void examine_surroundings(Findings& findings);
-// Names the simulator's folder in LD_LIBRARY_PATH, as `run --sim` does, for what is asked
-// hereafter; a loader that runs already does not look there.
-void show_simulator();
+// Names the simulator's folder in LD_LIBRARY_PATH, as `run --sim` does, and the model in its
+// settings, for what is asked hereafter; a loader that runs already does not look there.
+void show_simulator(const std::string& model);
 // The driver, NVML, CUPTI, shared runtimes, by what the loader finds.
 void examine_drivers(const Patient& patient, Findings& findings);
 // What call stacks and their names need.

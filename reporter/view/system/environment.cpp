@@ -22,16 +22,6 @@ void prepend(const char* variable, const std::string& word) {
   setenv(variable, (empty ? word : word + ":" + present).c_str(), 1);
 }
 
-// Adds to the settings of the simulated device, a list with commas of which the last one counts.
-void set_device(std::uint64_t memory) {
-  const char* present = std::getenv(kSimulatorVariable);
-  std::string settings = present != nullptr ? present : "";
-  if (memory != 0) {
-    settings += (settings.empty() ? "capacity=" : ",capacity=") + std::to_string(memory);
-  }
-  setenv(kSimulatorVariable, settings.c_str(), 1);
-}
-
 // NVTX loads one injection library: ours, which passes on to the user's own.
 void inject_into_nvtx(const std::string& library) {
   constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
@@ -52,7 +42,19 @@ void allow_before_sanitizer(const char* variable, const std::string& option) {
 
 }  // namespace
 
-std::string prepare_environment(bool simulate, std::uint64_t simulated_memory, std::string& nvml) {
+// A list with commas of which the last one counts, also of memory: the model's comes first.
+void set_simulated_device(const SimulatedDevice& device) {
+  const char* present = std::getenv(kSimulatorVariable);
+  std::string settings = present != nullptr ? present : "";
+  const auto add = [&settings](const std::string& setting) {
+    settings += (settings.empty() ? "" : ",") + setting;
+  };
+  if (!device.model.empty()) add("device=" + device.model);
+  if (device.memory != 0) add("capacity=" + std::to_string(device.memory));
+  setenv(kSimulatorVariable, settings.c_str(), 1);
+}
+
+std::string prepare_environment(bool simulate, const SimulatedDevice& device, std::string& nvml) {
   const InstalledFile library = find_library();
   if (!library.error.empty()) return library.error;
   const InstalledFile preloaded = without_separators(library.path, kPreloadSeparators);
@@ -73,7 +75,7 @@ std::string prepare_environment(bool simulate, std::uint64_t simulated_memory, s
   prepend("LD_LIBRARY_PATH", simulator.path);
   const std::string redirector = simulator.path + "/" + kRedirector;
   if (access(redirector.c_str(), R_OK) == 0) prepend("LD_AUDIT", preload_name(redirector));
-  set_device(simulated_memory);
+  set_simulated_device(device);
   nvml = simulator.path + "/" + kNvml;
   return "";
 }

@@ -64,6 +64,15 @@ bool set_shared(Configuration& configuration, std::string_view value) {
   return true;
 }
 
+// A capacity behind it in the list counts.
+bool set_model(Configuration& configuration, std::string_view key) {
+  const Model* const model = find_model(key);
+  if (model == nullptr) return false;
+  configuration.model = *model;
+  configuration.capacity = model->memory;
+  return true;
+}
+
 bool set_lacks(Configuration& configuration, std::string_view names) {
   std::vector<std::string> lacks;
   while (!names.empty()) {
@@ -105,6 +114,7 @@ bool apply(Configuration& c, std::string_view key, std::string_view value) {
   if (key == "capacity") return set(c.capacity, byte_count(value), 1 << 21, kMostCapacity);
   if (key == "context_bytes") return set(c.context_bytes, byte_count(value), 0, kMostCapacity);
   if (key == "module_bytes") return set(c.module_bytes, byte_count(value), 0, kMostCapacity);
+  if (key == "device") return set_model(c, value);
   if (key == "devices") return set(c.devices, number(value), 1, 16);
   if (key == "fail_alloc") return set(c.fail_alloc, number(value), 0, kMost);
   if (key == "sticky") return set_sticky(c, value);

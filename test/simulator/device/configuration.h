@@ -8,15 +8,17 @@
 #include <vector>
 
 #include "test/simulator/device/granules.h"
+#include "test/simulator/device/models.h"
 
 namespace vramscope::simulator {
 
 struct Configuration {
-  std::uint64_t capacity = std::uint64_t{16} << 30;  // bytes per device; B, KiB, MiB, GiB or none
-  int devices = 1;                                   // 1 to 16
-  std::uint64_t fail_alloc = 0;    // this allocation call of each device fails; 0: none
-  std::uint64_t sticky_after = 0;  // after this many allocation calls ...
-  std::int32_t sticky_code = 0;    // ... every call answers this code; 0: never
+  Model model;                            // what each device is like
+  std::uint64_t capacity = model.memory;  // bytes per device; B, KiB, MiB, GiB or none
+  int devices = 1;                        // 1 to 16
+  std::uint64_t fail_alloc = 0;           // this allocation call of each device fails; 0: none
+  std::uint64_t sticky_after = 0;         // after this many allocation calls ...
+  std::int32_t sticky_code = 0;           // ... every call answers this code; 0: never
   std::uint64_t context_bytes = 536'128 << 10;  // that the driver keeps for each context (H200)
   std::uint64_t module_bytes = 0;               // and for each module or library that is loaded
   bool cancels_late = false;                    // a cancelled thread ends as calls end, not begin

@@ -12,15 +12,12 @@ namespace vramscope::simulator {
 
 namespace {
 
-constexpr int kMajor = 9;  // compute capability 9.0: what current toolkits compile for
-constexpr int kMinor = 0;
-
 struct Attribute {
   CUdevice_attribute name;
   int value;
 };
 
-// Plausible numbers of a large card; attributes that are not here are 0: no such feature.
+// Plausible numbers of any card; attributes that are not here are 0: no such feature.
 constexpr Attribute kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
     {CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024},
@@ -30,31 +27,19 @@ constexpr Attribute kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y, 65535},
     {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z, 65535},
     {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
-    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
-    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472},
     {CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY, 65536},
     {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
     {CU_DEVICE_ATTRIBUTE_MAX_PITCH, 2147483647},
     {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
     {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
-    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
-    {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
-    {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1500000},
-    {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 2000000},
-    {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 384},
-    {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 50 << 20},
     {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},
     {CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32},
     {CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512},
     {CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1},
-    {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
-    {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16},
     {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
     {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
     {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1},
     {CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1},
-    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, kMajor},
-    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, kMinor},
     {CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1},
     {CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 1},
     {CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 1},
@@ -70,6 +55,33 @@ constexpr Attribute kAttributes[] = {
     {CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1},
     {CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 1},
 };
+
+struct OfModel {
+  CUdevice_attribute name;
+  int Model::*value;
+};
+constexpr OfModel kOfModel[] = {
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &Model::block_shared},
+    {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, &Model::multiprocessor_shared},
+    {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, &Model::multiprocessor_threads},
+    {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, &Model::multiprocessor_blocks},
+    {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, &Model::clock_khz},
+    {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, &Model::memory_clock_khz},
+    {CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, &Model::bus_bits},
+    {CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, &Model::l2_bytes},
+    {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, &Model::copy_engines},
+    {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &Model::multiprocessors},
+    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &Model::major},
+    {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &Model::minor},
+    {CU_DEVICE_ATTRIBUTE_INTEGRATED, &Model::integrated},
+};
+
+int attribute(CUdevice_attribute name) {
+  const auto* const of_model = std::ranges::find(kOfModel, name, &OfModel::name);
+  if (of_model != std::end(kOfModel)) return configuration().model.*(of_model->value);
+  const auto* const row = std::ranges::find(kAttributes, name, &Attribute::name);
+  return row == std::end(kAttributes) ? 0 : row->value;
+}
 
 }  // namespace
 
@@ -91,7 +103,8 @@ CUresult cuDeviceGetCount(int* count) {
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   if (name == nullptr || length <= 0) return CUDA_ERROR_INVALID_VALUE;
   if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  std::snprintf(name, static_cast<std::size_t>(length), "Vramscope simulated device");
+  std::snprintf(name, static_cast<std::size_t>(length), "%s",
+                configuration().model.title().c_str());
   return CUDA_SUCCESS;
 }
 
@@ -112,8 +125,7 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute name, CUdevice devi
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  const auto* row = std::ranges::find(kAttributes, name, &Attribute::name);
-  *value = row == std::end(kAttributes) ? 0 : row->value;
+  *value = attribute(name);
   if (name == CU_DEVICE_ATTRIBUTE_PCI_BUS_ID) *value = device + 1;
   return CUDA_SUCCESS;
 }
@@ -140,8 +152,8 @@ CUresult cuDeviceTotalMem(unsigned* bytes, CUdevice ordinal) {
 CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
   if (major == nullptr || minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (driver().device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  *major = kMajor;
-  *minor = kMinor;
+  *major = configuration().model.major;
+  *minor = configuration().model.minor;
   return CUDA_SUCCESS;
 }
 
@@ -156,7 +168,7 @@ CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
                  .SIMDWidth = 32,
                  .memPitch = 2147483647,
                  .regsPerBlock = 65536,
-                 .clockRate = 1500000,
+                 .clockRate = configuration().model.clock_khz,
                  .textureAlign = 512};
   return CUDA_SUCCESS;
 }

@@ -156,7 +156,7 @@ CUresult attribute_of(int* value, CUfunction_attribute name, CUfunction function
       break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION:
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      *value = 90;
+      *value = configuration().model.major * 10 + configuration().model.minor;
       break;
     default:
       *value = 0;
@@ -171,7 +171,7 @@ CUresult known(CUfunction function) {
 
 CUresult occupancy(int* blocks, int block_size) {
   if (blocks == nullptr || block_size <= 0) return CUDA_ERROR_INVALID_VALUE;
-  *blocks = block_size > 1024 ? 0 : 2048 / block_size;
+  *blocks = block_size > 1024 ? 0 : configuration().model.multiprocessor_threads / block_size;
   return CUDA_SUCCESS;
 }
 
@@ -366,7 +366,8 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction, CUo
                                           std::size_t, int limit) {
   if (grid == nullptr || block == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *block = limit > 0 && limit < 1024 ? limit : 1024;
-  *grid = 32;
+  const Model& model = configuration().model;
+  *grid = model.multiprocessors * (model.multiprocessor_threads / 1024);
   return CUDA_SUCCESS;
 }
 

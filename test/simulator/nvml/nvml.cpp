@@ -173,15 +173,15 @@ EXPORTED int nvmlDeviceGetIndex(Device device, unsigned int* index) {
 
 EXPORTED int nvmlDeviceGetName(Device device, char* text, unsigned int size) {
   if (!is_device(device)) return kInvalidArgument;
-  std::snprintf(text, size, "Vramscope simulated device");
+  std::snprintf(text, size, "%s", configuration->model.title().c_str());
   return kSuccess;
 }
 
 // As the simulated driver's, like the UUID.
 EXPORTED int nvmlDeviceGetCudaComputeCapability(Device device, int* major, int* minor) {
   if (!is_device(device) || major == nullptr || minor == nullptr) return kInvalidArgument;
-  *major = 9;
-  *minor = 0;
+  *major = configuration->model.major;
+  *minor = configuration->model.minor;
   return kSuccess;
 }
 
@@ -209,6 +209,7 @@ EXPORTED int nvmlDeviceGetUUID(Device device, char* text, unsigned int size) {
 
 EXPORTED int nvmlDeviceGetMemoryInfo(Device device, MemoryInfo* memory) {
   if (!is_device(device)) return kInvalidArgument;
+  if (configuration->model.integrated != 0) return kNotSupported;
   const std::uint64_t used = use ? use->used_by_others(ordinal(device)) : 0;
   *memory = {configuration->capacity, configuration->capacity - used, used};
   return kSuccess;

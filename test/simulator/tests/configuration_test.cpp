@@ -31,6 +31,19 @@ TEST(Configuration, ReadsEveryKey) {
   EXPECT_EQ(parsed.configuration.lacks, (std::vector<std::string>{"cuMemAllocAsync", "cuInit"}));
 }
 
+TEST(Configuration, AModelSetsMemoryUnlessACapacityFollows) {
+  const Configuration l4 = parse_configuration("capacity=1GiB,device=l4").configuration;
+  const Configuration less = parse_configuration("device=l4,capacity=1GiB").configuration;
+  const Parsed unknown = parse_configuration("device=L4,device=");
+
+  EXPECT_EQ(l4.model.title(), "Vramscope simulated NVIDIA L4");
+  EXPECT_EQ(l4.capacity, 23'612'293'120u);
+  EXPECT_EQ(less.model.key, "l4");
+  EXPECT_EQ(less.capacity, std::uint64_t{1} << 30);
+  EXPECT_EQ(unknown.complaints.size(), 2u);
+  EXPECT_EQ(unknown.configuration.model.title(), "Vramscope simulated device");
+}
+
 TEST(Configuration, KeepsDefaultsForEmptyText) {
   const Parsed parsed = parse_configuration("");
 

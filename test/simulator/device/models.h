@@ -1,0 +1,41 @@
+// Model is a GPU that the simulated device can be like (`device=` of VRAMSCOPE_SIM): public
+// figures.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace vramscope::simulator {
+
+// What a row of the table leaves out stays as it is here: plausible figures of a large card, which
+// the device has when no model was chosen.
+struct Model {
+  std::string_view key;                            // as typed; "": none was chosen
+  std::string_view name = "device";                // as the driver of a real one says it
+  std::uint64_t memory = std::uint64_t{16} << 30;  // the total that the driver tells, in bytes
+  int major = 9;  // compute capability 9.0: what current toolkits compile for
+  int minor = 0;
+  int multiprocessors = 16;
+  int block_shared = 232448;           // bytes of shared memory: the most for a block (opt-in),
+  int multiprocessor_shared = 233472;  // and for a multiprocessor
+  int multiprocessor_threads = 2048;
+  int multiprocessor_blocks = 32;
+  int l2_bytes = 50 << 20;
+  int clock_khz = 1'500'000;
+  int memory_clock_khz = 2'000'000;
+  int bus_bits = 384;
+  int copy_engines = 3;
+  int integrated = 0;  // 1: its memory is the host's, of which NVML says nothing
+
+  // "Vramscope simulated NVIDIA L4": nobody takes a report of it for one of a real device.
+  [[nodiscard]] std::string title() const { return "Vramscope simulated " + std::string(name); }
+};
+
+[[nodiscard]] std::span<const Model> models();
+// Null: none is called so.
+[[nodiscard]] const Model* find_model(std::string_view key);
+
+}  // namespace vramscope::simulator

@@ -1,0 +1,146 @@
+// The model that VRAMSCOPE_SIM chooses: driver, runtime and NVML say the same of it.
+// SPDX-License-Identifier: Apache-2.0
+#include "test/simulator/device/models.h"
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "interpose/settings/private_variables.h"
+
+extern "C" void __cudaRegisterFunction(void**, const char*, char*, const char*, int, uint3*, uint3*,
+                                       dim3*, dim3*, int*);
+
+namespace vramscope::simulator {
+namespace {
+
+constexpr int kSuccess = 0, kNotSupported = 3;  // nvml.h
+
+template <class... Parameters>
+int call(const char* file, const char* symbol, Parameters... parameters) {
+  void* const library = dlopen(file, RTLD_NOW);
+  const auto function = reinterpret_cast<int (*)(Parameters...)>(dlsym(library, symbol));
+  return function == nullptr ? -1 : function(parameters...);
+}
+
+template <class... Parameters>
+int of_driver(const char* symbol, Parameters... parameters) {
+  return call("libcuda.so.1", symbol, parameters...);
+}
+
+template <class... Parameters>
+int of_nvml(const char* symbol, Parameters... parameters) {
+  return call("libnvidia-ml.so.1", symbol, parameters...);
+}
+
+class Models : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string setting = std::getenv(kSimulatorVariable);
+    const Model* const found = find_model(setting.substr(std::string_view("device=").size()));
+    ASSERT_NE(found, nullptr) << setting;
+    model = *found;
+    ASSERT_EQ(of_driver("cuInit", 0U), CUDA_SUCCESS);
+  }
+  static int attribute(CUdevice_attribute which) {
+    int value = -1;
+    EXPECT_EQ(of_driver("cuDeviceGetAttribute", &value, which, 0), CUDA_SUCCESS);
+    return value;
+  }
+  Model model;
+};
+
+TEST_F(Models, AreThoseThatTheToolNames) {
+  std::string names;
+  for (const Model& one : models()) names += (names.empty() ? "" : ", ") + std::string(one.key);
+
+  EXPECT_EQ(names, kSimulatedModels);
+}
+
+TEST_F(Models, TheDriverTellsTheFiguresOfTheTable) {
+  char name[96] = {};
+  std::size_t bytes = 0;
+  int major = 0, minor = 0;
+
+  ASSERT_EQ(of_driver("cuDeviceGetName", name, 96, 0), CUDA_SUCCESS);
+  ASSERT_EQ(of_driver("cuDeviceTotalMem_v2", &bytes, 0), CUDA_SUCCESS);
+  ASSERT_EQ(of_driver("cuDeviceComputeCapability", &major, &minor, 0), CUDA_SUCCESS);
+
+  EXPECT_EQ(name, model.title());
+  EXPECT_TRUE(std::string(name).starts_with("Vramscope simulated ")) << name;
+  EXPECT_EQ(bytes, model.memory);
+  EXPECT_EQ(major * 10 + minor, model.major * 10 + model.minor);
+  EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR), major);
+  EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR), minor);
+  EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), model.multiprocessors);
+  EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE), model.l2_bytes);
+  EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE), model.clock_khz);
+  EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE), model.memory_clock_khz);
+}
+
+TEST_F(Models, TheRuntimeSaysWhatTheDriverSays) {
+  cudaDeviceProp properties = {};
+  int clock = 0;
+
+  ASSERT_EQ(cudaGetDeviceProperties(&properties, 0), cudaSuccess);
+  ASSERT_EQ(cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, 0), cudaSuccess);
+
+  EXPECT_EQ(properties.name, model.title());
+  EXPECT_EQ(properties.totalGlobalMem, model.memory);
+  EXPECT_EQ(properties.major, model.major);
+  EXPECT_EQ(properties.minor, model.minor);
+  EXPECT_EQ(properties.multiProcessorCount, model.multiprocessors);
+  EXPECT_EQ(properties.sharedMemPerBlock, 48U << 10);
+  EXPECT_EQ(properties.sharedMemPerBlockOptin, static_cast<std::size_t>(model.block_shared));
+  EXPECT_EQ(properties.sharedMemPerMultiprocessor,
+            static_cast<std::size_t>(model.multiprocessor_shared));
+  EXPECT_EQ(properties.maxThreadsPerMultiProcessor, model.multiprocessor_threads);
+  EXPECT_EQ(properties.maxBlocksPerMultiProcessor, model.multiprocessor_blocks);
+  EXPECT_EQ(properties.l2CacheSize, model.l2_bytes);
+  EXPECT_EQ(properties.memoryBusWidth, model.bus_bits);
+  EXPECT_EQ(properties.asyncEngineCount, model.copy_engines);
+  EXPECT_EQ(properties.integrated, model.integrated);
+  EXPECT_EQ(clock, attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE));
+}
+
+TEST_F(Models, KernelsAreBuiltForTheModel) {
+  static const char kernel = 0;  // its address is what a program launches
+  __cudaRegisterFunction(nullptr, &kernel, nullptr, "kernel", -1, nullptr, nullptr, nullptr,
+                         nullptr, nullptr);
+  cudaFuncAttributes attributes = {};
+  int blocks = 0;
+
+  ASSERT_EQ(cudaFuncGetAttributes(&attributes, &kernel), cudaSuccess);
+  ASSERT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &kernel, 256, 0), cudaSuccess);
+
+  EXPECT_EQ(attributes.binaryVersion, model.major * 10 + model.minor);
+  EXPECT_EQ(blocks, model.multiprocessor_threads / 256);
+}
+
+TEST_F(Models, NvmlSaysWhatTheDriverSays) {
+  void* device = nullptr;
+  char name[96] = {};
+  int major = 0, minor = 0;
+  struct {
+    unsigned long long total, free, used;
+  } memory = {};
+
+  ASSERT_EQ(of_nvml("nvmlInit_v2"), kSuccess);
+  ASSERT_EQ(of_nvml("nvmlDeviceGetHandleByIndex_v2", 0U, &device), kSuccess);
+  ASSERT_EQ(of_nvml("nvmlDeviceGetName", device, name, 96U), kSuccess);
+  ASSERT_EQ(of_nvml("nvmlDeviceGetCudaComputeCapability", device, &major, &minor), kSuccess);
+  const int asked = of_nvml("nvmlDeviceGetMemoryInfo", device, &memory);
+
+  EXPECT_EQ(name, model.title());
+  EXPECT_EQ(major * 10 + minor, model.major * 10 + model.minor);
+  EXPECT_EQ(asked, model.integrated != 0 ? kNotSupported : kSuccess);
+  EXPECT_EQ(memory.total, model.integrated != 0 ? 0 : model.memory);
+  EXPECT_EQ(of_nvml("nvmlShutdown"), kSuccess);
+}
+
+}  // namespace
+}  // namespace vramscope::simulator
