@@ -26,7 +26,7 @@ TEST(ReportText, SaysWhatIsNeededAndThatTheRestOfWhatWasReservedIsIdleAndGoesBac
   Report report = report_with_idle_memory();
   const std::string needed =
       "\n  needed: 5.48 GiB at most; the other 6.07 GiB reserved were idle: free memory that goes "
-      "back before\n    a request is refused, and when other processes are seen to take some\n";
+      "back before\n    a request is refused, and when other processes take memory\n";
   EXPECT_TRUE(has(screen(report), needed)) << screen(report);
 
   const std::uint64_t idle = std::uint64_t{11800} << 20;

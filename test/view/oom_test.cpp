@@ -29,7 +29,7 @@ TEST(Oom, TellsWhoAskedWhatWasLiveAndWhatStoodInTheWay) {
     200 MiB     45  GPU 0   make_weights (train.cpp:42) < main (train.cpp:99)
      FREE   LARGEST  SEGMENTS  BLOCKS   IN USE  HELD BY
   500 MiB  17.0 MiB        30      33  100 MiB  make_weights (train.cpp:42) < main (train.cpp:99)
-  BLOCKS and IN USE count all blocks of these segments, those of other places, too, rounded up
+  BLOCKS and IN USE count all blocks of these segments, also of other call sites, rounded up
   hint: without the cache it would probably have fit: --mode observe tells
 
 pinned: 64.0 MiB refused, the 2nd of 2

@@ -174,12 +174,12 @@ std::string axis_text(const Report& report, Axis axis, const NameFrame& name, co
   const std::vector<AxisEntry> entries = entries_of(report, axis, threads, choice);
   if (entries.empty()) return nothing_text(report);
   const bool are_added = is_of_several(report);
-  std::string remark = std::string("Requested bytes") +
-                       (are_added ? ", of all processes added" : "") +
-                       ". AT PEAK: when that memory held most" + (are_added ? " in each" : "") +
-                       ", " + own_peak_title(report) + ": when the row itself did.";
+  std::string remark =
+      std::string("Requested bytes") + (are_added ? ", of all processes added" : "") +
+      ". AT PEAK: when that memory was at its peak" + (are_added ? " in each" : "") + ", " +
+      own_peak_title(report) + ": when the row was.";
   if (has_kinds_of_one_value(entries)) {
-    remark += " Rows of one " + axis_word(axis) + " stand together, by its largest.";
+    remark += " Rows of one " + axis_word(axis) + " stand together, the largest first.";
   }
   if (axis == Axis::range) {
     remark += " An allocation counts for the innermost range alone: a is without a/b.";

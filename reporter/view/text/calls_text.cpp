@@ -107,10 +107,8 @@ std::string calls_waits(const CallsOf& of, const Page& page) {
 }
 
 constexpr const char* kCallsLegend =
-    "TIME: from the program's call to its return, also where the library's cache served it. "
-    "MEDIAN: "
-    "half of the calls took at most that; 99 %: 99 in 100 did. Both are rounded up to a power of "
-    "two.";
+    "TIME: from call to return, including calls that the cache served. MEDIAN and 99 %: half of "
+    "the calls, and 99 in 100, took at most this long, rounded up to a power of two.";
 
 std::string calls_remark(const CallsOf& of, const Page& page) {
   if (of.by == CallsBy::function || of.is_of_trace) return paragraph(kCallsLegend, page);

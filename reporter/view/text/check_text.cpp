@@ -97,7 +97,7 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
     text += "  and " + counted(check.sites.size() - shown, "more site") + "\n";
   }
   if (!check.adds_kinds) return text;
-  return text + paragraph("each kind's at its own peak, which need not be the peak of all", page);
+  return text + paragraph("each kind at its own peak, which need not be the combined peak", page);
 }
 
 // Of each thing that was judged the row with the highest value; where any fails of those that do.

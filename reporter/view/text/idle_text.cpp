@@ -29,7 +29,7 @@ std::string reserved_words(const ReservedMemory& memory) {
 
 std::string goes_back_when(const Report& report) {
   return std::string("goes back before a request is refused") +
-         (yields_to_others(report) ? ", and when other processes are seen to take some" : "");
+         (yields_to_others(report) ? ", and when other processes take memory" : "");
 }
 
 std::string idle_text(const Report& report, std::uint64_t idle) {

@@ -19,7 +19,7 @@ struct Page;
 // "206 MiB reserved, at least 18.0 MiB of it idle and given back when needed".
 [[nodiscard]] std::string reserved_words(const ReservedMemory& memory);
 // "needed: 188 MiB at most; the other 18.0 MiB reserved were idle: free memory that goes back
-// before a request is refused, and when other processes are seen to take some"; "": all that was
+// before a request is refused, and when other processes take memory"; "": all that was
 // reserved was in use.
 [[nodiscard]] std::string needed_text(const Report& report, const ReservedMemory& memory);
 [[nodiscard]] std::string needed_paragraph(const Report& report, const ReservedMemory& memory,

@@ -105,14 +105,14 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
   }
   if (leaks < shown) add(all.subspan(leaks, shown - leaks));
   if (shown < rows.size()) {
-    text += "  and " + counted(rows.size() - shown, "more place") + " (-n 0 for all)\n";
+    text += "  and " + counted(rows.size() - shown, "more call site") + " (-n 0 for all)\n";
   }
   if (!has_class) return text + left_out;
   return text + left_out +
          paragraph(
-             "CLASS, by when it was allocated, the run counted in allocations: grows: again and "
-             "again; left: during the run; late: in its last tenth of them; kept: in its first "
-             "alone",
+             "CLASS tells when memory was allocated, with the run measured in allocations: grows: "
+             "again and again; left: during the run; late: in the last tenth; kept: in the first "
+             "tenth only",
              page);
 }
 

@@ -147,7 +147,7 @@ std::string class_title(LeakClass looks, const Page& page) {
 
 std::string more_places(const Leaks& leaks, std::size_t shown) {
   if (shown >= leaks.leaks.size()) return "";
-  return "  and " + counted(leaks.leaks.size() - shown, "more place") + " (-n 0 for all)\n";
+  return "  and " + counted(leaks.leaks.size() - shown, "more call site") + " (-n 0 for all)\n";
 }
 
 // The first ones with their stacks, the others a row each.

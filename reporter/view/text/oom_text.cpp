@@ -151,8 +151,8 @@ std::string pins_table(const Report& report, const OomEvent& event, const NameFr
       chosen_rows(event.pins, columns, choice), &OomPin::site, "HELD BY", page);
   if (table.empty()) return "";
   return table.text(page) + paragraph(
-                                "BLOCKS and IN USE count all blocks of these segments, those of "
-                                "other places, too, rounded up",
+                                "BLOCKS and IN USE count all blocks of these segments, also of "
+                                "other call sites, rounded up",
                                 page);
 }
 

@@ -148,7 +148,7 @@ std::string unaccounted_text(const Report& report, const Page& page) {
   for (const auto& [device, held] : bytes) {
     if (held == 0) continue;
     text += paragraph("GPU " + std::to_string(device) + ": besides " + amount_text(held) +
-                          " for contexts and loaded code, as told below",
+                          " for contexts and loaded code (see below)",
                       page);
   }
   return text;

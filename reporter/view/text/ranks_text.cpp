@@ -201,7 +201,7 @@ std::string host_memory_text(const Reports& reports, const Page& page) {
   }
   return text.empty()
              ? text
-             : paragraph("PEAK and NOW leave host memory out: a process held up to " + text, page);
+             : paragraph("PEAK and NOW exclude host memory: a process held up to " + text, page);
 }
 
 std::string own_file(const ReportOfProcess& one) {

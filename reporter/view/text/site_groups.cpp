@@ -218,7 +218,7 @@ std::string groups_text(const Report& report, GroupBy by, SiteOrder order, const
     text += paragraph("and " + counted_groups(by, groups.size() - shown), page);
   }
   const std::string when = is_of_several(report) ? "of each process, when its memory held most"
-                                                 : "when that memory held most";
+                                                 : "when that memory was at its peak";
   return text + table.left_out(page) + "\n" +
          paragraph("Requested bytes of all sites. AT PEAK: " + when +
                        ". A site counts for the frame that its row begins with: not the standard "

@@ -48,7 +48,8 @@ constexpr const char* kWords =
     "driver, free parts included. active: allocated, or freed and not yet to be handed out again. "
     "inactive split: free beside blocks in use, so it cannot go back to the driver. TOTAL: ever.";
 constexpr const char* kKeys =
-    "All counters by PyTorch's names; small_pool is of requests up to 1 MiB, large_pool of others:";
+    "All counters under PyTorch's names; small_pool counts requests up to 1 MiB, large_pool the "
+    "others:";
 
 // What of a device one looks for first, of all pools: as torch.cuda.memory_summary has it. others:
 // lines of what is not in it.
@@ -102,7 +103,7 @@ std::string uncounted_text(const Report& report, std::uint16_t device, const Pag
               amount_text(kind.peak_bytes) + " at its peak";
   }
   if (others.empty()) return "";
-  return paragraph("not counted in these, as in PyTorch: " + others, page);
+  return paragraph("not counted above, as in PyTorch: " + others, page);
 }
 
 // Values end in one column; bytes also as a person reads them, where the page has room for that.
