@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "reporter/report/report.h"
+#include "reporter/view/text/words.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
@@ -67,6 +68,26 @@ TEST(Savings, NothingIsEstimatedOfFewCalls) {
   EXPECT_FALSE(savings(timing).estimated);
   timing.alloc_driver = calls({{1000, 50'000}});
   EXPECT_TRUE(savings(timing).estimated);
+}
+
+// "784 ms to 3.28 s saved" of a run of 3.11 s.
+TEST(Savings, AreNotToldBeyondTheRun) {
+  Report report;
+  report.timeline.duration_ns = 3'000'000;
+  report.devices.emplace_back();
+  Timing& timing = report.devices[0].timing;
+  timing.alloc_hit = calls({{100, 1'000}});
+  timing.alloc_driver = calls({{10, 20'000}, {10, 60'000}});
+  EXPECT_EQ(device_savings(report, report.devices[0]).most_ns, 3'000'000u);
+  EXPECT_EQ(saved_text(device_savings(report, report.devices[0])), "1.90 ms to 3.00 ms");
+
+  report.processes.resize(2);  // each of which may have lasted so long
+  EXPECT_EQ(device_savings(report, report.devices[0]).most_ns, savings(timing).most_ns);
+
+  report.processes.clear();
+  report.timeline.duration_ns = 1'500'000;
+  EXPECT_EQ(device_savings(report, report.devices[0]).least_ns, 1'500'000u);
+  EXPECT_EQ(saved_text(device_savings(report, report.devices[0])), "at least 1.50 ms");
 }
 
 TEST(Savings, ASlowerCacheSavesNothing) {

@@ -58,9 +58,15 @@ std::uint64_t positive_ns(double ns) {
   return ns > 0 && ns < 1e18 ? static_cast<std::uint64_t>(ns) : 0;
 }
 
+// An estimate beyond the run's length is not told: this is a convention, as several threads could
+// have waited in the driver at one time. Each process lasted no longer than all of them together.
+std::uint64_t run_ns(const Report& report) {
+  return report.timeline.duration_ns * std::max<std::uint64_t>(report.processes.size(), 1);
+}
+
 }  // namespace
 
-Savings savings(const Timing& timing) {
+Savings savings(const Timing& timing, std::uint64_t run_ns) {
   Savings result;
   result.hits = timing.alloc_hit.count;
   result.allocations = timing.alloc_hit.count + timing.alloc_driver.count;
@@ -75,7 +81,15 @@ Savings savings(const Timing& timing) {
   }
   result.least_ns = positive_ns(saved.least);
   result.most_ns = positive_ns(saved.most);
+  if (run_ns == 0) return result;
+  result.is_cut = result.least_ns > run_ns;
+  result.least_ns = std::min(result.least_ns, run_ns);
+  result.most_ns = std::min(result.most_ns, run_ns);
   return result;
+}
+
+Savings device_savings(const Report& report, const DeviceReport& device) {
+  return savings(device.timing, run_ns(report));
 }
 
 // Counts and sums only: a longest call of the rest is not known.
@@ -95,7 +109,7 @@ Savings pinned_savings(const Report& report) {
   Timing timing = report.host.timing;
   timing.alloc_driver = pinned_driver_time(report);
   timing.free_driver = {};
-  return savings(timing);
+  return savings(timing, run_ns(report));
 }
 
 }  // namespace vramscope

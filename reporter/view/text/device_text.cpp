@@ -88,8 +88,8 @@ std::string savings_text(const DeviceReport& device, bool has_cache) {
   return result + ": " + counted(saved.driver_calls, "driver call") + " saved";
 }
 
-std::string saved_time_text(const DeviceReport& device, const Page& page) {
-  const std::string saved = saved_text(savings(device.timing));
+std::string saved_time_text(const Report& report, const DeviceReport& device, const Page& page) {
+  const std::string saved = saved_text(device_savings(report, device));
   return saved.empty() ? "" : paragraph("the cache saved " + saved + " (estimated)", page);
 }
 
@@ -166,7 +166,8 @@ std::string plain_memory(const Report& report, const UsedDevice& used, bool has_
                            : levels_without_bars(used, memory, page);
   result += needed_paragraph(report, memory, page);
   if (!page.is_brief) {
-    result += paragraph(savings_text(device, has_cache), page) + saved_time_text(device, page);
+    result +=
+        paragraph(savings_text(device, has_cache), page) + saved_time_text(report, device, page);
   }
   const std::string trouble = trouble_text(stats);
   return trouble.empty() ? result : result + "  " + coloured(trouble, Colour::red, page) + "\n";

@@ -39,7 +39,7 @@ std::vector<DeviceRow> device_rows(const Report& report) {
   for (const DeviceReport& device : report.devices) {
     if (!device.used) continue;
     DeviceRow& row = rows.emplace_back(
-        DeviceRow{&device, savings(device.timing), reserved_memory(report, device)});
+        DeviceRow{&device, device_savings(report, device), reserved_memory(report, device)});
     for (const GpuPeaks& use : uses) {
       if (use.device == device.facts.index) row.use = use;
     }

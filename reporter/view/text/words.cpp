@@ -104,6 +104,7 @@ std::string saved_text(const Savings& saved) {
   if (saved.most_ns == 0) return "";
   const std::string most = duration_text(saved.most_ns);
   const std::string least = duration_text(saved.least_ns);
+  if (saved.is_cut) return "at least " + least;
   if (saved.least_ns == 0) return "up to " + most;
   return least == most ? "about " + most : least + " to " + most;
 }

@@ -50,7 +50,8 @@ inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
 // "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.
 [[nodiscard]] std::string bounds_text(const PeakBounds& bounds);
 
-// "410 ms to 1.66 s", "up to 22.4 ms"; "": nothing, or nobody knows.
+// "410 ms to 1.66 s", "up to 22.4 ms", "at least 2.00 s" of a run of that length; "": nothing, or
+// nobody knows.
 [[nodiscard]] std::string saved_text(const Savings& saved);
 
 }  // namespace vramscope
