@@ -55,7 +55,7 @@ class Losses(Export):
                            ("pprof", self.path), ("heaptrack", self.trace), ("rmm", self.trace), ("massif", self.path)):  # fmt: skip
             (line,) = self.lost(form, path, "--site", "nobody_has_this_name", status=2)
             self.assertIn(form, line)
-            self.assertIn("there is none", line)
+            self.assertIn("the report has none", line)
         (line,) = self.lost("folded", self.path, "--cost", "leaked", "--site", "load_batch", status=2)
         self.assertIn("leaked", line)
 
