@@ -112,7 +112,7 @@ class MemoryLimit(harness.Case):
         native = self.run_program(command)
         self.assertEqual(native.behaviour(), self.run_program(command, "off", **{LIMIT: "1GiB"}).behaviour())
         (line,) = [line for line in self.run_tool("options").stdout.splitlines() if "smaller GPU" in line]
-        self.assertIn("but in mode off", line)
+        self.assertIn("not in mode off", line)
 
     def test_memory_of_every_kind_counts(self):
         self.assert_meets(["small_device"], "1GiB")
