@@ -96,10 +96,7 @@ int write_zero_on_host(const void* handle, void* into, int type) {
 
 int write_solved(const void* handle, int* info, std::int64_t problems) {
   if (handle == nullptr) return kNotInitialized;
-  if (info == nullptr || problems < 1) return kSuccess;
-  cudaMemsetAsync(info, 0, static_cast<std::size_t>(problems) * sizeof *info,
-                  static_cast<const Handle*>(handle)->stream);
-  return kSuccess;
+  return write_solved_on(static_cast<const Handle*>(handle)->stream, info, problems);
 }
 
 }  // namespace vramscope::simulator
@@ -179,10 +176,7 @@ const char* cublasGetStatusName(int status) { return name_of(status); }
 const char* cublasGetStatusString(int status) { return name_of(status); }
 
 int cublasXtCreate(void** handle) { return make_opaque(handle, kInvalidValue, kAllocationFailed); }
-int cublasXtDestroy(Opaque* handle) {
-  delete handle;
-  return kSuccess;
-}
+int cublasXtDestroy(const Opaque* handle) { return unmake_opaque(handle); }
 
 }  // extern "C"
 #pragma GCC visibility pop

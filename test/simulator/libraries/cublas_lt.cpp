@@ -28,11 +28,6 @@ std::atomic_flag said_modelled;
 
 int make(void** made) { return make_opaque(made, kInvalidValue, kAllocationFailed); }
 
-int destroy(Opaque* made) {
-  delete made;
-  return kSuccess;
-}
-
 int propose(Proposal* proposal) {
   if (proposal != nullptr)
     *proposal = {.algorithm = {}, .workspace_bytes = 0, .status = 0, .waves = 1, .reserved = {}};
@@ -58,19 +53,19 @@ int cublasLtCreate(void** handle) {
       "a workspace), its kernels are not executed");
   return make(handle);
 }
-int cublasLtDestroy(Opaque* handle) { return destroy(handle); }
+int cublasLtDestroy(Opaque* handle) { return unmake_opaque(handle); }
 
 int cublasLtMatmulDescCreate(void** made, int, int) { return make(made); }
-int cublasLtMatmulDescDestroy(Opaque* made) { return destroy(made); }
+int cublasLtMatmulDescDestroy(Opaque* made) { return unmake_opaque(made); }
 int cublasLtMatrixLayoutCreate(void** made) { return make(made); }
 int cublasLtGroupedMatrixLayoutCreate(void** made) { return make(made); }
-int cublasLtMatrixLayoutDestroy(Opaque* made) { return destroy(made); }
+int cublasLtMatrixLayoutDestroy(Opaque* made) { return unmake_opaque(made); }
 int cublasLtMatmulPreferenceCreate(void** made) { return make(made); }
-int cublasLtMatmulPreferenceDestroy(Opaque* made) { return destroy(made); }
+int cublasLtMatmulPreferenceDestroy(Opaque* made) { return unmake_opaque(made); }
 int cublasLtMatrixTransformDescCreate(void** made) { return make(made); }
-int cublasLtMatrixTransformDescDestroy(Opaque* made) { return destroy(made); }
+int cublasLtMatrixTransformDescDestroy(Opaque* made) { return unmake_opaque(made); }
 int cublasLtEmulationDescCreate(void** made) { return make(made); }
-int cublasLtEmulationDescDestroy(Opaque* made) { return destroy(made); }
+int cublasLtEmulationDescDestroy(Opaque* made) { return unmake_opaque(made); }
 
 #define ZEROS(function)                                                                  \
   int function(const void*, int, void* value, std::size_t bytes, std::size_t* written) { \

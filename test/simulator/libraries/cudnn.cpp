@@ -38,17 +38,8 @@ void give_back(Handle* handle) {
 
 int make(void** made) { return make_opaque(made, kNullPointer, kInternalError); }
 
-int destroy(Opaque* made) {
-  delete made;
-  return kSuccess;
-}
-
 // The rule for what NVIDIA does not document: an algorithm needs no memory beside its tensors.
-int no_bytes(std::size_t* bytes) {
-  if (bytes == nullptr) return kNullPointer;
-  *bytes = 0;
-  return kSuccess;
-}
+int no_bytes(std::size_t* bytes) { return write_result(bytes, std::size_t{0}, kNullPointer); }
 
 }  // namespace
 }  // namespace vramscope::simulator
@@ -92,9 +83,7 @@ int cudnnSetStream(Handle* handle, cudaStream_t stream) {
 
 int cudnnGetStream(Handle* handle, cudaStream_t* stream) {
   if (handle == nullptr) return kNotInitialized;
-  if (stream == nullptr) return kNullPointer;
-  *stream = handle->stream;
-  return kSuccess;
+  return write_result(stream, handle->stream, kNullPointer);
 }
 
 std::size_t cudnnGetVersion() { return kVersion; }
@@ -125,7 +114,7 @@ void cudnnGetLastErrorString(char* text, std::size_t bytes) {
 
 #define DESCRIPTOR(kind)                                    \
   int cudnnCreate##kind(void** made) { return make(made); } \
-  int cudnnDestroy##kind(Opaque* made) { return destroy(made); }
+  int cudnnDestroy##kind(Opaque* made) { return unmake_opaque(made); }
 DESCRIPTOR(ActivationDescriptor)
 DESCRIPTOR(AttnDescriptor)
 DESCRIPTOR(CTCLossDescriptor)

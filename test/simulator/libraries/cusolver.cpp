@@ -50,10 +50,7 @@ int get_stream(const Handle* handle, cudaStream_t* stream) {
 
 int write_solved(const void* handle, int* info, std::int64_t problems) {
   if (handle == nullptr) return kNotInitialized;
-  if (info == nullptr || problems < 1) return kSuccess;
-  cudaMemsetAsync(info, 0, static_cast<std::size_t>(problems) * sizeof *info,
-                  static_cast<const Handle*>(handle)->stream);
-  return kSuccess;
+  return write_solved_on(static_cast<const Handle*>(handle)->stream, info, problems);
 }
 
 }  // namespace vramscope::simulator

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cuda_runtime_api.h>
 #include <library_types.h>
 
 #include <atomic>
@@ -49,8 +50,14 @@ int write_result(Value* into, Value value, int invalid) {
   return kSuccess;
 }
 
-// What a solver says of each of its problems, in memory of the device: solved. A library that has
-// such functions defines it.
+// What a solver says of each of its problems, in memory of the device: solved.
+inline int write_solved_on(cudaStream_t stream, int* info, std::int64_t problems) {
+  if (info == nullptr || problems < 1) return kSuccess;
+  cudaMemsetAsync(info, 0, static_cast<std::size_t>(problems) * sizeof *info, stream);
+  return kSuccess;
+}
+
+// The same on the stream of a handle. A library that has such functions defines it.
 int write_solved(const void* handle, int* info, std::int64_t problems);
 
 // Whether the program reads results in its own memory. As above.
