@@ -280,8 +280,7 @@ std::optional<std::uint16_t> UnrecordedUse::remove(CUcontext context) noexcept {
       told.driver_bytes / std::max<std::uint64_t>(contexts_on(device), 1);
   if (told.context_bytes != 0) told.driver_bytes -= told_bytes;
   parts_.erase(ending);
-  const auto on_device = [&](const Part& part) { return part.device == device; };
-  if (std::none_of(parts_.begin(), parts_.end(), on_device)) siblings_.withdraw(device);
+  if (contexts_on(device) == 0) siblings_.withdraw(device);
   return device;
 }
 

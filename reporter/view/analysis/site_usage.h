@@ -19,6 +19,15 @@ namespace vramscope {
   return site.estimate ? *site.estimate : site.totals;
 }
 
+// The part of a site or stack of one kind of memory on one device; null: it has none.
+[[nodiscard]] inline const SitePart* part_of(const std::vector<SitePart>& parts, Kind kind,
+                                             std::uint16_t device) {
+  for (const SitePart& part : parts) {
+    if (part.kind == kind && part.device == device) return &part;
+  }
+  return nullptr;
+}
+
 // What one site did with one kind of memory on one device. Bytes are requested bytes.
 struct SiteUsage {
   std::size_t site = 0;  // index into Report::sites

@@ -20,13 +20,6 @@ struct Held {
   std::uint64_t blocks = 0;
 };
 
-const SitePart* part_in(const std::vector<SitePart>& parts, const MapPlace& place) {
-  for (const SitePart& part : parts) {
-    if (part.kind == place.kind && part.device == place.device) return &part;
-  }
-  return nullptr;
-}
-
 using ByCache = std::map<std::size_t, Held>;
 
 // Of the place's blocks, that a site allocated. Which stack each is of is not known where a view
@@ -34,7 +27,7 @@ using ByCache = std::map<std::size_t, Held>;
 void add(ByCache& found, const Site& site, Held blocks, const MapPlace& place,
          FrameworkCaches& caches) {
   const auto cache_of = [&](const auto& frames, const auto& parts) -> std::optional<std::size_t> {
-    const SitePart* const part = part_in(parts, place);
+    const SitePart* const part = part_of(parts, place.kind, place.device);
     return part == nullptr ? std::nullopt : caches.of(frames, *part);
   };
   if (site.whole.size() < 2) {
@@ -47,7 +40,7 @@ void add(ByCache& found, const Site& site, Held blocks, const MapPlace& place,
   for (const RecordedStack& stack : site.whole) {
     const auto cache = cache_of(stack.frames, stack.parts);
     if (!cache) continue;
-    const SiteTotals& live = numbers_of(*part_in(stack.parts, place));
+    const SiteTotals& live = numbers_of(*part_of(stack.parts, place.kind, place.device));
     const Held its{std::min(blocks.bytes, live.live_bytes),
                    std::min(blocks.blocks, live.live_count)};
     found[*cache].bytes += its.bytes;

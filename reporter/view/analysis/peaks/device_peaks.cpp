@@ -8,7 +8,6 @@
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/report/unmeasured.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/subject.h"
@@ -50,10 +49,10 @@ PeakBounds requested_of(const Report& report, std::uint16_t device) {
 }
 
 // A device that nobody asked has neither.
-std::optional<PeakBounds> outside_of(const Report& report, const DeviceReport* device) {
+std::optional<PeakBounds> outside_of(const DeviceReport* device) {
   if (device == nullptr) return std::nullopt;
   const DeviceFacts& facts = device->facts;
-  if (are_contexts_measured(report, facts.index)) {
+  if (is_measured(facts.measured_by)) {
     const std::uint64_t bytes = facts.context_bytes + facts.module_bytes;
     return bytes == 0 ? std::nullopt : std::optional(PeakBounds{bytes, bytes});
   }
@@ -76,7 +75,7 @@ GpuPeaks use_of(const Report& report, std::uint16_t device) {
   if (is_of_several(report)) use.reserved.lower = use.requested.lower;
   use.reserved.lower = std::min(use.reserved.lower, use.reserved.upper);
   use.has_several_kinds = kinds > 1;
-  use.outside = outside_of(report, its);
+  use.outside = outside_of(its);
   return use;
 }
 

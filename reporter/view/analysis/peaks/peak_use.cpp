@@ -9,9 +9,9 @@
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
-#include "reporter/report/unmeasured.h"
 #include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
@@ -34,13 +34,6 @@ void move_to_cache(Asked& asked, const std::string& owner, std::string_view cach
   const std::uint64_t moved = std::min(bytes, of_owner);
   of_owner -= moved;
   asked.by_cache[std::string(cache)] += moved;
-}
-
-const SitePart* part_of(const std::vector<SitePart>& parts, Kind kind, std::uint16_t device) {
-  for (const SitePart& part : parts) {
-    if (part.kind == kind && part.device == device) return &part;
-  }
-  return nullptr;
 }
 
 class OfDevice {
@@ -124,7 +117,7 @@ class OfDevice {
                           const std::vector<SitePart>& parts) {
       const SitePart* const part = part_of(parts, kind.kind, kind.device);
       if (part == nullptr || frames.empty()) return;
-      const std::uint64_t bytes = (part->estimate ? *part->estimate : part->totals).peak_bytes;
+      const std::uint64_t bytes = numbers_of(*part).peak_bytes;
       const auto cache = bytes == 0 ? std::nullopt : caches_.of(frames, *part);
       if (!cache) return;
       move_to_cache(asked, owner_of_stack(report_, frames), framework_caches()[*cache].name, bytes);
@@ -204,17 +197,16 @@ class OfDevice {
     const bool is_cached = report_.process.mode == "cache";
     if (asked.has_others || !is_cached) unknown(PeakPart::pages, pages_at_end());
     if (asked.has_pools) unknown(PeakPart::pools, at_end(LedgerRow::pools));
-    if (are_contexts_measured(report_, index_)) {
+    PeakUseRow driver{.part = PeakPart::driver};
+    if (is_measured(device_.facts.measured_by)) {
       const std::uint64_t bytes = at_end(LedgerRow::contexts) + at_end(LedgerRow::modules);
-      use.rows.push_back({.part = PeakPart::driver, .bytes = bytes, .end_bytes = bytes});
+      driver.bytes = driver.end_bytes = bytes;
       use.needed_least += bytes;
       use.needed_most += bytes;
-      unknown(PeakPart::others, at_end(LedgerRow::others));
-      return;
+    } else {
+      use.is_all = false;
     }
-    PeakUseRow contexts{.part = PeakPart::driver};
-    use.rows.push_back(contexts);
-    use.is_all = false;
+    use.rows.push_back(driver);
     unknown(PeakPart::others, at_end(LedgerRow::others));
   }
 
