@@ -40,9 +40,10 @@ std::string others_line(std::uint16_t device, const char* when,
          sentence("Others on GPU " + std::to_string(device) + " " + when + ": " + line, page);
 }
 
-// Who they were is told by a report that was written when memory ran out; who they are now is often
-// the same. "" when what the others had then is nothing, or there is nobody to ask.
-std::string others_now(const Report& report, const Page& page) {
+// A report that was written when memory ran out names the others of that moment. For any other
+// report NVML names those of now, who are often the same. "" if others had nothing, or if nobody
+// can name them.
+std::string others_text(const Report& report, const Page& page) {
   if (report.oom.events.empty()) return "";
   const OomEvent& last = report.oom.events.back();
   if (last.outside_bytes <= own_outside(last) + pools_then(last)) return "";
@@ -105,7 +106,7 @@ int show_oom(OneReport& given) {
     const NextStep next = next_step(report, leaks, given.file);
     given.next = next.words;
     given.next_file = next.file;
-    return oom_text(report, leaks, name, page, given.listing.rows()) + others_now(report, page);
+    return oom_text(report, leaks, name, page, given.listing.rows()) + others_text(report, page);
   };
   const auto json = [&](const Report& report) {
     return oom_json(report, names_from_symbols(given.stacks.shown), given.listing.rows());

@@ -116,7 +116,7 @@ std::string name_of(std::uint32_t pid) {
   return process_name({.pid = pid, .name = command_of(pid)});
 }
 
-// Who others are is told already: when the report was made.
+// The report names the other processes itself: `run` asked NVML when it was made.
 bool has_names(const Report& report, std::uint16_t device) {
   return std::any_of(report.ledger.begin(), report.ledger.end(), [&](const LedgerEntry& entry) {
     return entry.device == device && row_of(entry) == LedgerRow::others &&

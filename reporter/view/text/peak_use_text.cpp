@@ -69,7 +69,7 @@ std::string title_of(const PeakUse& use) {
   return device_name(use) + " at its peak" + (use.is_all ? ", as nvidia-smi counts: " : ": ");
 }
 
-// How to see in a cache what of it is idle.
+// How a user can see which memory of a framework's cache is idle.
 std::string inside_text(const std::vector<PeakUse>& uses, const Page& page) {
   std::set<std::string> told;
   std::string text;
