@@ -132,7 +132,9 @@ std::set<std::string, std::less<>> names_of(const std::string& library) {
   return names;
 }
 
+// The file has the bytes, too: the offset of a segment can lie behind the file's end.
 bool is_in_code(const ElfFile& object, std::uint64_t address, std::uint64_t bytes) {
+  if (object.at(address).size() < bytes) return false;
   return std::ranges::any_of(object.segments(), [&](const Elf64_Phdr& segment) {
     return segment.p_type == PT_LOAD && (segment.p_flags & PF_X) != 0 &&
            address >= segment.p_vaddr && bytes <= segment.p_filesz &&
@@ -170,6 +172,8 @@ void choose(const ElfFile& object, std::vector<ElfFunction> all,
     }
     std::size_t behind = i + 1;  // other names of the same function stand between
     while (behind < all.size() && all[behind].address == one.address) ++behind;
+    // A linker that folds equal functions gives one several names: it is redirected once.
+    if (!found.functions.empty() && found.functions.back().address == one.address) continue;
     const std::uint64_t end = one.address + one.bytes;
     const std::uint64_t next = behind < all.size() ? all[behind].address : UINT64_MAX;
     if (next < end) return refuse("overlaps " + std::string(all[behind].name));
