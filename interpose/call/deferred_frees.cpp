@@ -7,7 +7,7 @@
 
 #include "allocator/ground/call_time.h"
 #include "allocator/ground/leaving.h"
-#include "allocator/ground/thread_room.h"
+#include "allocator/ground/thread_buffer.h"
 #include "interpose/ground/clock.h"
 #include "interpose/ground/event_of.h"
 #include "interpose/ground/guard.h"
@@ -31,7 +31,7 @@ using Frees = std::array<Deferred, kMost>;
 
 // Null: this thread has no room.
 Frees* own_frees() {
-  return thread_room::part_of<Frees>(thread_room::get(), &thread_room::Parts::deferred_frees);
+  return thread_buffer::part_of<Frees>(thread_buffer::get(), &thread_buffer::Parts::deferred_frees);
 }
 
 // Sections under the allocator's lock are short, but for snapshots: who does not get it after so

@@ -6,7 +6,7 @@
 
 #include <new>
 
-#include "allocator/ground/thread_room.h"
+#include "allocator/ground/thread_buffer.h"
 
 namespace vramscope {
 
@@ -40,7 +40,7 @@ struct ThreadCounters::Reaper {
     own->release();
     slot_.ended = true;
     delete own;
-    thread_room::discard();
+    thread_buffer::discard();
   }
   struct Key {
     pthread_key_t key{};

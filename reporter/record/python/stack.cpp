@@ -8,7 +8,7 @@
 #include <array>
 #include <atomic>
 
-#include "allocator/ground/thread_room.h"
+#include "allocator/ground/thread_buffer.h"
 #include "reporter/record/stack/capture.h"
 #include "reporter/record/stack/hash.h"
 #include "reporter/record/stack/proven_memory.h"
@@ -150,7 +150,8 @@ struct KnownCodes {
 
   [[nodiscard]] Code& place_of(Address code) { return codes[code * kHashSeed >> (64 - kBits)]; }
   [[nodiscard]] static KnownCodes* of_thread() {
-    return thread_room::part_of<KnownCodes>(thread_room::get(), &thread_room::Parts::python_codes);
+    return thread_buffer::part_of<KnownCodes>(thread_buffer::get(),
+                                              &thread_buffer::Parts::python_codes);
   }
 };
 

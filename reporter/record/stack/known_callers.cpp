@@ -5,13 +5,13 @@
 #include <atomic>
 #include <cstring>
 
-#include "allocator/ground/thread_room.h"
+#include "allocator/ground/thread_buffer.h"
 
 namespace vramscope {
 
 KnownCallers* KnownCallers::of_thread(const void* recorder) noexcept {
-  auto* const known =
-      thread_room::part_of<KnownCallers>(thread_room::get(), &thread_room::Parts::known_callers);
+  auto* const known = thread_buffer::part_of<KnownCallers>(thread_buffer::get(),
+                                                           &thread_buffer::Parts::known_callers);
   if (known != nullptr && known->recorder_ != recorder) [[unlikely]] {
     std::memset(static_cast<void*>(known), 0, sizeof *known);
     known->recorder_ = recorder;

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "allocator/ground/thread_room.h"
+#include "allocator/ground/thread_buffer.h"
 #include "reporter/record/stack/hash.h"
 #include "reporter/record/stack/loaded_counts.h"
 
@@ -27,7 +27,8 @@ constexpr std::uint32_t kOneWord = 1;
 }  // namespace
 
 KnownStacks* KnownStacks::of_thread() noexcept {
-  return thread_room::part_of<KnownStacks>(thread_room::get(), &thread_room::Parts::known_stacks);
+  return thread_buffer::part_of<KnownStacks>(thread_buffer::get(),
+                                             &thread_buffer::Parts::known_stacks);
 }
 
 KnownStacks::Set& KnownStacks::set_of(const Door& door) noexcept {

@@ -10,7 +10,7 @@
 
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/on_valgrind.h"
-#include "allocator/ground/thread_room.h"
+#include "allocator/ground/thread_buffer.h"
 
 namespace vramscope::proven {
 
@@ -23,7 +23,7 @@ namespace {
 // Null: this thread has no room, and the system is asked each time.
 Pages* own_pages() {
   auto* const own =
-      thread_room::part_of<Pages>(thread_room::get(), &thread_room::Parts::proven_pages);
+      thread_buffer::part_of<Pages>(thread_buffer::get(), &thread_buffer::Parts::proven_pages);
   if (own != nullptr) pages = own;
   return own;
 }

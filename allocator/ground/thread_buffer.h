@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace vramscope::thread_room {
+namespace vramscope::thread_buffer {
 
 // One part for each that needs one, all zero bytes when a thread gets its room. What a part holds
 // is known to its owner alone, who takes it by part_of(). Pages are taken as they are used; what
@@ -40,4 +40,4 @@ template <class T, std::size_t bytes>
   return parts == nullptr ? nullptr : reinterpret_cast<T*>(&(parts->*part)[0]);
 }
 
-}  // namespace vramscope::thread_room
+}  // namespace vramscope::thread_buffer

@@ -1,6 +1,6 @@
 // Rooms, and who has which.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/thread_room.h"
+#include "allocator/ground/thread_buffer.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -15,7 +15,7 @@
 #include "allocator/ground/kept_errno.h"
 #include "allocator/ground/machine.h"
 
-namespace vramscope::thread_room {
+namespace vramscope::thread_buffer {
 
 constinit thread_local Parts* known = nullptr;
 
@@ -157,4 +157,4 @@ void discard() noexcept {
   taking = false;
 }
 
-}  // namespace vramscope::thread_room
+}  // namespace vramscope::thread_buffer
