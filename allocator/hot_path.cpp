@@ -16,27 +16,27 @@
 namespace vramscope {
 
 [[gnu::flatten]] Outcome CachingAllocator::allocate(const Request& request) noexcept {
-  if (request.where.kind == Kind::pinned) return Pinned::allocate_usually(*state_, request);
-  return state_->allocate_usually(request);
+  if (request.where.kind == Kind::pinned) return Pinned::allocate_fast(*state_, request);
+  return state_->allocate_fast(request);
 }
 
 [[gnu::flatten]] Outcome CachingAllocator::free(Address address, Wait when, Only only) noexcept {
   if (when == Wait::now && only != Only::pinned) [[likely]]
-    return state_->free_usually(address, only);
-  if (when == Wait::now) return Pinned::free_usually(*state_, address);
+    return state_->free_fast(address, only);
+  if (when == Wait::now) return Pinned::free_fast(*state_, address);
   return state_->free_otherwise(address, when, only);
 }
 
 // From a lock that was taken to its end, before which the calls are made that others left
 // meanwhile.
-class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::UsualSection {
+class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::FastPathSection {
  public:
-  explicit UsualSection(State& state) VRAMSCOPE_REQUIRES(state) : state_(&state) {}
-  ~UsualSection() VRAMSCOPE_RELEASE() {
+  explicit FastPathSection(State& state) VRAMSCOPE_REQUIRES(state) : state_(&state) {}
+  ~FastPathSection() VRAMSCOPE_RELEASE() {
     if (state_ != nullptr) end();
   }
-  UsualSection(const UsualSection&) = delete;
-  UsualSection& operator=(const UsualSection&) = delete;
+  FastPathSection(const FastPathSection&) = delete;
+  FastPathSection& operator=(const FastPathSection&) = delete;
 
   // Before its scope ends.
   void end() VRAMSCOPE_RELEASE() {
@@ -48,8 +48,8 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::Usual
 
   // Give what `serve` gives of a free block, or of the live one, else what `otherwise` does.
   template <class Serve, class Otherwise>
-  [[nodiscard]] static auto with_usual_block(State& state, const Request& request, Serve serve,
-                                             Otherwise otherwise) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] static auto with_fast_path_block(State& state, const Request& request, Serve serve,
+                                                 Otherwise otherwise) VRAMSCOPE_REQUIRES(state);
   template <class Serve, class Otherwise>
   [[nodiscard]] static auto with_sole_block(State& state, std::uint64_t packed, Address address,
                                             Serve serve, Otherwise otherwise)
@@ -73,11 +73,11 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::Usual
 
 // A free block serves the request, and no option and no pending free has a say in it.
 template <class Serve, class Otherwise>
-inline auto CachingAllocator::State::UsualSection::with_usual_block(State& state,
-                                                                    const Request& request,
-                                                                    Serve serve,
-                                                                    Otherwise otherwise) {
-  PlaceMemory* const place = state.reuse.usual().hits;
+inline auto CachingAllocator::State::FastPathSection::with_fast_path_block(State& state,
+                                                                           const Request& request,
+                                                                           Serve serve,
+                                                                           Otherwise otherwise) {
+  PlaceMemory* const place = state.reuse.fast_path().hits;
   if (place && place->place == request.where && !request.dedicated &&
       request.bytes - 1 < kMaxBlockBytes && state.blocks.is_prepared() &&
       state.accounts.tags().are_prepared(request.tag)) [[likely]] {
@@ -100,10 +100,10 @@ inline auto CachingAllocator::State::UsualSection::with_usual_block(State& state
 }
 
 template <class Serve, class Otherwise>
-inline auto CachingAllocator::State::UsualSection::with_sole_block(State& state,
-                                                                   std::uint64_t packed,
-                                                                   Address address, Serve serve,
-                                                                   Otherwise otherwise) {
+inline auto CachingAllocator::State::FastPathSection::with_sole_block(State& state,
+                                                                      std::uint64_t packed,
+                                                                      Address address, Serve serve,
+                                                                      Otherwise otherwise) {
   const bool is_sole = state.reuse.sole_place() == packed;
   if (is_sole || fault(Fault::place_unchecked)) [[likely]] {
     const BlockTable::Entry entry = state.blocks.find_entry(address);
@@ -113,11 +113,11 @@ inline auto CachingAllocator::State::UsualSection::with_sole_block(State& state,
   return otherwise();
 }
 
-inline Outcome CachingAllocator::State::allocate_usually(const Request& request) noexcept {
+inline Outcome CachingAllocator::State::allocate_fast(const Request& request) noexcept {
   if (!try_lock()) [[unlikely]]
-    return UsualSection::allocate_there(*this, request);
-  UsualSection section(*this);
-  return UsualSection::with_usual_block(
+    return FastPathSection::allocate_there(*this, request);
+  FastPathSection section(*this);
+  return FastPathSection::with_fast_path_block(
       *this, request,
       [&](PlaceMemory& place, PoolClass pool, const Pools::Found& found, Units size)
           VRAMSCOPE_NO_ANALYSIS { return hit(place, pool, found, size, request); },
@@ -144,7 +144,7 @@ inline Outcome CachingAllocator::State::hit(PlaceMemory& place, PoolClass pool,
 
 // The place is known before the block is, so one critical section is enough. A block that began its
 // life after the wait did is not the one that the program meant.
-inline Outcome CachingAllocator::State::free_usually(Address address, Only only) noexcept {
+inline Outcome CachingAllocator::State::free_fast(Address address, Only only) noexcept {
   const std::uint64_t packed = unguarded_reuse().sole_place();
   if (packed == kSeveralPlaces || !ranges.device.contains(address) ||
       ranges.dedicated.contains(address)) [[unlikely]]
@@ -154,14 +154,14 @@ inline Outcome CachingAllocator::State::free_usually(Address address, Only only)
   if (!waited.status.ok()) [[unlikely]]
     return free_otherwise(address, Wait::now, only);
   if (!try_lock()) [[unlikely]]
-    return UsualSection::free_there(*this, address, only, {packed, newest, waited.ns});
-  UsualSection section(*this);
-  return UsualSection::with_sole_block(
+    return FastPathSection::free_there(*this, address, only, {packed, newest, waited.ns});
+  FastPathSection section(*this);
+  return FastPathSection::with_sole_block(
       *this, packed, address,
       [&](BlockTable::Entry entry) VRAMSCOPE_NO_ANALYSIS -> Outcome {
         if (blocks.life(entry.block).serial() > newest) [[unlikely]]
           return {.status = {Result::invalid, 0}, .address = address};
-        return hand_back(*reuse.usual().frees, entry, waited.ns, nullptr);
+        return hand_back(*reuse.fast_path().frees, entry, waited.ns, nullptr);
       },
       [&]() VRAMSCOPE_NO_ANALYSIS {
         section.end();
@@ -254,8 +254,8 @@ inline void CachingAllocator::State::release(PlaceMemory& place, PoolClass pool,
   accounts.merged(place.accounts, pool, place.pools.give_back(pool, blocks, entry));
 }
 
-Outcome CachingAllocator::State::UsualSection::allocate_there(State& state,
-                                                              const Request& request) noexcept {
+Outcome CachingAllocator::State::FastPathSection::allocate_there(State& state,
+                                                                 const Request& request) noexcept {
   PostedCalls::Call* const call = state.posted.claim();
   if (call == nullptr) return state.allocate_otherwise(request);
   call->is_free = false;
@@ -266,7 +266,7 @@ Outcome CachingAllocator::State::UsualSection::allocate_there(State& state,
   return made ? out : state.allocate_otherwise(request);
 }
 
-Outcome CachingAllocator::State::UsualSection::free_there(
+Outcome CachingAllocator::State::FastPathSection::free_there(
     State& state, Address address, Only only, const PostedCalls::Waited& waited) noexcept {
   PostedCalls::Call* const call = state.posted.claim();
   if (call == nullptr) return state.free_otherwise(address, Wait::now, only);
@@ -287,8 +287,8 @@ Outcome CachingAllocator::State::UsualSection::free_there(
 
 // Whoever had the lock may have unlocked without having seen the call: so the lock is looked at,
 // too. Who waits for long sleeps as others do that wait for the lock.
-bool CachingAllocator::State::UsualSection::is_made(State& state,
-                                                    PostedCalls::Call& call) noexcept {
+bool CachingAllocator::State::FastPathSection::is_made(State& state,
+                                                       PostedCalls::Call& call) noexcept {
   constexpr int kLooks = 64;   // at the lock, which takes its line from who has it
   constexpr int kPauses = 16;  // between them, at the call
   constexpr timespec kSleep{.tv_sec = 0, .tv_nsec = 50'000};
@@ -296,7 +296,7 @@ bool CachingAllocator::State::UsualSection::is_made(State& state,
   state.posted.post(call);
   for (int look = 0; look < kLooks && !call.is_answered(); ++look) {
     for (int i = 0; i < kPauses && !call.is_answered(); ++i) pause_processor();
-    if (!call.is_answered() && state.try_lock()) UsualSection(state).end();
+    if (!call.is_answered() && state.try_lock()) FastPathSection(state).end();
   }
   if (!call.is_answered() && state.posted.withdraw(call)) return false;
   const KeptErrno kept;
@@ -304,7 +304,7 @@ bool CachingAllocator::State::UsualSection::is_made(State& state,
   return call.stage.load(std::memory_order_relaxed) == PostedCalls::Stage::made;
 }
 
-void CachingAllocator::State::UsualSection::answer_posted(State& state) noexcept {
+void CachingAllocator::State::FastPathSection::answer_posted(State& state) noexcept {
   constexpr int kRounds = 4;  // the thread is to come back to its own work
   const std::uint64_t own_time = call_time_ns;
   for (int i = 0; i < kRounds && state.posted.any(); ++i) {
@@ -316,7 +316,7 @@ void CachingAllocator::State::UsualSection::answer_posted(State& state) noexcept
   call_time_ns = own_time;
 }
 
-[[gnu::flatten]] PostedCalls::Stage CachingAllocator::State::UsualSection::answer(
+[[gnu::flatten]] PostedCalls::Stage CachingAllocator::State::FastPathSection::answer(
     State& state, PostedCalls::Call& call) {
   using Stage = PostedCalls::Stage;
   const auto decline = [] { return Stage::declined; };
@@ -326,7 +326,7 @@ void CachingAllocator::State::UsualSection::answer_posted(State& state) noexcept
       call.out = state.hit(place, pool, found, size, call.request);
       return Stage::made;
     };
-    return with_usual_block(state, call.request, serve, decline);
+    return with_fast_path_block(state, call.request, serve, decline);
   }
   const auto serve = [&](BlockTable::Entry entry) VRAMSCOPE_NO_ANALYSIS {
     call.is_over_cap = false;
@@ -334,7 +334,7 @@ void CachingAllocator::State::UsualSection::answer_posted(State& state) noexcept
       call.out = {.status = {Result::invalid, 0}, .address = call.address};
     } else {
       call.out =
-          state.hand_back(*state.reuse.usual().frees, entry, call.waited.ns, &call.is_over_cap);
+          state.hand_back(*state.reuse.fast_path().frees, entry, call.waited.ns, &call.is_over_cap);
     }
     return Stage::made;
   };

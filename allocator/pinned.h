@@ -39,8 +39,8 @@ class CachingAllocator::Pinned {
 
   // The usual allocation and the usual free by its own function: one critical section, no step that
   // unlocks. What is unusual takes the longer way, under both policies.
-  [[nodiscard]] static Outcome allocate_usually(State& state, const Request& request) noexcept;
-  [[nodiscard]] static Outcome free_usually(State& state, Address address) noexcept;
+  [[nodiscard]] static Outcome allocate_fast(State& state, const Request& request) noexcept;
+  [[nodiscard]] static Outcome free_fast(State& state, Address address) noexcept;
 
   void allocate(State& state, const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(state);
   // A segment from the backend is a free block from now on. None: there is no room for its record.

@@ -9,7 +9,7 @@
 
 namespace vramscope {
 
-Outcome CachingAllocator::Pinned::allocate_usually(State& state, const Request& request) noexcept {
+Outcome CachingAllocator::Pinned::allocate_fast(State& state, const Request& request) noexcept {
   {
     const State::QuietLock section(state);
     Pinned& own = state.pinned;
@@ -33,8 +33,8 @@ Outcome CachingAllocator::Pinned::allocate_usually(State& state, const Request& 
   return state.allocate_otherwise(request);
 }
 
-// As State::free_usually(): the place is known before the block is.
-Outcome CachingAllocator::Pinned::free_usually(State& state, Address address) noexcept {
+// As State::free_fast(): the place is known before the block is.
+Outcome CachingAllocator::Pinned::free_fast(State& state, Address address) noexcept {
   const std::uint64_t packed = state.unguarded_reuse().sole_pinned_place();
   if (packed != kSeveralPlaces && state.ranges.pinned.contains(address)) [[likely]] {
     const std::uint64_t newest = state.last_serial.load(std::memory_order_relaxed);
@@ -61,7 +61,7 @@ Outcome CachingAllocator::Pinned::hand_back(State& state, BlockIndex block, std:
               .address = blocks_[block].address(),
               .rounded = counted.bytes,
               .requested = counted.requested,
-              .where = state.reuse.usual().pinned_frees->place,
+              .where = state.reuse.fast_path().pinned_frees->place,
               .tag = counted.tag,
               .wait_ns = wait_ns,
               .serial = state.last_serial.load(std::memory_order_relaxed)};

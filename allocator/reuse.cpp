@@ -6,12 +6,12 @@
 namespace vramscope {
 
 // Each in one store, for those who look without the lock.
-void Reuse::change(const UsualPlaces& now) noexcept {
+void Reuse::change(const FastPathPlaces& now) noexcept {
   sole_place_.store(now.frees ? now.frees->place.packed() : kSeveralPlaces,
                     std::memory_order_release);
   sole_pinned_place_.store(now.pinned_frees ? now.pinned_frees->place.packed() : kSeveralPlaces,
                            std::memory_order_release);
-  usual_ = now;
+  fast_path_ = now;
 }
 
 Waits* Reuse::find_pinned_waits(Place where) noexcept {

@@ -21,12 +21,12 @@ namespace vramscope {
 inline constexpr std::uint64_t kSeveralPlaces = ~std::uint64_t{0};  // or none; no place's number
 
 // Where the usual calls may go the short way (hot_path.cpp): there each needs one critical section.
-struct UsualPlaces {
+struct FastPathPlaces {
   PlaceMemory* hits = nullptr;          // an allocation that a free block serves
   PlaceMemory* frees = nullptr;         // of the only place that there is, which every free means
   PinnedPlace* pinned_frees = nullptr;  // of pinned memory likewise
 
-  friend bool operator==(const UsualPlaces&, const UsualPlaces&) = default;
+  friend bool operator==(const FastPathPlaces&, const FastPathPlaces&) = default;
 };
 
 // Threads: one at a time, but for what says "without the lock".
@@ -35,14 +35,14 @@ class alignas(64) Reuse {
   explicit Reuse(ReuseTime time) : time_(time) {}
 
   // Has it any? Not where each hit must be proved.
-  [[nodiscard]] bool has_usual_places() const { return time_ == ReuseTime::at_free; }
+  [[nodiscard]] bool has_fast_path_places() const { return time_ == ReuseTime::at_free; }
   // What State::settle() has found. Quarantine forbids the short way to all frees.
-  void use(UsualPlaces now) noexcept {
+  void use(FastPathPlaces now) noexcept {
     if (holds()) now.frees = nullptr, now.pinned_frees = nullptr;
-    if (now != usual_) [[unlikely]]
+    if (now != fast_path_) [[unlikely]]
       change(now);
   }
-  [[nodiscard]] const UsualPlaces& usual() const { return usual_; }
+  [[nodiscard]] const FastPathPlaces& fast_path() const { return fast_path_; }
   // Their places as numbers, or kSeveralPlaces; without the lock.
   [[nodiscard]] std::uint64_t sole_place() const noexcept {
     return sole_place_.load(std::memory_order_acquire);
@@ -103,12 +103,12 @@ class alignas(64) Reuse {
   // nothing.
   static constexpr std::uint32_t kHitsPerProbe = 64;
 
-  [[gnu::noinline]] void change(const UsualPlaces& now) noexcept;
+  [[gnu::noinline]] void change(const FastPathPlaces& now) noexcept;
 
   // Read by each free before it has the lock.
   std::atomic<std::uint64_t> sole_place_{kSeveralPlaces};
   std::atomic<std::uint64_t> sole_pinned_place_{kSeveralPlaces};
-  UsualPlaces usual_;
+  FastPathPlaces fast_path_;
   const ReuseTime time_;
   std::uint64_t held_up_to_ = 0;  // 0: nothing is held
   PendingFrees pending_dedicated_;

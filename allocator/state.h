@@ -88,11 +88,11 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
   }
 
   // hot_path.cpp
-  class UsualSection;
-  [[nodiscard]] Outcome allocate_usually(const Request& request) noexcept;
+  class FastPathSection;
+  [[nodiscard]] Outcome allocate_fast(const Request& request) noexcept;
   [[nodiscard]] Outcome hit(PlaceMemory& place, PoolClass pool, const Pools::Found& found,
                             Units size, const Request& request) VRAMSCOPE_REQUIRES(this);
-  [[nodiscard]] Outcome free_usually(Address address, Only only) noexcept;
+  [[nodiscard]] Outcome free_fast(Address address, Only only) noexcept;
   // over_cap: null, and what lies idle beyond the cap goes back; or where to say that some does.
   [[nodiscard]] Outcome hand_back(PlaceMemory& place, BlockTable::Entry entry,
                                   std::uint64_t wait_ns, bool* over_cap) VRAMSCOPE_REQUIRES(this);
@@ -206,7 +206,7 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::Quiet
 };
 
 inline void CachingAllocator::State::settle() {
-  if (!reuse.has_usual_places()) return;
+  if (!reuse.has_fast_path_places()) return;
   const bool is_copied = blocks.has_copies();
   const auto is_calm = [&](const PlaceMemory* place) VRAMSCOPE_REQUIRES(this) {
     return place != nullptr && place->pending.empty() && !is_copied &&
