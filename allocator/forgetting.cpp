@@ -8,9 +8,9 @@
 namespace vramscope {
 
 void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
-  for (Departure* departure = departures_; departure; departure = departure->next) {
-    const bool is_of_it = departure->where == where;
-    departure->lost |= is_of_it && !fault(Fault::departure_of_ended_place);
+  for (PendingRelease* release = pending_releases_; release; release = release->next) {
+    const bool is_of_it = release->where == where;
+    release->lost |= is_of_it && !fault(Fault::release_to_ended_place);
   }
   Address from = 0;
   while (const DirectBlocks::Entry* entry = state.directs.find_of(where, from)) {

@@ -44,11 +44,11 @@ bool CachingAllocator::Reclaim::idle(State& state, std::uint16_t device, Outcome
 }
 
 // It is bounded, because a backend that waits for work may wait for what the caller is to do next.
-bool CachingAllocator::Reclaim::await_departures(State& state, std::uint16_t device) {
+bool CachingAllocator::Reclaim::await_pending_releases(State& state, std::uint16_t device) {
   constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 200'000};
   constexpr int kMostNaps = 5000;  // a second
   const auto others_give_back = [&]() VRAMSCOPE_REQUIRES(state) {
-    for (const Departure* one = departures_; one; one = one->next) {
+    for (const PendingRelease* one = pending_releases_; one; one = one->next) {
       if (one->where.device == device && one->thread != this_holder()) return true;
     }
     return false;
@@ -65,11 +65,12 @@ bool CachingAllocator::Reclaim::await_departures(State& state, std::uint16_t dev
 
 // One call of the backend for a segment that no request can find: it is not in our books, so that
 // the backend may grant its address again at once. A capture may have begun since the caller asked.
-CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::give_back(State& state, Place where,
-                                                                         Address address,
-                                                                         Outcome& out) {
-  Departure departure{.where = where, .thread = this_holder(), .next = departures_};
-  departures_ = &departure;
+CachingAllocator::Reclaim::ReleaseReply CachingAllocator::Reclaim::give_back(State& state,
+                                                                             Place where,
+                                                                             Address address,
+                                                                             Outcome& out) {
+  PendingRelease release{.where = where, .thread = this_holder(), .next = pending_releases_};
+  pending_releases_ = &release;
   state.unlock();
   const bool may = state.backend.may_release(where);
   Reply reply;
@@ -77,39 +78,38 @@ CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::give_back(State& 
   const bool asked = may && reply.status.result != Result::forbidden;
   const bool refused = asked && !reply.status.ok() && state.backend.may_release(where);
   state.lock();
-  Departure** link = &departures_;
-  while (*link != &departure) link = &(*link)->next;
-  *link = departure.next;
+  PendingRelease** link = &pending_releases_;
+  while (*link != &release) link = &(*link)->next;
+  *link = release.next;
   out.backend_ns += reply.ns;
-  if (may && reply.status.ok()) return {Fate::taken, {}};
-  const bool is_gone = departure.lost || reply.status.result == Result::invalid;
+  if (may && reply.status.ok()) return {ReleaseResult::released, {}};
+  const bool is_gone = release.lost || reply.status.result == Result::invalid;
   // While a capture lasts a free succeeds and is completed later.
   const Status answer = refused ? Status{Result::failed, reply.status.code} : Status{};
-  return {is_gone ? Fate::gone : Fate::kept, answer};
+  return {is_gone ? ReleaseResult::place_ended : ReleaseResult::retained, answer};
 }
 
 // An idle segment goes back, and stays what it was if the backend refuses.
-CachingAllocator::Reclaim::Fate CachingAllocator::Reclaim::pool_segment(State& state,
-                                                                        Segments::iterator it,
-                                                                        Outcome& out) {
+CachingAllocator::Reclaim::ReleaseResult CachingAllocator::Reclaim::pool_segment(
+    State& state, Segments::iterator it, Outcome& out) {
   Segments::node_type node = set_aside(state, it);
   const Address address = node.key();
   const Segment segment = node.mapped();
   const Place where = state.places[segment.slot]->place;
   const Aside aside(*this, 1);
-  const Fate fate = give_back(state, where, address, out).fate;
-  if (fate == Fate::kept && state.is_fresh(Kind::device, address, segment.bytes)) {
+  const ReleaseResult result = give_back(state, where, address, out).result;
+  if (result == ReleaseResult::retained && state.is_fresh(Kind::device, address, segment.bytes)) {
     state.segments.insert(std::move(node));
     state.places[segment.slot]->pools.restore(state.blocks, segment.first);
     state.accounts.segment_kept(where, segment.pool, segment.bytes);
     state.listed.show(segment.listed);
-    return fate;
+    return result;
   }
   state.listed.remove(segment.listed);
   state.blocks.keep(segment.first);
   state.blocks.destroy(segment.first);
-  if (fate == Fate::taken) state.accounts.segment_given_back(where);
-  return fate;
+  if (result == ReleaseResult::released) state.accounts.segment_given_back(where);
+  return result;
 }
 
 // Segments in the order of their addresses, the lock free for others after so many: a walk over all
@@ -134,12 +134,12 @@ class CachingAllocator::Reclaim::Walk {
   }
   void skip() { ++at_; }
   // The segment there is given back. Unlocks.
-  Fate give_back(State& state, Outcome& out) VRAMSCOPE_REQUIRES(state) {
+  ReleaseResult give_back(State& state, Outcome& out) VRAMSCOPE_REQUIRES(state) {
     const Address address = at_->first;
     steps_ = 0;
-    const Fate fate = state.reclaim.pool_segment(state, at_, out);
+    const ReleaseResult result = state.reclaim.pool_segment(state, at_, out);
     at_ = state.segments.upper_bound(address);
-    return fate;
+    return result;
   }
 
  private:
@@ -170,7 +170,7 @@ std::uint64_t CachingAllocator::Reclaim::where_wanted(State& state, Place where,
       walk.skip();
       continue;
     }
-    if (walk.give_back(state, out) == Fate::kept) break;
+    if (walk.give_back(state, out) == ReleaseResult::retained) break;
     bytes += segment.bytes;
   }
   return bytes;
@@ -215,7 +215,7 @@ bool CachingAllocator::Reclaim::oversize(State& state, Place where, std::uint64_
     if (chosen == 0) return false;
     const auto it = state.segments.find(chosen);
     const std::uint64_t bytes = it->second.bytes;
-    if (pool_segment(state, it, out) == Fate::kept) return false;
+    if (pool_segment(state, it, out) == ReleaseResult::retained) return false;
     released += bytes;
   }
   return true;
@@ -279,22 +279,22 @@ std::uint32_t CachingAllocator::Reclaim::age(State& state, const Segment& segmen
 }
 
 // A block that is in no bucket goes back; if the backend refuses, it is free.
-CachingAllocator::Reclaim::Returned CachingAllocator::Reclaim::dedicated_segment(
+CachingAllocator::Reclaim::ReleaseReply CachingAllocator::Reclaim::dedicated_segment(
     State& state, DedicatedBlock& block, Outcome& out) {
   DedicatedBlocks& owner = state.dedicated.of(block.where.kind);
   state.accounts.segment_went(block.where, block.pool, block.bytes);
   state.listed.hide(block.listed);
   DedicatedBlocks::Node node = owner.set_aside(block);
-  const Returned returned = give_back(state, block.where, block.address, out);
-  if (returned.fate == Fate::kept && owner.restore(node)) {
+  const ReleaseReply reply = give_back(state, block.where, block.address, out);
+  if (reply.result == ReleaseResult::retained && owner.restore(node)) {
     state.accounts.segment_kept(block.where, block.pool, block.bytes);
     state.listed.show(block.listed);
-    return returned;
+    return reply;
   }
   state.listed.remove(block.listed);
-  if (returned.fate == Fate::taken) state.accounts.segment_given_back(block.where);
+  if (reply.result == ReleaseResult::released) state.accounts.segment_given_back(block.where);
   owner.destroy(std::move(node));
-  return returned;
+  return reply;
 }
 
 // As above: it ends with the first refusal.
@@ -302,7 +302,7 @@ void CachingAllocator::Reclaim::idle_dedicated(State& state, Place where, Outcom
   DedicatedBlocks& owner = state.dedicated.of(where.kind);
   state.drain(where.kind == Kind::pinned ? Store::pinned : Store::dedicated, where, out);
   while (DedicatedBlock* block = owner.take_any(where)) {
-    if (dedicated_segment(state, *block, out).fate == Fate::kept) return;
+    if (dedicated_segment(state, *block, out).result == ReleaseResult::retained) return;
   }
 }
 

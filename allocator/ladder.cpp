@@ -100,7 +100,8 @@ bool CachingAllocator::Ladder::release_idle(State& state) {
     return true;
   }
   const bool may_release = state.reclaim.idle(state, need_.where.device, out_);
-  if (!state.reclaim.await_departures(state, need_.where.device) && !may_release) return false;
+  if (!state.reclaim.await_pending_releases(state, need_.where.device) && !may_release)
+    return false;
   state.accounts.note(Accounts::Event::retry, need_.where.device);
   return true;
 }
@@ -110,7 +111,7 @@ bool CachingAllocator::Ladder::make_room(State& state, std::uint16_t device) {
   Outcome unused;
   static_cast<void>(Ladder({.where = {.device = device}}, unused).end_quarantine(state));
   static_cast<void>(state.reclaim.idle(state, device, unused));
-  return state.reclaim.await_departures(state, device) ||
+  return state.reclaim.await_pending_releases(state, device) ||
          state.accounts.capacities().of(device).held < held;
 }
 

@@ -133,8 +133,9 @@ bool CachingAllocator::Pinned::give_back(State& state, Segments::iterator it, Ou
   const PinnedSegment segment = node.mapped();
   const Place where = places_[segment.slot]->place;
   const Reclaim::Aside aside(state.reclaim, 1);
-  const Reclaim::Fate fate = state.reclaim.give_back(state, where, address, out).fate;
-  if (fate == Reclaim::Fate::kept && state.is_fresh(Kind::pinned, address, segment.bytes)) {
+  const Reclaim::ReleaseResult result = state.reclaim.give_back(state, where, address, out).result;
+  if (result == Reclaim::ReleaseResult::retained &&
+      state.is_fresh(Kind::pinned, address, segment.bytes)) {
     segments_.insert(std::move(node));
     PinnedPlace& place = *places_[segment.slot];
     place.pools.restore(blocks_, segment.first);
@@ -147,7 +148,7 @@ bool CachingAllocator::Pinned::give_back(State& state, Segments::iterator it, Ou
   state.listed.remove(segment.listed);
   blocks_.keep(segment.first);
   blocks_.destroy(segment.first);
-  if (fate == Reclaim::Fate::taken) state.accounts.segment_given_back(where);
+  if (result == Reclaim::ReleaseResult::released) state.accounts.segment_given_back(where);
   return true;
 }
 

@@ -16,13 +16,13 @@ namespace vramscope {
 // All that takes an Outcome unlocks, and so does may_release(). Threads: one at a time.
 class CachingAllocator::Reclaim {
  public:
-  enum class Fate : std::uint8_t {
-    taken,  // by the backend
-    gone,   // with its place
-    kept,   // the backend has it still, and so have we
+  enum class ReleaseResult : std::uint8_t {
+    released,     // the backend took the segment back
+    place_ended,  // the segment went with its place
+    retained,     // the backend keeps the segment, and so does the allocator
   };
-  struct Returned {
-    Fate fate;
+  struct ReleaseReply {
+    ReleaseResult result;
     Status status;  // what a free of the program's is to answer
   };
 
@@ -32,7 +32,7 @@ class CachingAllocator::Reclaim {
   bool idle(State& state, std::uint16_t device, Outcome& out) VRAMSCOPE_REQUIRES(state);
   // Segments of a device that other threads are giving back have gone when this returns, or a
   // second is over. False: there were none.
-  bool await_departures(State& state, std::uint16_t device) VRAMSCOPE_REQUIRES(state);
+  bool await_pending_releases(State& state, std::uint16_t device) VRAMSCOPE_REQUIRES(state);
   // All idle dedicated segments of a place.
   void idle_dedicated(State& state, Place where, Outcome& out) VRAMSCOPE_REQUIRES(state);
   // Idle oversize segments, enough for a block of so many bytes. False: there is no room that
@@ -45,16 +45,16 @@ class CachingAllocator::Reclaim {
   void oldest(State& state, Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
   // The segment of a block that is in no bucket; if the backend refuses, the block is free.
-  Returned dedicated_segment(State& state, DedicatedBlock& block, Outcome& out)
+  ReleaseReply dedicated_segment(State& state, DedicatedBlock& block, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
   // One call of the backend for a segment that is in no book: whoever asks takes it back into his
   // when the backend kept it.
-  [[nodiscard]] Returned give_back(State& state, Place where, Address address, Outcome& out)
+  [[nodiscard]] ReleaseReply give_back(State& state, Place where, Address address, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
   // A place that is there no longer: see CachingAllocator::forget_place().
   void forget_place(State& state, Place where) VRAMSCOPE_REQUIRES(state);
   // Segments are on their way to the backend.
-  [[nodiscard]] bool is_giving_back() const { return departures_ != nullptr; }
+  [[nodiscard]] bool is_giving_back() const { return pending_releases_ != nullptr; }
   // So many records of blocks are in no book while this lives.
   class Aside {
    public:
@@ -77,11 +77,11 @@ class CachingAllocator::Reclaim {
   class Walk;
   // A segment that the backend is being asked to take back: it is in no book. Lives on the stack of
   // the thread that asks.
-  struct Departure {
+  struct PendingRelease {
     Place where;
     std::uint32_t thread = 0;  // this_holder() of it
     bool lost = false;         // its place has ended meanwhile
-    Departure* next = nullptr;
+    PendingRelease* next = nullptr;
   };
   // An idle segment of a pool leaves our books. The record of its block stays, until it comes back
   // or is destroyed.
@@ -94,12 +94,13 @@ class CachingAllocator::Reclaim {
       VRAMSCOPE_REQUIRES(state);
   template <class Look>
   static void each_idle_large(State& state, Place where, Look look) VRAMSCOPE_REQUIRES(state);
-  Fate pool_segment(State& state, Segments::iterator it, Outcome& out) VRAMSCOPE_REQUIRES(state);
+  ReleaseResult pool_segment(State& state, Segments::iterator it, Outcome& out)
+      VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool is_idle(State& state, const Segment& segment) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static std::uint32_t age(State& state, const Segment& segment)
       VRAMSCOPE_REQUIRES(state);
 
-  Departure* departures_ = nullptr;
+  PendingRelease* pending_releases_ = nullptr;
   std::size_t records_aside_ = 0;  // of blocks of departing segments
 };
 
