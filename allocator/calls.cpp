@@ -155,7 +155,7 @@ bool CachingAllocator::trim_pinned(std::optional<Place> where) noexcept {
 std::uint64_t CachingAllocator::forget_place(Place where) noexcept {
   const ScopedLock section(*state_);
   state_->reclaim.forget_place(*state_, where);
-  state_->expansion.drop_orphans(*state_, where);
+  state_->expansion.drop_abandoned(*state_, where);
   return state_->last_serial.load(std::memory_order_relaxed);
 }
 

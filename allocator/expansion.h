@@ -43,10 +43,10 @@ class CachingAllocator::Expansion {
       VRAMSCOPE_REQUIRES(state);
 
   // A reservation whose place ends and has no live block: its books close, and when nothing is in
-  // flight there, drop_orphans() gives it back. Gives what follows it.
+  // flight there, drop_abandoned() gives it back. Gives what follows it.
   Segments::iterator forget(State& state, Segments::iterator it) VRAMSCOPE_REQUIRES(state);
   // Unlocks.
-  void drop_orphans(State& state, Place where) VRAMSCOPE_REQUIRES(state);
+  void drop_abandoned(State& state, Place where) VRAMSCOPE_REQUIRES(state);
 
   // Records that no snapshot shows.
   [[nodiscard]] std::size_t hidden_records(const State& state) const VRAMSCOPE_REQUIRES(state);
@@ -75,18 +75,18 @@ class CachingAllocator::Expansion {
  private:
   // Pages of a reservation are being mapped or unmapped, or held for that. Lives on the stack of
   // the thread that asks.
-  struct Flight {
+  struct PageOperation {
     Address reservation = 0;
     bool lost = false;  // its place has ended meanwhile: the reservation is an orphan
-    Flight* next = nullptr;
+    PageOperation* next = nullptr;
 
-    // In the list of all until leave(), which tells whether the place has not ended.
-    void board(Flight*& all) {
+    // In the list of all until end(), which tells whether the place has not ended.
+    void begin(PageOperation*& all) {
       next = all;
       all = this;
     }
-    [[nodiscard]] bool leave(Flight*& all) const {
-      Flight** link = &all;
+    [[nodiscard]] bool end(PageOperation*& all) const {
+      PageOperation** link = &all;
       while (*link != this) link = &(*link)->next;
       *link = next;
       return !lost;
@@ -155,12 +155,13 @@ class CachingAllocator::Expansion {
   [[nodiscard]] static bool unmap_all(State& state, Place where, const Segment& reservation)
       VRAMSCOPE_REQUIRES(state);
   // A call of the backend for pages of a reservation, without the lock. False: the place has ended
-  // meanwhile, and no record may be touched but those of an orphan.
+  // meanwhile, and no record may be touched but those of an reservation.
   template <class Call>
-  [[nodiscard]] bool fly(State& state, Address reservation, Call call) VRAMSCOPE_REQUIRES(state);
+  [[nodiscard]] bool run_page_operation(State& state, Address reservation, Call call)
+      VRAMSCOPE_REQUIRES(state);
 
-  Flight* flights_ = nullptr;
-  Segments orphans_;  // reservations whose place has ended amid flights
+  PageOperation* page_operations_ = nullptr;
+  Segments abandoned_reservations_;  // reservations whose place has ended amid flights
   std::size_t reservations_ = 0;
   BlockIndex fence_ = kNoBlock;  // before the first block of each
 };

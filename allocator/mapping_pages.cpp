@@ -4,9 +4,9 @@
 #include <new>
 #include <utility>
 
-#include "allocator/flights.h"
 #include "allocator/ground/size_policy.h"
 #include "allocator/growth.h"
+#include "allocator/page_operations.h"
 #include "allocator/state.h"
 
 namespace vramscope {
@@ -280,8 +280,8 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
   if (to_bytes(state.blocks[block].size) > bytes) chain.end = spare(state, where, block, bytes);
   state.accounts.capacities().ask(where, bytes);
   Grant grant;
-  const bool is_here =
-      fly(state, base, [&] { grant = state.backend.map(where, address, bytes, page); });
+  const bool is_here = run_page_operation(
+      state, base, [&] { grant = state.backend.map(where, address, bytes, page); });
   note_grant(state.accounts, where, grant, out);
   state.accounts.capacities().end_asking(where, bytes);
   state.blocks.keep(block);
@@ -289,7 +289,7 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
   if (grant.status.ok()) b.set_where(b.where & ~Block::kUnbacked);
   if (!is_here) {
     chain = {};
-    drop_orphans(state, where);
+    drop_abandoned(state, where);
     out.status = {Result::failed, 0};
     return false;
   }

@@ -38,15 +38,16 @@ void CachingAllocator::Expansion::shorten(State& state, PlaceMemory& place, Chai
 bool CachingAllocator::Expansion::take_idle_pages(State& state, Place where, Chain chain,
                                                   std::uint64_t bytes, Outcome& out) {
   if (bytes == 0 || state.places.find(where)->expandable->idle_bytes == 0) return true;
-  Flight flight{.reservation = reservation_of(state, state.blocks[chain.first].address())->first};
-  flight.board(flights_);
+  PageOperation operation{.reservation =
+                              reservation_of(state, state.blocks[chain.first].address())->first};
+  operation.begin(page_operations_);
   if (prove_unused(state, where, out)) {
     for (const PoolClass pool : {PoolClass::large, PoolClass::small}) {
       bytes -= std::min(bytes, take_idle_pages(state, where, pool, bytes, out));
     }
   }
-  if (flight.leave(flights_)) return true;
-  drop_orphans(state, where);
+  if (operation.end(page_operations_)) return true;
+  drop_abandoned(state, where);
   return false;
 }
 

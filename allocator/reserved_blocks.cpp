@@ -153,8 +153,8 @@ std::size_t CachingAllocator::Expansion::hidden_records(const State& state) cons
       hidden += b.is_unbacked() || is_shown_with_previous(state.blocks, b);
     }
   }
-  for (const auto& [address, orphan] : orphans_) {
-    for (BlockIndex i = orphan.first; i != kNoBlock; i = state.blocks[i].next) ++hidden;
+  for (const auto& [address, reservation] : abandoned_reservations_) {
+    for (BlockIndex i = reservation.first; i != kNoBlock; i = state.blocks[i].next) ++hidden;
   }
   return hidden;
 }

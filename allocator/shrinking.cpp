@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "allocator/flights.h"
 #include "allocator/ground/fault.h"
 #include "allocator/ground/size_policy.h"
+#include "allocator/page_operations.h"
 #include "allocator/state.h"
 
 namespace vramscope {
 
 // In the order of PyTorch: the smallest first. Slivers that are left are smaller than a page.
 void CachingAllocator::Expansion::give_back_idle(State& state, Place where, Outcome& out) {
-  drop_orphans(state, where);
+  drop_abandoned(state, where);
   const auto is_idle = [&]() VRAMSCOPE_REQUIRES(state) {
     const PlaceMemory* place = state.places.find(where);
     return place && place->expandable && place->expandable->idle_bytes > 0;
@@ -77,7 +77,7 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
   state.blocks.keep(block);
   state.blocks[block].hold();
   Reply reply;
-  const bool is_here = fly(
+  const bool is_here = run_page_operation(
       state, base, [&] { reply = state.backend.unmap(where, pages.begin, pages.bytes(), page); });
   out.backend_ns += reply.ns;
   state.blocks.keep(block);
@@ -85,7 +85,7 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
     state.blocks[block].set_where(state.blocks[block].where | Block::kUnbacked);
   }
   if (!is_here) {
-    drop_orphans(state, where);
+    drop_abandoned(state, where);
     return false;
   }
   place = state.places.find(where);
@@ -121,26 +121,27 @@ Segments::iterator CachingAllocator::Expansion::forget(State& state, Segments::i
     if (b.is_unbacked()) continue;
     state.accounts.change_pages(where, reservation.pool, to_bytes(b.size), &Stat::decrease);
   }
-  for (Flight* flight = flights_; flight; flight = flight->next) {
-    flight->lost |= flight->reservation == it->first;
+  for (PageOperation* operation = page_operations_; operation; operation = operation->next) {
+    operation->lost |= operation->reservation == it->first;
   }
   --reservations_;
   state.listed.remove(reservation.listed);
   const auto next = std::next(it);
-  orphans_.insert(state.segments.extract(it));
+  abandoned_reservations_.insert(state.segments.extract(it));
   return next;
 }
 
 // Those that no flight is over. What a capture forbids is done at the next opportunity.
-void CachingAllocator::Expansion::drop_orphans(State& state, Place where) {
-  for (auto it = orphans_.begin(); it != orphans_.end();) {
+void CachingAllocator::Expansion::drop_abandoned(State& state, Place where) {
+  for (auto it = abandoned_reservations_.begin(); it != abandoned_reservations_.end();) {
     const Address address = it->first;
     bool is_in_use = false;
-    for (const Flight* flight = flights_; flight; flight = flight->next) {
-      is_in_use |= flight->reservation == address;
+    for (const PageOperation* operation = page_operations_; operation;
+         operation = operation->next) {
+      is_in_use |= operation->reservation == address;
     }
-    if (!is_in_use) drop(state, where, orphans_.extract(it));
-    it = orphans_.upper_bound(address);  // the lock was free
+    if (!is_in_use) drop(state, where, abandoned_reservations_.extract(it));
+    it = abandoned_reservations_.upper_bound(address);  // the lock was free
   }
 }
 
@@ -155,7 +156,7 @@ void CachingAllocator::Expansion::drop(State& state, Place where, Segments::node
     is_empty = unmap_all(state, where, reservation);
   }
   if (!is_empty) {
-    orphans_.insert(std::move(node));
+    abandoned_reservations_.insert(std::move(node));
     return;
   }
   for (BlockIndex i = reservation.first; i != kNoBlock;) {

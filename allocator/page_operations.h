@@ -9,13 +9,13 @@ namespace vramscope {
 // The call may be long, and the place may end: then the reservation waits as an orphan until the
 // last flight is over.
 template <class Call>
-bool CachingAllocator::Expansion::fly(State& state, Address reservation, Call call) {
-  Flight flight{.reservation = reservation};
-  flight.board(flights_);
+bool CachingAllocator::Expansion::run_page_operation(State& state, Address reservation, Call call) {
+  PageOperation operation{.reservation = reservation};
+  operation.begin(page_operations_);
   state.unlock();
   call();
   state.lock();
-  return flight.leave(flights_);
+  return operation.end(page_operations_);
 }
 
 }  // namespace vramscope
