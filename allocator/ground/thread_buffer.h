@@ -13,7 +13,7 @@ namespace vramscope::thread_buffer {
 // every thread uses lies in the first ones.
 struct Parts {
   alignas(64) std::byte known_stacks[192 << 10];  // reporter/record/stack/known_stacks
-  alignas(64) std::byte proven_pages[8192];       // reporter/record/stack/proven_memory
+  alignas(64) std::byte readable_pages[8192];     // reporter/record/stack/safe_read
   alignas(64) std::byte deferred_frees[1024];     // interpose/call/deferred_frees
   alignas(64) std::byte known_callers[8192];      // reporter/record/stack/known_callers
   alignas(64) std::byte python_codes[20 << 10];   // reporter/record/python/stack

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "reporter/record/python/codes.h"
-#include "reporter/record/stack/proven_memory.h"
+#include "reporter/record/stack/safe_read.h"
 #include "test/reporter/made_python.h"
 
 namespace vramscope {
@@ -78,7 +78,7 @@ TEST_P(PythonStack, KnowsCodeAgainAsItWasReadAtFirst) {
     made.run(made.frame(made.code(made.text(name), 1), 0, 0, true));
     const auto first = made.capture().words()[0];
     std::uint32_t others = 0;
-    for (std::uint32_t i = 0; i < 2 * proven::kWalksBetweenChecks; ++i) {
+    for (std::uint32_t i = 0; i < 2 * safe_read::kWalksBetweenChecks; ++i) {
       if (made.capture().words()[0] != first) ++others;
     }
     EXPECT_EQ(others, 0U) << name;
@@ -166,13 +166,13 @@ TEST(ProvenMemory, KnowsWhatCanBeRead) {
   ASSERT_EQ(mprotect(static_cast<char*>(memory) + page, page, PROT_NONE), 0);
 
   std::uint64_t value = 1;
-  EXPECT_TRUE(proven::read(begin, value));
+  EXPECT_TRUE(safe_read::read(begin, value));
   EXPECT_EQ(value, 0U);
-  EXPECT_TRUE(proven::read(begin + page - 8, value));
-  EXPECT_FALSE(proven::read(begin + page - 4, value));
-  EXPECT_FALSE(proven::read(begin + page, value));
-  EXPECT_FALSE(proven::copy(begin + page - 4, &value, sizeof value));
-  EXPECT_TRUE(proven::copy(begin + page - 8, &value, sizeof value));
+  EXPECT_TRUE(safe_read::read(begin + page - 8, value));
+  EXPECT_FALSE(safe_read::read(begin + page - 4, value));
+  EXPECT_FALSE(safe_read::read(begin + page, value));
+  EXPECT_FALSE(safe_read::copy(begin + page - 4, &value, sizeof value));
+  EXPECT_TRUE(safe_read::copy(begin + page - 8, &value, sizeof value));
   munmap(memory, 2 * page);
 }
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "reporter/record/python/lines.h"
-#include "reporter/record/stack/proven_memory.h"
+#include "reporter/record/stack/safe_read.h"
 
 namespace vramscope {
 
@@ -44,14 +44,14 @@ void append_utf8(std::string& text, std::uint32_t point) {
 bool copy_text(const PythonLayout& layout, Address address, std::string& text) {
   std::uint64_t length = 0;
   std::uint32_t state = 0;
-  if (!proven::copy(address + layout.text_length, &length, sizeof length)) return false;
-  if (!proven::copy(address + layout.text_state, &state, sizeof state)) return false;
+  if (!safe_read::copy(address + layout.text_length, &length, sizeof length)) return false;
+  if (!safe_read::copy(address + layout.text_state, &state, sizeof state)) return false;
   const auto [width, is_compact, is_ascii] = text_state(state);
   if (!is_compact || (width != 1 && width != 2 && width != 4)) return false;
   length = std::min(length, kMostCharacters);
   std::string characters(length * width, '\0');
   const Address data = address + (is_ascii ? layout.ascii_data : layout.compact_data);
-  if (!characters.empty() && !proven::copy(data, characters.data(), characters.size())) {
+  if (!characters.empty() && !safe_read::copy(data, characters.data(), characters.size())) {
     return false;
   }
   text.clear();
@@ -66,7 +66,7 @@ bool copy_text(const PythonLayout& layout, Address address, std::string& text) {
 }
 
 bool copy_pointer(Address address, Address& pointer) {
-  return proven::copy(address, &pointer, sizeof pointer);
+  return safe_read::copy(address, &pointer, sizeof pointer);
 }
 
 // What the file is now, while the program runs the code that was read from it. Names such as
@@ -100,13 +100,14 @@ bool PythonCodes::copy_code(const PythonInterpreter& python, Address code, Copie
   if (!copy_pointer(code + layout.code_file, file) || !copy_text(layout, file, copied.file) ||
       !copy_pointer(code + layout.code_name, name) || !copy_text(layout, name, copied.name) ||
       !copy_pointer(code + layout.code_lines, lines) ||
-      !proven::copy(lines + layout.bytes_size, &line_bytes, sizeof line_bytes) ||
-      !proven::copy(code + layout.code_first_line, &copied.first_line, sizeof copied.first_line)) {
+      !safe_read::copy(lines + layout.bytes_size, &line_bytes, sizeof line_bytes) ||
+      !safe_read::copy(code + layout.code_first_line, &copied.first_line,
+                       sizeof copied.first_line)) {
     return false;
   }
   copied.lines.resize(std::min(line_bytes, kMostLineBytes));
   return copied.lines.empty() ||
-         proven::copy(lines + layout.bytes_data, copied.lines.data(), copied.lines.size());
+         safe_read::copy(lines + layout.bytes_data, copied.lines.data(), copied.lines.size());
 }
 
 std::uint32_t PythonCodes::source_index(const std::string& file) {

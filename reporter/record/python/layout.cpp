@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "reporter/record/stack/proven_memory.h"
+#include "reporter/record/stack/safe_read.h"
 
 namespace vramscope {
 
@@ -100,7 +100,7 @@ std::optional<PythonLayout> published(const Published& order, std::uint32_t vers
                                       std::uintptr_t runtime) {
   std::uint64_t numbers[kMostPublished];
   constexpr char kCookie[] = "xdebugpy";
-  if (!proven::copy(runtime, numbers, order.count * sizeof numbers[0])) return std::nullopt;
+  if (!safe_read::copy(runtime, numbers, order.count * sizeof numbers[0])) return std::nullopt;
   if (std::memcmp(&numbers[kCookieAt], kCookie, sizeof numbers[0]) != 0) return std::nullopt;
   if (numbers[kVersionAt] != version || numbers[kFreeThreadedAt] != 0) return std::nullopt;
   constexpr std::uint64_t kMostOffset = std::uint64_t{1} << 24;  // an interpreter is the largest

@@ -11,16 +11,16 @@
 #include "allocator/ground/thread_buffer.h"
 #include "reporter/record/stack/capture.h"
 #include "reporter/record/stack/hash.h"
-#include "reporter/record/stack/proven_memory.h"
+#include "reporter/record/stack/safe_read.h"
 
 namespace vramscope {
 
 namespace {
 
 using Address = std::uintptr_t;
-using proven::at;
-using proven::covers;
-using proven::read;
+using safe_read::at;
+using safe_read::covers;
+using safe_read::read;
 
 constinit std::atomic<const PythonInterpreter*> found{nullptr};
 
@@ -73,7 +73,7 @@ struct Part {
 }
 
 // All that a code object is told by. The pages of one that was read in this period of
-// proven::walks are proven; of the period before they are to be proven again.
+// safe_read::walks are proven; of the period before they are to be proven again.
 struct Code {
   Address code = 0;
   std::uint32_t period = 0;
@@ -82,7 +82,7 @@ struct Code {
   Part lines, name, file;
 };
 
-std::uint32_t period_now() { return proven::walks / proven::kWalksBetweenChecks; }
+std::uint32_t period_now() { return safe_read::walks / safe_read::kWalksBetweenChecks; }
 
 [[gnu::always_inline]] inline bool read_ends(Part& part) {
   if (!covers_ends(part)) return false;
@@ -276,19 +276,19 @@ struct States {
 void add_states(const PythonLayout& layout, Address interpreter, Address running, States& states) {
   constexpr int kMostThreads = 4096;
   Address state = 0;
-  if (!proven::copy(interpreter + layout.interpreter_thread, &state, sizeof state)) return;
+  if (!safe_read::copy(interpreter + layout.interpreter_thread, &state, sizeof state)) return;
   for (int i = 0; i < kMostThreads && state != 0 && states.count < kMostStates; ++i) {
     std::uint64_t thread = 0;
-    if (!proven::copy(state + layout.thread_id, &thread, sizeof thread)) return;
+    if (!safe_read::copy(state + layout.thread_id, &thread, sizeof thread)) return;
     if (thread == pthread_self()) {
       // What holds the frames is in the C stack; else the state that runs now is the innermost.
       Address where = state == running ? 0 : 1;
       if (layout.holder_frame != PythonLayout::kNone) {
-        (void)proven::copy(state + layout.thread_frame, &where, sizeof where);
+        (void)safe_read::copy(state + layout.thread_frame, &where, sizeof where);
       }
       states.found[states.count++] = {where, state};
     }
-    if (!proven::copy(state + layout.thread_next, &state, sizeof state)) return;
+    if (!safe_read::copy(state + layout.thread_next, &state, sizeof state)) return;
   }
 }
 
@@ -298,7 +298,7 @@ States all_states(const PythonInterpreter& python, Address interpreter, Address 
   for (int i = 0; i < kMostInterpreters && interpreter != 0; ++i) {
     add_states(python.layout, interpreter, running, states);
     const Address next = interpreter + python.layout.interpreter_next;
-    if (!proven::copy(next, &interpreter, sizeof interpreter)) break;
+    if (!safe_read::copy(next, &interpreter, sizeof interpreter)) break;
   }
   std::sort(states.found.begin(), states.found.begin() + static_cast<std::ptrdiff_t>(states.count));
   return states;
@@ -341,7 +341,7 @@ void capture_python(Stack& stack, std::size_t max_depth) noexcept {
   if (interpreter == nullptr) return;
   const auto state = reinterpret_cast<Address>(interpreter->this_thread());
   if (state == 0) return;
-  proven::begin_walk();
+  safe_read::begin_walk();
   const Address finalizing = interpreter->runtime + interpreter->layout.runtime_finalizing;
   if (!covers(finalizing, sizeof(Address)) || is_ending(*interpreter, state)) return;
   PythonWalk walk(*interpreter, state, stack, std::min(max_depth, kMaxFrames));

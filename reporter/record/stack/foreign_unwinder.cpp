@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 
-#include "reporter/record/stack/proven_memory.h"
+#include "reporter/record/stack/safe_read.h"
 #include "reporter/record/stack/tamed_calls.h"
 
 namespace vramscope::foreign_unwinder {
@@ -127,7 +127,7 @@ int find_procedure(unw_addr_space_t space, unw_word_t code, unw_proc_info_t* pro
   }
   TableHeader header;
   // Another thread may have unloaded the object by now.
-  if (!proven::copy(search.found.table, &header, sizeof header)) return -UNW_ENOINFO;
+  if (!safe_read::copy(search.found.table, &header, sizeof header)) return -UNW_ENOINFO;
   if (!header.is_known()) return -UNW_ENOINFO;
   unw_dyn_info_t table{};
   table.start_ip = search.found.begin;
@@ -151,7 +151,7 @@ int read_word(unw_addr_space_t, unw_word_t address, unw_word_t* value, int is_wr
   MadeUp& frame = made_up(argument);
   if (is_write != 0) return refuse(frame, UNW_EREADONLYREG);
   if (frame.is_in_object(address)) {
-    return proven::read(address, *value) ? 0 : refuse(frame, UNW_EINVAL);
+    return safe_read::read(address, *value) ? 0 : refuse(frame, UNW_EINVAL);
   }
   const bool is_known =
       is_near(address, kStack) || is_near(address, kFrame) || is_near(address, kFound);

@@ -8,7 +8,7 @@
 #include "reporter/record/stack/frame_rules.h"
 #include "reporter/record/stack/loaded_counts.h"
 #include "reporter/record/stack/own_text.h"
-#include "reporter/record/stack/proven_memory.h"
+#include "reporter/record/stack/safe_read.h"
 
 namespace vramscope::recorded_walk {
 
@@ -79,11 +79,11 @@ class Walk {
   bool read(std::uintptr_t address, std::uintptr_t& value) {
     const bool is_above = address >= door_.slot && address - door_.slot < kLargestStack;
     if (!is_above || address % kWord != 0) return false;
-    if (address >> proven::kPageShift != page_) {
-      if (!proven::covers(address, kWord)) return false;
-      page_ = address >> proven::kPageShift;
+    if (address >> safe_read::kPageShift != page_) {
+      if (!safe_read::covers(address, kWord)) return false;
+      page_ = address >> safe_read::kPageShift;
     }
-    value = proven::at<std::uintptr_t>(address);
+    value = safe_read::at<std::uintptr_t>(address);
     return note(address, value);
   }
 
@@ -134,7 +134,7 @@ bool walk(const Door& door, std::size_t wanted, Stack& stack) noexcept {
   if (!frame_rules::is_open()) return false;
   check_objects();
   stack.rules = rules_now.load(std::memory_order_acquire);
-  proven::begin_walk();
+  safe_read::begin_walk();
   Walk walk(door, nullptr);
   std::size_t depth = 0;
   auto step = Walk::Step::taken;

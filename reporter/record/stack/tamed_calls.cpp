@@ -16,7 +16,7 @@
 #include <cstring>
 
 #include "allocator/ground/on_valgrind.h"
-#include "reporter/record/stack/proven_memory.h"
+#include "reporter/record/stack/safe_read.h"
 
 namespace vramscope {
 
@@ -68,7 +68,7 @@ long probing_syscall(long number, ...) {
   for (long& value : values) value = va_arg(rest, long);
   va_end(rest);
   if (number == SYS_write && values[2] == 1) {
-    return proven::probe_under_valgrind(reinterpret_cast<void*>(values[1]));
+    return safe_read::probe_under_valgrind(reinterpret_cast<void*>(values[1]));
   }
   return syscall(number, values[0], values[1], values[2], values[3], values[4], values[5]);
 }

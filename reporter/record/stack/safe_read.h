@@ -1,5 +1,5 @@
-// The functions in proven:: read memory that may not be there, without a fault and mostly without
-// asking the system.
+// The functions in safe_read:: read memory that may not be there, without a fault and mostly
+// without asking the system.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,7 +11,7 @@ namespace vramscope {
 // Memory of this process at any address, read only where the system has confirmed that it can be.
 // A thread remembers the pages that were confirmed to it and forgets them all every
 // kWalksBetweenChecks walks. Threads: any; each has pages of its own.
-namespace proven {
+namespace safe_read {
 
 // Whether `bytes` (at most a page) at `address` can be read. Keeps errno.
 [[nodiscard]] bool confirm(std::uintptr_t address, std::size_t bytes) noexcept;
@@ -91,5 +91,5 @@ template <class T>
 // forbidden, as read() does. Keeps errno.
 [[nodiscard]] bool copy(std::uintptr_t address, void* to, std::size_t bytes) noexcept;
 
-}  // namespace proven
+}  // namespace safe_read
 }  // namespace vramscope

@@ -1,6 +1,6 @@
 // Asks the system whether memory can be read.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/record/stack/proven_memory.h"
+#include "reporter/record/stack/safe_read.h"
 
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -12,7 +12,7 @@
 #include "allocator/ground/on_valgrind.h"
 #include "allocator/ground/thread_buffer.h"
 
-namespace vramscope::proven {
+namespace vramscope::safe_read {
 
 constinit const Pages no_pages;
 thread_local constinit const Pages* pages = &no_pages;
@@ -23,7 +23,7 @@ namespace {
 // Null: this thread has no room, and the system is asked each time.
 Pages* own_pages() {
   auto* const own =
-      thread_buffer::part_of<Pages>(thread_buffer::get(), &thread_buffer::Parts::proven_pages);
+      thread_buffer::part_of<Pages>(thread_buffer::get(), &thread_buffer::Parts::readable_pages);
   if (own != nullptr) pages = own;
   return own;
 }
@@ -92,4 +92,4 @@ bool copy(std::uintptr_t address, void* to, std::size_t bytes) noexcept {
   return true;
 }
 
-}  // namespace vramscope::proven
+}  // namespace vramscope::safe_read
