@@ -12,9 +12,9 @@
 #include "allocator/ground/machine.h"
 #include "allocator/ground/own_stack.h"
 #include "reporter/record/stack/known_stacks.h"
+#include "reporter/record/stack/library_guards.h"
 #include "reporter/record/stack/own_text.h"
 #include "reporter/record/stack/recorded_walk.h"
-#include "reporter/record/stack/tamed_calls.h"
 
 namespace vramscope {
 
@@ -76,7 +76,7 @@ Backtrace open_libunwind(DlsymFunction real_dlsym) {
   }
   const auto backtrace = reinterpret_cast<Backtrace>(real_dlsym(library, "unw_backtrace"));
   if (backtrace != nullptr && loaded_before == nullptr) {
-    tame_calls_of(library);  // first: it makes its pipe with its first call
+    guard_library(library);  // first: it makes its pipe with its first call
     cache_per_thread(library, real_dlsym);
   }
   return backtrace;

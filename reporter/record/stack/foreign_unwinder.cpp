@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <array>
 
+#include "reporter/record/stack/library_guards.h"
 #include "reporter/record/stack/safe_read.h"
-#include "reporter/record/stack/tamed_calls.h"
 
 namespace vramscope::foreign_unwinder {
 
@@ -247,7 +247,7 @@ bool open(DlsymFunction real_dlsym) noexcept {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(real_dlsym(library, name));
     return function != nullptr;
   };
-  tame_calls_of(library);  // it makes a pipe of its own, too
+  guard_library(library);  // it makes a pipe of its own, too
   decltype(&unw_create_addr_space) create = nullptr;
   if (!find(create, "_Ux86_64_create_addr_space") ||
       !find(unwinder.begin, "_Ux86_64_init_remote") || !find(unwinder.step, "_Ux86_64_step") ||

@@ -1,4 +1,4 @@
-// tame_calls_of() keeps the file descriptors and waits of a library that we opened out of the
+// guard_library() keeps the file descriptors and waits of a library that we opened out of the
 // program's way.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,6 +11,6 @@ namespace vramscope {
 // counts on the lowest free number, or closes all and opens its own, must not meet it, and a
 // cancelled thread must not end in the middle of a walk. Does nothing for a library without such
 // calls.
-void tame_calls_of(void* library) noexcept;
+void guard_library(void* library) noexcept;
 
 }  // namespace vramscope

@@ -1,6 +1,6 @@
 // Replaces functions in one library's table of imports.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/record/stack/tamed_calls.h"
+#include "reporter/record/stack/library_guards.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -108,7 +108,7 @@ void replace(void** slot, void* function) {
 
 }  // namespace
 
-void tame_calls_of(void* library) noexcept {
+void guard_library(void* library) noexcept {
   const std::array replacements = {
       Replacement{"pipe2", reinterpret_cast<void*>(&raised_pipe2)},
       Replacement{"read", reinterpret_cast<void*>(&plain_read)},
