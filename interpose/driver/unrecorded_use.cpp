@@ -132,16 +132,16 @@ void UnrecordedUse::made_first_context(CUcontext context, std::uint16_t device,
   announce(device, before);
   std::optional<std::uint64_t> taken;
   for (int tries = 0; tries < kMostTries; ++tries) {
-    const unsigned contexts = siblings_.made_since(device);
+    const unsigned contexts = peers_.made_since(device);
     const auto after = measure(device);
     if (!after) break;
     const std::uint64_t came = *after - std::min(before, *after);
     const std::uint64_t each = (came + contexts - 1) / contexts;
     taken = std::min(taken.value_or(each), each);
-    if (siblings_.made_since(device) == contexts) break;
+    if (peers_.made_since(device) == contexts) break;
   }
   if (!taken) return;
-  siblings_.tell(device, *taken);
+  peers_.tell(device, *taken);
   made_context(context, device, 0, *taken);
   measure_first_context(device);
 }
@@ -236,13 +236,13 @@ std::vector<DeviceProcess> UnrecordedUse::ask_nvml(std::uint16_t device) {
 void UnrecordedUse::announce(std::uint16_t device, std::uint64_t before) noexcept {
   if (is_simulated_for_one_process()) return;  // another process's device has the same name
   try {
-    siblings_.announce(device, uuid_of(device), before);
+    peers_.announce(device, uuid_of(device), before);
   } catch (...) {  // no memory for a name: then it seems to be alone
   }
 }
 
 void UnrecordedUse::bound_contexts(std::uint16_t device) {
-  const std::optional<std::uint64_t> least = siblings_.least_taken(device);
+  const std::optional<std::uint64_t> least = peers_.least_taken(device);
   if (!least) return;
   const SystemLock lock(mutex_);
   for (Part& part : parts_) {
@@ -280,7 +280,7 @@ std::optional<std::uint16_t> UnrecordedUse::remove(CUcontext context) noexcept {
       told.driver_bytes / std::max<std::uint64_t>(contexts_on(device), 1);
   if (told.context_bytes != 0) told.driver_bytes -= told_bytes;
   parts_.erase(ending);
-  if (contexts_on(device) == 0) siblings_.withdraw(device);
+  if (contexts_on(device) == 0) peers_.withdraw(device);
   return device;
 }
 

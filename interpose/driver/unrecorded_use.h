@@ -13,8 +13,8 @@
 #include "allocator/caching_allocator.h"
 #include "allocator/ground/capability.h"
 #include "interpose/driver/captures.h"
+#include "interpose/driver/peer_processes.h"
 #include "interpose/driver/pool_devices.h"
-#include "interpose/driver/sibling_contexts.h"
 #include "interpose/settings/startup.h"
 #include "interpose/table/functions.h"
 #include "reporter/report/live/live_process.h"
@@ -109,7 +109,7 @@ class UnrecordedUse {
   PoolDevices& pools_;
   const Captures& captures_;
   LiveProcess& live_;
-  SiblingContexts siblings_{startup().runtime_folder};
+  PeerProcesses peers_{startup().runtime_folder};
   mutable SystemMutex mutex_;
   std::vector<Part> parts_ VRAMSCOPE_GUARDED_BY(mutex_);
   void set_outside(std::uint16_t device, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex_);

@@ -241,7 +241,7 @@ INSTEAD = {"starts programs as fast as a processor": "an emulator is too slow fo
 NEEDS = [
     ("loader", "a driver in another namespace .*", "tells in /proc/thread-self/maps what may be executed"),
     ("preload", "a set user id program .*", "honours set-user-id"),
-    ("sibling_contexts", "SiblingContexts.ForgetsWhoWithdrewAndWhoWasForked", "leaves pages marked MADV_DONTFORK out of children"),
+    ("peer_processes", "PeerProcesses.ForgetsWhoWithdrewAndWhoWasForked", "leaves pages marked MADV_DONTFORK out of children"),
     ("reporter live_process", "LiveProcessTest.ItsChildrenDoNotKeepItAlive", "leaves pages marked MADV_DONTFORK out of children"),
     ("reporter live_process", "LiveProcessTest.*", "tells in /proc/self/stat when a process started"),
     ("simulated driver, processes", "SharedUse.*", "tells in /proc/self/stat when a process started"),

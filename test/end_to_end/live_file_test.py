@@ -33,7 +33,7 @@ class LiveFile(harness.Case):
 
     def in_memory(self, size, command, **variables):
         """The outcome where /dev/shm is a small file system of its own; what is left in it comes last on stdout, but for
-        the empty file that processes share (sibling_contexts.h)."""
+        the empty file that processes share (peer_processes.h)."""
         mount = f"mount -t tmpfs -o size={size} none /dev/shm"
         if subprocess.run(["unshare", "-rm", "sh", "-c", mount], capture_output=True).returncode:
             raise unittest.SkipTest("no file system can be mounted here")

@@ -20,10 +20,10 @@ namespace vramscope {
 // or close. Nothing is shared where that does not work, as between users and between containers;
 // then each process seems to be alone. The file appears with the process's first context. Threads:
 // any. Not for a forked child, which has no notes.
-class SiblingContexts {
+class PeerProcesses {
  public:
   // runtime_folder: the variable XDG_RUNTIME_DIR; "": there is none. It outlives this.
-  explicit SiblingContexts(const std::string& runtime_folder) : runtime_folder_(runtime_folder) {}
+  explicit PeerProcesses(const std::string& runtime_folder) : runtime_folder_(runtime_folder) {}
   // From now on this process has a context on `device`, whose UUID is `uuid`. `before_bytes` of the
   // device were used when the process or its `run` last knew it to have none.
   void announce(std::uint16_t device, std::string_view uuid, std::uint64_t before_bytes) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/driver/sibling_contexts.h"
+#include "interpose/driver/peer_processes.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -171,7 +171,7 @@ void withdraw_all() {
 }  // namespace
 
 // Chosen once: a program that changes its user has its notes where they were.
-const char* SiblingContexts::file() const noexcept {
+const char* PeerProcesses::file() const noexcept {
   try {
     static const std::string* const chosen = choose_file(runtime_folder_);
     return chosen->c_str();
@@ -181,14 +181,14 @@ const char* SiblingContexts::file() const noexcept {
 }
 
 // For a moment nothing is told: two notes of one process would count as two processes.
-void SiblingContexts::note(std::uint16_t device, std::uint64_t text) noexcept {
+void PeerProcesses::note(std::uint16_t device, std::uint64_t text) noexcept {
   hold(device, nullptr);
   notes_[device] = text;
   hold(device, publish(file(), text));
 }
 
-void SiblingContexts::announce(std::uint16_t device, std::string_view uuid,
-                               std::uint64_t before_bytes) noexcept {
+void PeerProcesses::announce(std::uint16_t device, std::string_view uuid,
+                             std::uint64_t before_bytes) noexcept {
   pid_t nobody = 0;
   if (owner.compare_exchange_strong(nobody, getpid())) std::atexit(withdraw_all);
   const std::uint64_t process = static_cast<std::uint64_t>(getpid()) & most(kProcessBits);
@@ -196,7 +196,7 @@ void SiblingContexts::announce(std::uint16_t device, std::string_view uuid,
   note(device, device_number(uuid) << kDeviceAt | before << kBeforeAt | process);
 }
 
-unsigned SiblingContexts::made_since(std::uint16_t device) const noexcept {
+unsigned PeerProcesses::made_since(std::uint16_t device) const noexcept {
   const std::uint64_t own = notes_[device];
   unsigned count = 0;
   each_beside(file(), own, [&](std::uint64_t other) {
@@ -205,13 +205,13 @@ unsigned SiblingContexts::made_since(std::uint16_t device) const noexcept {
   return std::max(count, 1U);
 }
 
-void SiblingContexts::tell(std::uint16_t device, std::uint64_t taken_bytes) noexcept {
+void PeerProcesses::tell(std::uint16_t device, std::uint64_t taken_bytes) noexcept {
   const std::uint64_t units = (taken_bytes + kSharedUnit - 1) / kSharedUnit;
   const std::uint64_t own = notes_[device];
   if (own != 0 && units != 0 && units <= most(kTakenBits)) note(device, with_taken(own, units));
 }
 
-std::optional<std::uint64_t> SiblingContexts::least_taken(std::uint16_t device) const noexcept {
+std::optional<std::uint64_t> PeerProcesses::least_taken(std::uint16_t device) const noexcept {
   std::optional<std::uint64_t> least;
   each_beside(file(), notes_[device], [&](std::uint64_t other) {
     const std::uint64_t bytes = part(other, kTakenAt, kTakenBits) * kSharedUnit;
@@ -220,6 +220,6 @@ std::optional<std::uint64_t> SiblingContexts::least_taken(std::uint16_t device) 
   return least;
 }
 
-void SiblingContexts::withdraw(std::uint16_t device) noexcept { hold(device, nullptr); }
+void PeerProcesses::withdraw(std::uint16_t device) noexcept { hold(device, nullptr); }
 
 }  // namespace vramscope

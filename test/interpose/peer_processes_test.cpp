@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-#include "interpose/driver/sibling_contexts.h"
+#include "interpose/driver/peer_processes.h"
 
 namespace vramscope {
 namespace {
@@ -23,14 +23,14 @@ const std::string kNoRuntimeFolder;
 std::string device_of_test() { return "GPU-of-test-" + std::to_string(getpid()); }
 
 // Another process of the device, from its announcement on until it is let go.
-class Sibling {
+class Peer {
  public:
-  Sibling(const std::string& uuid, const std::function<void(SiblingContexts&)>& body) {
+  Peer(const std::string& uuid, const std::function<void(PeerProcesses&)>& body) {
     EXPECT_EQ(pipe(said_), 0);
     EXPECT_EQ(pipe(asked_), 0);
     pid_ = fork();
     if (pid_ == 0) {
-      SiblingContexts own(kNoRuntimeFolder);
+      PeerProcesses own(kNoRuntimeFolder);
       own.announce(0, uuid, 0);
       body(own);
       char byte = 0;
@@ -39,9 +39,9 @@ class Sibling {
     char byte = 0;
     EXPECT_EQ(read(said_[0], &byte, 1), 1);
   }
-  Sibling(const Sibling&) = delete;
-  Sibling& operator=(const Sibling&) = delete;
-  ~Sibling() { end(); }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+  ~Peer() { end(); }
   void end() {
     if (pid_ == 0) return;
     EXPECT_EQ(write(asked_[1], "x", 1), 1);
@@ -57,13 +57,13 @@ class Sibling {
   pid_t pid_ = 0;
 };
 
-void nothing_more(SiblingContexts&) {}
+void nothing_more(PeerProcesses&) {}
 
-TEST(SiblingContexts, CountsThoseThatAreThere) {
+TEST(PeerProcesses, CountsThoseThatAreThere) {
   const std::string uuid = device_of_test();
-  SiblingContexts own(kNoRuntimeFolder);
-  Sibling first(uuid, nothing_more);
-  Sibling second(uuid, nothing_more);
+  PeerProcesses own(kNoRuntimeFolder);
+  Peer first(uuid, nothing_more);
+  Peer second(uuid, nothing_more);
 
   own.announce(0, uuid, 0);
 
@@ -75,46 +75,46 @@ TEST(SiblingContexts, CountsThoseThatAreThere) {
 }
 
 // What they have was in use before, and is in no difference.
-TEST(SiblingContexts, CountsNoneThatWereThereBefore) {
+TEST(PeerProcesses, CountsNoneThatWereThereBefore) {
   const std::string uuid = device_of_test();
-  SiblingContexts own(kNoRuntimeFolder);
-  const Sibling first(uuid, nothing_more);
+  PeerProcesses own(kNoRuntimeFolder);
+  const Peer first(uuid, nothing_more);
 
   own.announce(0, uuid, 300 * kMiB);
 
   EXPECT_EQ(own.made_since(0), 1u);
 }
 
-TEST(SiblingContexts, CountsNoneOfOtherDevices) {
-  SiblingContexts own(kNoRuntimeFolder);
-  const Sibling first(device_of_test() + "-other", nothing_more);
+TEST(PeerProcesses, CountsNoneOfOtherDevices) {
+  PeerProcesses own(kNoRuntimeFolder);
+  const Peer first(device_of_test() + "-other", nothing_more);
 
   own.announce(0, device_of_test(), 0);
 
   EXPECT_EQ(own.made_since(0), 1u);
 }
 
-TEST(SiblingContexts, KnowsTheLeastThatAnyTold) {
+TEST(PeerProcesses, KnowsTheLeastThatAnyTold) {
   const std::string uuid = device_of_test();
-  SiblingContexts own(kNoRuntimeFolder);
+  PeerProcesses own(kNoRuntimeFolder);
   own.announce(0, uuid, 0);
   EXPECT_EQ(own.least_taken(0), std::nullopt);
 
   own.tell(0, 500 * kMiB);
-  const Sibling less(uuid, [](SiblingContexts& its) { its.tell(0, 299 * kMiB); });
-  const Sibling more(uuid, [](SiblingContexts& its) { its.tell(0, 400 * kMiB); });
+  const Peer less(uuid, [](PeerProcesses& its) { its.tell(0, 299 * kMiB); });
+  const Peer more(uuid, [](PeerProcesses& its) { its.tell(0, 400 * kMiB); });
 
   EXPECT_EQ(own.least_taken(0), 300 * kMiB);
   EXPECT_EQ(own.made_since(0), 3u);
 }
 
 // A process that has ended its context, and a child of it, count as nobody.
-TEST(SiblingContexts, ForgetsWhoWithdrewAndWhoWasForked) {
+TEST(PeerProcesses, ForgetsWhoWithdrewAndWhoWasForked) {
   const std::string uuid = device_of_test();
-  SiblingContexts own(kNoRuntimeFolder);
+  PeerProcesses own(kNoRuntimeFolder);
   own.announce(0, uuid, 0);
   own.tell(0, 100 * kMiB);
-  SiblingContexts looking(kNoRuntimeFolder);
+  PeerProcesses looking(kNoRuntimeFolder);
   looking.announce(1, uuid, 0);
   EXPECT_EQ(looking.least_taken(1), 100 * kMiB);
 
@@ -135,10 +135,10 @@ TEST(SiblingContexts, ForgetsWhoWithdrewAndWhoWasForked) {
 }
 
 // The program could count it, or close it.
-TEST(SiblingContexts, LeavesNoDescriptorOpen) {
+TEST(PeerProcesses, LeavesNoDescriptorOpen) {
   const int before = dup(0);
   close(before);
-  SiblingContexts own(kNoRuntimeFolder);
+  PeerProcesses own(kNoRuntimeFolder);
   own.announce(0, device_of_test(), 0);
   own.tell(0, 100 * kMiB);
   ASSERT_EQ(own.least_taken(0), 100 * kMiB);
