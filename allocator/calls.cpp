@@ -1,4 +1,4 @@
-// The calls of the face, and the allocation that an option or a pending free has a say in.
+// The public calls, and the allocation that depends on an option or a pending free.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/caching_allocator.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 constexpr Status kOutOfOwnMemory{Result::failed, 0};
 
-// What no pool can serve, decided before anything is counted.
+// Refuses a request that no pool can serve, before anything is counted.
 Status refuse(const Request& request) {
   if (request.bytes == 0) return {Result::invalid, 0};
   if (request.bytes >= kRefused) return {Result::out_of_memory, 0};
@@ -74,7 +74,7 @@ void CachingAllocator::State::allocate(const Request& request, Outcome& out) {
   if (!is_settled && !prove(Store::pools, {blocks, found.block}, out)) serve_new(rounded, out);
 }
 
-// The free block for `rounded` bytes when an option has a say in it.
+// Finds the free block for `rounded` bytes if an option influences the choice.
 Pools::Found CachingAllocator::State::find_within_limits(PlaceMemory& place,
                                                          std::uint64_t rounded) {
   const PoolClass pool = pool_class(rounded);
@@ -87,7 +87,7 @@ Pools::Found CachingAllocator::State::find_within_limits(PlaceMemory& place,
   return may_serve(to_bytes(found.size), rounded, limits) ? found : Pools::Found{};
 }
 
-// A block that grew may have been in use before: it needs the proof that every free block does.
+// A block that grew may have been in use before, so it needs the same proof as every free block.
 void CachingAllocator::State::serve_new(std::uint64_t rounded, Outcome& out) {
   if (limits.policy == Policy::native_safe) Idle::count_miss(*this, out.where);
   Ladder::Need need{.store = Store::pools,

@@ -1,5 +1,4 @@
-// A device that seems smaller than it is: what all memory on it, ours and the program's own, may
-// add up to.
+// Limits all memory on a device, ours and the program's own, to a capacity.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -16,7 +15,7 @@ void note_grant(const Accounts& accounts, Place where, const Grant& grant, Outco
   const std::uint64_t used = grant.total_bytes - std::min(grant.free_bytes, grant.total_bytes);
   const DeviceCapacity now = accounts.capacities().of(where.device);
   const std::uint64_t held = now.held + now.rounding;
-  out.unrecorded_bytes = used - std::min(held, used);  // managed pages may lie on the host
+  out.unrecorded_bytes = used - std::min(held, used);  // managed pages may be on the host
 }
 
 bool exceeds_limit(const Accounts& accounts, Place where, std::uint64_t bytes, Outcome& out) {

@@ -1,5 +1,5 @@
-// Memory in blocks that have a segment to themselves: device memory that others may be given, and
-// pinned memory by PyTorch's policy.
+// Dedicated serves requests by blocks that have a segment to themselves: device memory that can be
+// exported, and pinned memory under PyTorch's policy.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace vramscope {
 
-// All that takes an Outcome unlocks, but for hand_out(). Threads: one at a time.
+// Every function that takes an Outcome unlocks, except hand_out(). Threads: one at a time.
 class CachingAllocator::Dedicated {
  public:
   [[nodiscard]] DedicatedBlocks& of(Kind kind) { return kind == Kind::pinned ? pinned_ : device_; }
@@ -18,10 +18,10 @@ class CachingAllocator::Dedicated {
   }
 
   void allocate(State& state, const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(state);
-  // A block that is free from now on, unless the backend takes it back: tells what it said.
+  // Frees a block, or gives it back to the backend and returns its answer.
   Status store(State& state, DedicatedBlock& block, Outcome& out) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] DedicatedBlock* set_apart(State& state, Address segment) VRAMSCOPE_REQUIRES(state);
-  // A place that is there no longer: see CachingAllocator::forget_place().
+  // Drops a place that no longer exists: see CachingAllocator::forget_place().
   void forget(State& state, Place where) VRAMSCOPE_REQUIRES(state);
 
  private:

@@ -1,5 +1,5 @@
-// Blocks that have a segment to themselves: pinned host memory, by the policy of PyTorch's caching
-// host allocator, and dedicated device memory, which others may be given (IPC, RDMA).
+// Serves requests by dedicated blocks: pinned host memory by the policy of PyTorch's caching host
+// allocator, and device memory that can be exported (IPC, RDMA).
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
@@ -11,7 +11,7 @@
 
 namespace vramscope {
 
-// Dedicated memory knows no rounding, and no garbage collection of its own: ages belong to pools.
+// Dedicated memory is not rounded and has no garbage collection, since only pools have ages.
 void CachingAllocator::Dedicated::allocate(State& state, const Request& request, Outcome& out) {
   const Place where = request.where;
   const bool is_pinned = where.kind == Kind::pinned;
@@ -54,8 +54,8 @@ void CachingAllocator::Dedicated::hand_out(State& state, DedicatedBlock& block, 
   state.listed.note(block);
 }
 
-// A segment of a pool that is one live block becomes a dedicated one, with all that is known of it.
-// nullptr: out of memory.
+// Turns a pool's segment that is one live block into a dedicated block. Returns nullptr if memory
+// is exhausted.
 DedicatedBlock* CachingAllocator::Dedicated::set_apart(State& state, Address segment) {
   const auto it = state.segments.find(segment);
   const BlockIndex index = it->second.first;
@@ -78,7 +78,7 @@ DedicatedBlock* CachingAllocator::Dedicated::set_apart(State& state, Address seg
   return block;
 }
 
-// Free again, or back to the backend: what others may reach, and what is too large to keep.
+// Frees a block. Exported blocks and blocks that are too large to keep go back to the backend.
 Status CachingAllocator::Dedicated::store(State& state, DedicatedBlock& block, Outcome& out) {
   const bool is_too_large =
       block.where.kind == Kind::pinned && block.bytes > state.limits.pinned_max_cached_size;

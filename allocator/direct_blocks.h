@@ -1,4 +1,4 @@
-// Direct blocks are memory that the program got from the driver itself, kept by address or handle.
+// Direct blocks record memory that the program got from the driver, by address or handle.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -25,17 +25,17 @@ class DirectBlocks {
   using OfSpace = std::map<Address, DirectBlock>;
   using Entry = OfSpace::value_type;
 
-  // Nothing overlaps it. nullptr: out of memory.
+  // Adds a block that overlaps no other. Returns nullptr if memory is exhausted.
   [[nodiscard]] DirectBlock* add(Address address, const DirectBlock& block) noexcept;
-  DirectBlock remove(Kind kind, Address address) noexcept;  // one that is there
+  DirectBlock remove(Kind kind, Address address) noexcept;  // must exist
 
   [[nodiscard]] const Entry* find(Kind kind, Address address) const noexcept;  // exact
-  // The one that the address lies in; handles stand for themselves.
+  // Finds the block around an address, or the block of a handle.
   [[nodiscard]] const Entry* find_around(Space space, Address address) const noexcept;
-  // The lowest that has a byte in common with so many; of handles the same one.
+  // Finds the lowest block that overlaps the range; for handles, the same handle.
   [[nodiscard]] const Entry* find_overlapping(Space space, Address address,
                                               std::uint64_t bytes) const noexcept;
-  // The lowest of a place from an address on.
+  // Finds the lowest block of a place whose address is at least `from`.
   [[nodiscard]] const Entry* find_of(Place where, Address from) const noexcept;
 
   [[nodiscard]] std::size_t size() const noexcept;
@@ -47,7 +47,7 @@ class DirectBlocks {
   }
 
   std::array<OfSpace, kSpaces> spaces_;
-  OfSpace::node_type spare_;  // of the last one that was removed: no malloc
+  OfSpace::node_type spare_;  // of the last removed block, reused without malloc
 };
 
 }  // namespace vramscope

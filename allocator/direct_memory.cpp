@@ -1,5 +1,5 @@
-// Memory that the program got from the driver itself: adopted, counted, forgotten. Nothing of it
-// has to do with where our own blocks go the usual way: no section here needs to be settled.
+// Adopts, counts and forgets memory that the program got from the driver. It does not influence the
+// fast path of our own blocks, so no section here needs settle().
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/size_policy.h"
 #include "allocator/idle.h"

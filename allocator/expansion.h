@@ -1,6 +1,5 @@
-// Expansion is PyTorch's expandable segments, and segments that grow: memory comes in pages that
-// are mapped into reserved addresses, and goes when whole pages are free. Blocks there are handed
-// out and taken back here.
+// Expansion implements PyTorch's expandable segments and growing segments: it maps pages into
+// reserved addresses, and unmaps whole free pages. It hands out and takes back the blocks there.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,41 +15,43 @@
 
 namespace vramscope {
 
-// All that takes an Outcome unlocks, but for hand_out(). Threads: one at a time.
+// Every function that takes an Outcome unlocks, except hand_out(). Threads: one at a time.
 class CachingAllocator::Expansion {
  public:
-  // The free block for a request: the best fit among plain and expandable blocks, where an
-  // expandable one counts as large as it could become.
+  // Finds the free block for a request: the best fit among plain and expandable blocks. An
+  // expandable block counts as large as it could become.
   [[nodiscard]] static Pools::Found find(const State& state, const PlaceMemory& place,
                                          PoolClass pool, Units size) VRAMSCOPE_REQUIRES(state);
-  // Where a free block stands among those of its pool: size in bytes, then address.
+  // The order of a pool's free blocks: size in bytes, then address.
   using Position = std::pair<std::uint64_t, Address>;
-  // Of the smallest expandable one of the large pool from so many bytes on; beyond all: none.
+  // Returns the position of the smallest expandable block of the large pool with at least `bytes`,
+  // or a position beyond all.
   [[nodiscard]] static Position first_free(State& state, Place where, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(state);
-  // A free block of at least `bytes`, by mapping pages. None: out.status tells; failed: the
-  // backend cannot, and a plain segment may serve.
+  // Makes a free block of at least `bytes` by mapping pages. If it returns none, out.status says
+  // why. Result::failed: the backend cannot map memory, and a plain segment may serve.
   [[nodiscard]] AnyBlock grow(State& state, Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
-  // Whole free pages of a place go back. What refuses one refuses all.
+  // Gives whole free pages of a place back. It stops at the first refusal.
   void give_back_idle(State& state, Place where, Outcome& out) VRAMSCOPE_REQUIRES(state);
 
-  // What Pools and State do with blocks of segments: these are no split blocks to the counters.
+  // Do what Pools and State do with blocks of segments. The counters do not treat these blocks as
+  // split.
   static void hand_out(State& state, PlaceMemory& place, BlockIndex block, Units size, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
-  // A block that is neither free nor aside any longer; gives the record that it is part of then.
+  // Frees a block that is neither free nor held. Returns the record of the merged block.
   static BlockIndex put_free(State& state, PlaceMemory& place, BlockIndex block)
       VRAMSCOPE_REQUIRES(state);
 
-  // A reservation whose place ends and has no live block: its books close, and when nothing is in
-  // flight there, drop_abandoned() gives it back. Gives what follows it.
+  // Abandons a reservation without live blocks whose place ends. drop_abandoned() gives it back
+  // when no operation is pending there. Returns the next segment.
   Segments::iterator forget(State& state, Segments::iterator it) VRAMSCOPE_REQUIRES(state);
-  // Unlocks.
+  // Drops the abandoned reservations without a pending operation. Unlocks.
   void drop_abandoned(State& state, Place where) VRAMSCOPE_REQUIRES(state);
 
-  // Records that no snapshot shows.
+  // Returns the number of records that no snapshot shows.
   [[nodiscard]] std::size_t hidden_records(const State& state) const VRAMSCOPE_REQUIRES(state);
-  // Whole pages inside a block.
+  // The whole pages inside a block.
   struct Pages {
     Address begin = 0, end = 0;
     [[nodiscard]] std::uint64_t bytes() const { return end > begin ? end - begin : 0; }
@@ -58,29 +59,31 @@ class CachingAllocator::Expansion {
   [[nodiscard]] static Pages pages_in(const State& state, const Block& block)
       VRAMSCOPE_REQUIRES(state);
 
-  // Where a block can become large enough.
+  // A range of blocks that can become one block that is large enough.
   struct Room {
     BlockIndex first = kNoBlock;
-    std::uint64_t skipped = 0;  // bytes at the beginning of an unbacked first block that stay so
-    std::uint64_t mapped = 0;   // bytes of the pages that are needed, of segments that grow
+    std::uint64_t skipped =
+        0;  // bytes at the beginning of an unbacked first block that stay unbacked
+    std::uint64_t mapped = 0;  // growing segments: bytes of the pages that are needed
     [[nodiscard]] explicit operator bool() const { return first != kNoBlock; }
   };
-  // Are there addresses that pages can be mapped into?
+  // Whether there are reserved addresses.
   [[nodiscard]] bool has_reservations() const { return reservations_ != 0; }
-  // Whether a reservation is this one block.
+  // Whether this block is a whole reservation.
   [[nodiscard]] bool is_whole(const Block& block) const {
     return block.prev == fence_ && block.next == kNoBlock;
   }
 
  private:
-  // Pages of a reservation are being mapped or unmapped, or held for that. Lives on the stack of
-  // the thread that asks.
+  // An operation that maps, unmaps or holds pages of a reservation. It lies on the stack of the
+  // thread that runs it.
   struct PageOperation {
     Address reservation = 0;
-    bool lost = false;  // its place has ended meanwhile: the reservation is an orphan
+    bool lost = false;  // its place has ended meanwhile: the reservation is abandoned
     PageOperation* next = nullptr;
 
-    // In the list of all until end(), which tells whether the place has not ended.
+    // begin() adds the operation to the list of all, end() removes it. end() returns false if the
+    // place has ended meanwhile.
     void begin(PageOperation*& all) {
       next = all;
       all = this;
@@ -93,7 +96,7 @@ class CachingAllocator::Expansion {
     }
   };
 
-  // Blocks that follow each other and are held, up to `end`.
+  // Consecutive held blocks, up to `end`.
   struct Chain {
     BlockIndex first = kNoBlock, end = kNoBlock;
     [[nodiscard]] explicit operator bool() const { return first != kNoBlock; }
@@ -142,8 +145,7 @@ class CachingAllocator::Expansion {
                                               std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
 
-  // shrinking.cpp
-  // Nothing runs in a free block any more that began before the last proof.
+  // shrinking.cpp Whether a wait has proved that nothing uses a free block any more.
   [[nodiscard]] static bool is_unused(const State& state, const PlaceMemory& place,
                                       BlockIndex block) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool prove_unused(State& state, Place where, Outcome& out)
@@ -154,16 +156,16 @@ class CachingAllocator::Expansion {
   void drop(State& state, Place where, Segments::node_type node) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool unmap_all(State& state, Place where, const Segment& reservation)
       VRAMSCOPE_REQUIRES(state);
-  // A call of the backend for pages of a reservation, without the lock. False: the place has ended
-  // meanwhile, and no record may be touched but those of an reservation.
+  // Calls the backend for pages of a reservation, without the lock. Returns false if the place has
+  // ended meanwhile; then only records of abandoned reservations may be touched.
   template <class Call>
   [[nodiscard]] bool run_page_operation(State& state, Address reservation, Call call)
       VRAMSCOPE_REQUIRES(state);
 
   PageOperation* page_operations_ = nullptr;
-  Segments abandoned_reservations_;  // reservations whose place has ended amid flights
+  Segments abandoned_reservations_;  // of places that ended during an operation
   std::size_t reservations_ = 0;
-  BlockIndex fence_ = kNoBlock;  // before the first block of each
+  BlockIndex fence_ = kNoBlock;  // the record before the first block of each reservation
 };
 
 }  // namespace vramscope

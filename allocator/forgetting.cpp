@@ -1,5 +1,5 @@
-// A place has ended: everything there is counted out as if the program had freed it, but no segment
-// is given back, for they are there no longer.
+// Drops a place that has ended. Its blocks are counted as freed by the program, but no segment is
+// given back, because the segments no longer exist.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/fault.h"
 #include "allocator/idle.h"
@@ -49,7 +49,7 @@ void CachingAllocator::Reclaim::forget_place(State& state, Place where) {
 void CachingAllocator::Reclaim::forget_blocks(State& state, PlaceMemory& place,
                                               const Segment& segment) {
   for (BlockIndex i = segment.first; i != kNoBlock;) {
-    // Merging takes a free neighbour's record away: the walk continues behind it.
+    // Merging removes a free neighbour's record, so the walk continues after it.
     BlockIndex next = state.blocks[i].next;
     if (state.blocks[next].is_free()) next = state.blocks[next].next;
     if (state.blocks[i].is_live()) {

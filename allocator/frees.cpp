@@ -1,5 +1,5 @@
-// The end of a block's life, and the proof before its next one: the same steps for blocks of pools
-// and dedicated ones. Reuse decides; here the blocks move.
+// Frees blocks and proves them unused, with the same steps for blocks of pools and dedicated ones.
+// Reuse makes the decisions.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/fault.h"
 #include "allocator/idle.h"
@@ -56,7 +56,7 @@ Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only
   if (only == Only::pinned) return out;
   if (ranges.dedicated.contains(address) && free(Store::dedicated, address, when, out)) return out;
   static_cast<void>(free(Store::pools, address, when, out));
-  // It may have been set apart between the two steps of the free (note_export).
+  // note_export() may have set it apart between the two steps of the free.
   if (out.status.result == Result::invalid && ranges.dedicated.contains(address)) [[unlikely]] {
     static_cast<void>(free(Store::dedicated, address, when, out));
   }
@@ -64,8 +64,8 @@ Outcome CachingAllocator::State::free_otherwise(Address address, Wait when, Only
   return out;
 }
 
-// Two critical sections with the wait between them. Between the two the block stays live; if
-// somebody else freed it meanwhile its serial is gone, even when the address is live again.
+// A free has two critical sections with the wait between them, during which the block stays live.
+// If somebody else frees it meanwhile, its serial changes, even if the address is live again.
 bool CachingAllocator::State::free(Store store, Address address, Wait when, Outcome& out) noexcept {
   Reuse::Free known;
   {
@@ -79,7 +79,7 @@ bool CachingAllocator::State::free(Store store, Address address, Wait when, Outc
   const bool skips = store == Store::pinned && fault(Fault::pinned_reuse_without_waiting);
   bool waited =
       skips || (when == Wait::now && Reuse::wait_for(backend, reuse_time, out.where, out));
-  // What will refuse to take it must say so before it is freed.
+  // The backend must refuse before the block is freed.
   if (waited && known.goes_back && reuse_time == ReuseTime::at_reuse) {
     out.status = backend.probe(out.where).status;
     waited = out.status.result != Result::forbidden;
@@ -118,13 +118,12 @@ void CachingAllocator::State::finish_free(Store store, const AnyBlock& block,
   }
 }
 
-// Tells whether the backend took the block back, if it was exported: the program would have seen
-// it.
+// Returns the backend's answer if the block was exported, because the program would have got it.
 Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64_t life,
                                               Outcome& out) {
   const Place where = place_of(block);
   const CountedBlock counted = block.counted();
-  // One that the program never saw carries on as if it had stayed free.
+  // A block that the program never saw keeps its number, as if it had stayed free.
   const Waits::Number freed =
       life == Accounts::kNoLife ? block.freed() : reuse.number_of_free(waits_of(where));
   if (DedicatedBlock* own = block.dedicated()) {
@@ -157,7 +156,7 @@ Status CachingAllocator::State::make_reusable(const AnyBlock& block, std::uint64
   return {};
 }
 
-// Tells what became of the free numbered `own`.
+// Returns the result of the free numbered `own`.
 Status CachingAllocator::State::complete(Store store, Place where, std::uint32_t newest,
                                          std::uint32_t own, Outcome& out) {
   Status of_own;
@@ -183,8 +182,8 @@ void CachingAllocator::State::drain(Store store, Place where, Outcome& out) {
   if (completes && !reuse.holds()) static_cast<void>(complete(store, where, newest, newest, out));
 }
 
-// The block is live already, so no other request gets it meanwhile, and every total includes it.
-// When it is no longer ours after that, its context has ended: the driver may answer.
+// The block is live already, so that no other request gets it meanwhile and every total includes
+// it. If it no longer exists afterwards, its context has ended, and the driver answers the call.
 bool CachingAllocator::State::prove(Store store, const AnyBlock& block, Outcome& out) {
   const std::uint64_t serial = block.serial();
   Waits& waits = waits_of(out.where);

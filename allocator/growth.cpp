@@ -9,10 +9,11 @@
 namespace vramscope {
 namespace {
 
-// Unbacked blocks that a search looks at when it has found one that does: the lock is held.
+// The number of unbacked blocks that a search examines after it has found a sufficient one, since
+// it holds the lock.
 constexpr int kMostLookedAt = 1000;
-// By this part of it what is reserved may exceed the most that was live: without it pages move at
-// almost every miss. test/bench/README.md has what other parts cost.
+// Reserved memory may exceed the highest live memory by one part in this many. Without slack pages
+// would move at almost every miss. test/bench/README.md compares other values.
 constexpr std::uint64_t kSlack = 32;
 
 }  // namespace
@@ -21,7 +22,7 @@ std::uint64_t CachingAllocator::Growth::page_at(const State& state, Address addr
   return std::prev(state.segments.upper_bound(address))->second.page;
 }
 
-// Free and unbacked blocks that follow each other, from this one on, as far as they are needed.
+// Returns the consecutive free and unbacked blocks from `first` on, as far as they are needed.
 CachingAllocator::Growth::Room CachingAllocator::Growth::room_from(const State& state,
                                                                    BlockIndex first, Units size,
                                                                    std::uint64_t page) {
@@ -40,7 +41,7 @@ CachingAllocator::Growth::Room CachingAllocator::Growth::room_from(const State& 
   return {.first = first, .mapped = mapped};
 }
 
-// The end of an unbacked block and the free block behind it.
+// Returns the end of an unbacked block and the free block after it.
 CachingAllocator::Growth::Room CachingAllocator::Growth::room_before(const State& state,
                                                                      BlockIndex unbacked,
                                                                      Units size,

@@ -1,4 +1,4 @@
-// Growth decides where a segment grows, and how many pages must come from where they lie idle.
+// Growth decides where a segment grows, and how many of its pages must be moved from idle ranges.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,15 +8,15 @@
 
 namespace vramscope {
 
-// Of Limits::growing_segments; changes nothing. Threads: one at a time.
+// For Limits::growing_segments. It changes nothing. Threads: one at a time.
 class CachingAllocator::Growth {
  public:
   using Room = Expansion::Room;
-  // Where the fewest pages are needed; among equals the lowest address.
+  // Returns the range that needs the fewest pages; among equals, the lowest address.
   [[nodiscard]] static Room best_room(const State& state, const PlaceMemory& place, PoolClass pool,
                                       Units size) VRAMSCOPE_REQUIRES(state);
-  // Bytes of whole pages, of those to be mapped for a request, by which more would be reserved than
-  // was ever live, and the slack.
+  // Returns by how many bytes of whole pages the reserved memory would exceed the highest live
+  // memory plus slack, if `mapped` bytes were added for a request.
   [[nodiscard]] static std::uint64_t excess(State& state, Place where, std::uint64_t mapped,
                                             std::uint64_t requested) VRAMSCOPE_REQUIRES(state);
 

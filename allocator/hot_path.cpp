@@ -1,4 +1,4 @@
-// The usual allocation and the usual free: one critical section, no step that unlocks.
+// The fast allocation and the fast free: one critical section, no step that unlocks.
 // SPDX-License-Identifier: Apache-2.0
 #include <sched.h>
 
@@ -27,8 +27,8 @@ namespace vramscope {
   return state_->free_otherwise(address, when, only);
 }
 
-// From a lock that was taken to its end, before which the calls are made that others left
-// meanwhile.
+// A critical section of the fast path. Before it ends, it makes the calls that other threads
+// posted.
 class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::FastPathSection {
  public:
   explicit FastPathSection(State& state) VRAMSCOPE_REQUIRES(state) : state_(&state) {}
@@ -38,7 +38,7 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::FastP
   FastPathSection(const FastPathSection&) = delete;
   FastPathSection& operator=(const FastPathSection&) = delete;
 
-  // Before its scope ends.
+  // Ends the section before its scope.
   void end() VRAMSCOPE_RELEASE() {
     if (state_->posted.any()) [[unlikely]]
       answer_posted(*state_);
@@ -46,7 +46,8 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::FastP
     state_ = nullptr;
   }
 
-  // Give what `serve` gives of a free block, or of the live one, else what `otherwise` does.
+  // Return serve(block) for the free block, or the live one, if the fast path applies; else
+  // otherwise().
   template <class Serve, class Otherwise>
   [[nodiscard]] static auto with_fast_path_block(State& state, const Request& request, Serve serve,
                                                  Otherwise otherwise) VRAMSCOPE_REQUIRES(state);
@@ -55,13 +56,13 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::FastP
                                             Serve serve, Otherwise otherwise)
       VRAMSCOPE_REQUIRES(state);
 
-  // For who finds the lock taken: leaves the call to whoever has it.
+  // Posts the call for the thread that has the lock.
   [[gnu::noinline]] static Outcome allocate_there(State& state, const Request& request) noexcept;
   [[gnu::noinline]] static Outcome free_there(State& state, Address address, Only only,
                                               const PostedCalls::Waited& waited) noexcept;
 
  private:
-  // Whether somebody made the call; else the thread has to make it itself.
+  // Whether another thread made the call. If not, the calling thread must make it.
   [[nodiscard]] static bool is_made(State& state,
                                     PostedCalls::Call& call) noexcept VRAMSCOPE_NO_ANALYSIS;
   [[gnu::noinline]] static void answer_posted(State& state) noexcept VRAMSCOPE_REQUIRES(state);
@@ -71,7 +72,8 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(scoped_lockable) CachingAllocator::State::FastP
   State* state_;  // null: it has ended
 };
 
-// A free block serves the request, and no option and no pending free has a say in it.
+// Applies if a free block serves the request, and no option and no pending free influences the
+// choice.
 template <class Serve, class Otherwise>
 inline auto CachingAllocator::State::FastPathSection::with_fast_path_block(State& state,
                                                                            const Request& request,
@@ -142,8 +144,8 @@ inline Outcome CachingAllocator::State::hit(PlaceMemory& place, PoolClass pool,
   return out;
 }
 
-// The place is known before the block is, so one critical section is enough. A block that began its
-// life after the wait did is not the one that the program meant.
+// The place is known before the block, so one critical section is enough. A block that was
+// allocated after the wait began is not the one that the program meant.
 inline Outcome CachingAllocator::State::free_fast(Address address, Only only) noexcept {
   const std::uint64_t packed = unguarded_reuse().sole_place();
   if (packed == kSeveralPlaces || !ranges.device.contains(address) ||
@@ -196,17 +198,17 @@ inline Outcome CachingAllocator::State::hand_back(PlaceMemory& place, BlockTable
   return out;
 }
 
-// A step that is not usual, in a section that is.
+// A rare step within the fast path.
 void CachingAllocator::State::shed_idle(Outcome& out) {
   Idle::shed(*this, out.where, out);
   settle();
 }
 
-// `size` units of `found` become a live block with the tag and the bytes of the outcome, which gets
-// its number; one record, one address and the tag's total are prepared.
+// Makes `size` units of `found` a live block with the tag and the bytes of the outcome, and sets
+// the outcome's number. One record, one address and the tag's total must be prepared.
 void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
                                        const Pools::Found& found, Units size, Outcome& out) {
-  const Tag tag = out.tag;  // not read again from where it was just written
+  const Tag tag = out.tag;  // avoids a read of a value that was just written
   const std::uint64_t requested = out.requested;
   const SplitChange split = place.pools.take(pool, blocks, found, size);
   Block& b = blocks[found.block];
@@ -221,7 +223,7 @@ void CachingAllocator::State::hand_out(PlaceMemory& place, PoolClass pool,
   if (!is_outside) b.set_state(BlockState::active_allocated);
 }
 
-// A block that may be in use until its number is covered.
+// Frees a block that may be in use until its number is covered.
 void CachingAllocator::State::release(PlaceMemory& place, BlockTable::Entry entry,
                                       std::uint64_t serial, Waits::Number freed) {
   const CountedBlock block = blocks[entry.block].counted();
@@ -285,12 +287,12 @@ Outcome CachingAllocator::State::FastPathSection::free_there(
   return out;
 }
 
-// Whoever had the lock may have unlocked without having seen the call: so the lock is looked at,
-// too. Who waits for long sleeps as others do that wait for the lock.
+// The thread with the lock may have unlocked without having seen the call, so the waiting thread
+// also tries the lock. After a long wait it sleeps like other waiters.
 bool CachingAllocator::State::FastPathSection::is_made(State& state,
                                                        PostedCalls::Call& call) noexcept {
-  constexpr int kLooks = 64;   // at the lock, which takes its line from who has it
-  constexpr int kPauses = 16;  // between them, at the call
+  constexpr int kLooks = 64;   // at the lock, each of which takes the cache line from the holder
+  constexpr int kPauses = 16;  // between looks, watching the call
   constexpr timespec kSleep{.tv_sec = 0, .tv_nsec = 50'000};
   call.call_time = call_time_ns;
   state.posted.post(call);
@@ -305,7 +307,7 @@ bool CachingAllocator::State::FastPathSection::is_made(State& state,
 }
 
 void CachingAllocator::State::FastPathSection::answer_posted(State& state) noexcept {
-  constexpr int kRounds = 4;  // the thread is to come back to its own work
+  constexpr int kRounds = 4;  // so that the thread returns to its own work
   const std::uint64_t own_time = call_time_ns;
   for (int i = 0; i < kRounds && state.posted.any(); ++i) {
     state.posted.answer([&state](PostedCalls::Call& call) VRAMSCOPE_NO_ANALYSIS {

@@ -6,16 +6,17 @@
 namespace vramscope {
 namespace {
 
-// Going back makes room for some frees more, so that not each of them has to look for the oldest.
+// Idle memory goes back to a part below the cap, so that not every free must search for the oldest
+// segment.
 constexpr std::uint64_t kRoomParts = 16;
 
-// What drivers and samples are uncertain about: page tables, code that is loaded on first use.
+// The uncertainty of samples: page tables, and code that is loaded on first use.
 constexpr std::uint64_t kMostNoise = 16 * kMiB;
 constexpr std::uint64_t kNoiseParts = 64;  // of the device
 
 }  // namespace
 
-// Half of what nobody uses, or the share of the device that is always granted.
+// Returns half of the unused memory, or the share of the device that is always allowed.
 CachingAllocator::Idle::Room CachingAllocator::Idle::room_of(State& state,
                                                              const PlaceMemory& place) {
   const std::uint16_t device = place.place.device;
@@ -69,7 +70,7 @@ void CachingAllocator::note_unrecorded(std::uint16_t device, std::uint64_t bytes
   Idle::note_unrecorded(*state_, device, bytes);
 }
 
-// A segment that is on its way to us or back, on another thread, is on one side of the books only.
+// The books are not consistent with a sample while another thread requests or releases a segment.
 void CachingAllocator::Idle::note_unrecorded(State& state, std::uint16_t device,
                                              std::uint64_t bytes) {
   if (state.limits.policy != Policy::native_safe || state.reclaim.is_giving_back()) return;

@@ -1,4 +1,4 @@
-// Idle segments go back: which of them, and what becomes of those that the backend keeps.
+// Releases idle segments, and restores those that the backend keeps.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <ctime>
@@ -11,7 +11,7 @@
 
 namespace vramscope {
 
-// As PyTorch computes limits and thresholds: truncated.
+// Truncates, as PyTorch does for limits and thresholds.
 std::uint64_t CachingAllocator::Reclaim::part_of(std::uint64_t bytes, double share) {
   return static_cast<std::uint64_t>(share * static_cast<double>(bytes));
 }
@@ -23,8 +23,8 @@ bool CachingAllocator::Reclaim::may_release(State& state, Place where) {
   return may;
 }
 
-// All places of a device give back what no live block needs. Counted once for the device, and only
-// when some place may be touched now.
+// Releases what no live block needs in all places of a device. It counts once for the device, and
+// only if some place may be touched now.
 bool CachingAllocator::Reclaim::idle(State& state, std::uint16_t device, Outcome& out) {
   if (fault(Fault::idle_kept) && state.limits.policy == Policy::native_safe) return false;
   bool counted = false;
@@ -43,7 +43,7 @@ bool CachingAllocator::Reclaim::idle(State& state, std::uint16_t device, Outcome
   return counted;
 }
 
-// It is bounded, because a backend that waits for work may wait for what the caller is to do next.
+// The wait is bounded, because a backend that waits for work may wait for the caller's next step.
 bool CachingAllocator::Reclaim::await_pending_releases(State& state, std::uint16_t device) {
   constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 200'000};
   constexpr int kMostNaps = 5000;  // a second
@@ -63,8 +63,9 @@ bool CachingAllocator::Reclaim::await_pending_releases(State& state, std::uint16
   return waited;
 }
 
-// One call of the backend for a segment that no request can find: it is not in our books, so that
-// the backend may grant its address again at once. A capture may have begun since the caller asked.
+// Calls the backend for a segment that no request can find. The segment is not in our books,
+// because the backend may grant its address again at once. A capture may have begun since the
+// caller checked.
 CachingAllocator::Reclaim::ReleaseReply CachingAllocator::Reclaim::give_back(State& state,
                                                                              Place where,
                                                                              Address address,
@@ -84,12 +85,12 @@ CachingAllocator::Reclaim::ReleaseReply CachingAllocator::Reclaim::give_back(Sta
   out.backend_ns += reply.ns;
   if (may && reply.status.ok()) return {ReleaseResult::released, {}};
   const bool is_gone = release.lost || reply.status.result == Result::invalid;
-  // While a capture lasts a free succeeds and is completed later.
+  // During a capture a free succeeds and is completed later.
   const Status answer = refused ? Status{Result::failed, reply.status.code} : Status{};
   return {is_gone ? ReleaseResult::place_ended : ReleaseResult::retained, answer};
 }
 
-// An idle segment goes back, and stays what it was if the backend refuses.
+// Releases an idle segment. If the backend refuses, the segment stays unchanged.
 CachingAllocator::Reclaim::ReleaseResult CachingAllocator::Reclaim::pool_segment(
     State& state, Segments::iterator it, Outcome& out) {
   Segments::node_type node = set_aside(state, it);
@@ -112,14 +113,15 @@ CachingAllocator::Reclaim::ReleaseResult CachingAllocator::Reclaim::pool_segment
   return result;
 }
 
-// Segments in the order of their addresses, the lock free for others after so many: a walk over all
-// of a large device takes milliseconds. It ends when a capture has begun meanwhile.
+// A walk over segments in order of address, which releases the lock at intervals, since a walk over
+// a large device takes milliseconds. It ends if a capture begins meanwhile.
 class CachingAllocator::Reclaim::Walk {
  public:
   Walk(State& state, Place where) VRAMSCOPE_REQUIRES(state)
       : where_(where), at_(state.segments.begin()) {}
 
-  // Of the place, and idle; nullptr: there is none any more, nor when the place has ended. Unlocks.
+  // Returns the next idle segment of the place; nullptr if there is none or the place has ended.
+  // Unlocks.
   [[nodiscard]] const Segments::value_type* idle(State& state) VRAMSCOPE_REQUIRES(state) {
     const PlaceMemory* place = state.places.find(where_);
     for (; place && at_ != state.segments.end(); ++at_) {
@@ -133,7 +135,7 @@ class CachingAllocator::Reclaim::Walk {
     return nullptr;
   }
   void skip() { ++at_; }
-  // The segment there is given back. Unlocks.
+  // Releases the current segment. Unlocks.
   ReleaseResult give_back(State& state, Outcome& out) VRAMSCOPE_REQUIRES(state) {
     const Address address = at_->first;
     steps_ = 0;
@@ -154,11 +156,11 @@ class CachingAllocator::Reclaim::Walk {
 
   const Place where_;
   Segments::iterator at_;
-  std::size_t steps_ = 0;  // since the lock was free
+  std::size_t steps_ = 0;  // since the lock was last free
 };
 
-// Idle segments of a place that `wanted` picks; tells the bytes of those that are there no longer.
-// What refuses one, a capture or a sticky error, refuses all: it ends with the first refusal.
+// Releases the idle segments of a place that `wanted` picks, and returns their bytes. It ends with
+// the first refusal, because a capture or a sticky error refuses all of them.
 template <class Wanted>
 std::uint64_t CachingAllocator::Reclaim::where_wanted(State& state, Place where, Wanted wanted,
                                                       Outcome& out) {
@@ -176,7 +178,7 @@ std::uint64_t CachingAllocator::Reclaim::where_wanted(State& state, Place where,
   return bytes;
 }
 
-// What the idle segments of a place's large pool are, seen together.
+// Calls look() for each idle segment of a place's large pool.
 template <class Look>
 void CachingAllocator::Reclaim::each_idle_large(State& state, Place where, Look look) {
   const PlaceMemory* place = state.places.find(where);
@@ -189,10 +191,10 @@ void CachingAllocator::Reclaim::each_idle_large(State& state, Place where, Look 
   }
 }
 
-// Oversize blocks serve nobody but oversize requests, so they go first: the smallest that makes
-// room alone, else the largest until the sum does. Only if it does is another attempt worth it;
-// what went back stays back. As in PyTorch an expandable block that is larger ends the search for
-// one, though it does not go back itself.
+// Oversize blocks serve only oversize requests, so they go first: the smallest that makes enough
+// room alone, else the largest ones until their sum does. Another attempt is worthwhile only then.
+// As in PyTorch, a larger expandable block ends the search for a single one, although it does not
+// go back itself.
 bool CachingAllocator::Reclaim::oversize(State& state, Place where, std::uint64_t rounded,
                                          Outcome& out) {
   if (state.limits.max_split_size == Limits::kUnlimited) return false;
@@ -221,9 +223,9 @@ bool CachingAllocator::Reclaim::oversize(State& state, Place where, std::uint64_
   return true;
 }
 
-// Above the threshold, large segments that were idle for at least the mean number of searches go
-// back, all of a round at once, so that this does not happen at every request. No wait: the
-// backend's own release waits.
+// Above the threshold, releases all large segments that were idle for at least the mean number of
+// searches, so that this does not happen at every request. It does not wait, because the backend's
+// release waits.
 void CachingAllocator::Reclaim::collect_garbage(State& state, Place where, Outcome& out) {
   const PlaceMemory* place = state.places.find(where);
   if (!place) return;
@@ -248,8 +250,8 @@ void CachingAllocator::Reclaim::collect_garbage(State& state, Place where, Outco
   }
 }
 
-// As above, but of both pools, and a round ends when it is enough. Ages differ where a segment had
-// to be asked for in between.
+// As above, but for both pools, and a round ends when enough has gone back. Ages differ if a
+// segment was requested in between.
 void CachingAllocator::Reclaim::oldest(State& state, Place where, std::uint64_t bytes,
                                        Outcome& out) {
   if (!may_release(state, where)) return;
@@ -278,7 +280,7 @@ std::uint32_t CachingAllocator::Reclaim::age(State& state, const Segment& segmen
   return state.places[segment.slot]->pools.age(state.blocks[segment.first]);
 }
 
-// A block that is in no bucket goes back; if the backend refuses, it is free.
+// Releases a block that is in no bucket. If the backend refuses, the block is free.
 CachingAllocator::Reclaim::ReleaseReply CachingAllocator::Reclaim::dedicated_segment(
     State& state, DedicatedBlock& block, Outcome& out) {
   DedicatedBlocks& owner = state.dedicated.of(block.where.kind);
@@ -297,7 +299,7 @@ CachingAllocator::Reclaim::ReleaseReply CachingAllocator::Reclaim::dedicated_seg
   return reply;
 }
 
-// As above: it ends with the first refusal.
+// Ends with the first refusal, as above.
 void CachingAllocator::Reclaim::idle_dedicated(State& state, Place where, Outcome& out) {
   DedicatedBlocks& owner = state.dedicated.of(where.kind);
   state.drain(where.kind == Kind::pinned ? Store::pinned : Store::dedicated, where, out);

@@ -11,7 +11,7 @@
 namespace vramscope {
 namespace {
 
-// The name of the first counter that differs, or nullptr.
+// Returns the name of the first counter that differs, or nullptr.
 const char* difference(const LevelRecount& recount, const DeviceStatistics& statistics,
                        Stat PooledStat::*level) {
   const char* wrong = nullptr;
@@ -65,7 +65,7 @@ std::string check_host(const Snapshot& snapshot) {
   return is_equal ? "" : "host statistics differ from a recount";
 }
 
-// Requested bytes by tag and by kind.
+// Checks requested bytes by tag and by kind.
 std::string check_ledger(const Snapshot& snapshot) {
   std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> kinds;
   std::map<Tag, std::uint64_t> tags;
@@ -91,7 +91,7 @@ std::string check_ledger(const Snapshot& snapshot) {
   return {};
 }
 
-// Each block that is not free can be found by its address.
+// Checks that each block that is not free can be found by its address.
 template <class Segments>
 std::string check_addresses(const Segments& segments, const BlockTable& blocks) {
   std::size_t reachable = 0;
@@ -127,7 +127,7 @@ std::string check_pinned(const Pinned& memory) {
 
 }  // namespace
 
-// What the free blocks of reservations hold of whole pages, and that each is where it can be found.
+// Checks the whole pages in free blocks of reservations, and that each free block can be found.
 std::string CachingAllocator::Invariants::check_reservations(const State& state) {
   std::map<std::uint16_t, std::uint64_t> idle;
   for (const auto& [address, segment] : state.segments) {

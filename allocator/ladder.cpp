@@ -11,14 +11,14 @@
 namespace vramscope {
 
 enum class CachingAllocator::Ladder::Step : std::uint8_t {
-  oversize,    // idle oversize segments go back, enough for this request
-  quarantine,  // what graphs hold back is free, as its free did without us
-  idle,        // all idle segments of the device go back
-  least,       // the smallest segment that would do
+  oversize,    // release idle oversize segments, enough for this request
+  quarantine,  // end the quarantine of freed blocks that graphs may name
+  idle,        // release all idle segments of the device
+  least,       // request the smallest segment that would do
 };
 
-// PyTorch asks for pinned memory once. What follows a refusal is ours, and part of exact_fallback:
-// pinning is where rounding to a power of two can cost as much again as the program asked for.
+// PyTorch requests pinned memory once. The steps after a refusal are ours and part of
+// exact_fallback: rounding pinned memory to a power of two can double what the program asked for.
 AnyBlock CachingAllocator::Ladder::obtain(State& state) {
   constexpr Step kSteps[] = {Step::oversize, Step::quarantine, Step::idle, Step::least};
   const bool is_pinned = need_.store == Store::pinned;
@@ -33,7 +33,7 @@ AnyBlock CachingAllocator::Ladder::obtain(State& state) {
     if (take(state, step) == Next::attempt) block = attempt(state);
   }
   if (is_out_of_memory(out_) && is_cut(state) && need_.ended_quarantine) {
-    out_.status = {};  // what was in quarantine may be enough now
+    out_.status = {};  // blocks from the quarantine may be enough now
     const Request again{.where = need_.where, .bytes = out_.requested, .tag = out_.tag};
     is_pinned ? state.pinned.allocate(state, again, out_) : state.allocate(again, out_);
     return {};
@@ -73,7 +73,7 @@ CachingAllocator::Ladder::Next CachingAllocator::Ladder::take(State& state, Step
   return Next::attempt;
 }
 
-// False: it kept nothing that could serve.
+// Returns false if the quarantine held nothing that could serve.
 bool CachingAllocator::Ladder::end_quarantine(State& state) const {
   if (!state.reuse.holds()) return false;
   const PendingFrees* pinned =
@@ -115,8 +115,8 @@ bool CachingAllocator::Ladder::make_room(State& state, std::uint16_t device) {
          state.accounts.capacities().of(device).held < held;
 }
 
-// throw_on_cudamalloc_oom: what would pass the limit is refused before anything is tried. Counted
-// apart, because nothing ran out_.
+// throw_on_cudamalloc_oom: refuses a request that would exceed the limit before any step. It is
+// counted separately, because no memory ran out.
 bool CachingAllocator::Ladder::reject(State& state) {
   if (!state.limits.throw_on_cudamalloc_oom) return false;
   const double fraction = state.limits.memory_fraction;
@@ -138,8 +138,8 @@ bool CachingAllocator::Ladder::expands(const State& state) const {
   return state.limits.expands() && need_.store == Store::pools && !need_.is_plain;
 }
 
-// Pages if they are wished for and can be had. The limit is compared with a whole segment all the
-// same, as in PyTorch, but where segments grow by what is needed.
+// Uses pages if the limits ask for them and the backend has them. As in PyTorch, the limit is still
+// compared with a whole segment, except for growing segments.
 AnyBlock CachingAllocator::Ladder::attempt(State& state) {
   if (need_.store == Store::pinned) return attempt_segment(state);
   if (exceeds_share(state)) return {};
@@ -164,7 +164,7 @@ AnyBlock CachingAllocator::Ladder::attempt_segment(State& state) {
   return out_.status.ok() ? block : AnyBlock{};
 }
 
-// A refusal of the backend's, if there was one before, stays the code that is answered.
+// If the backend refused before, its code stays the answer.
 bool CachingAllocator::Ladder::exceeds_share(State& state) {
   const double fraction = state.limits.memory_fraction;
   const PlaceMemory* place = state.places.find(need_.where);
@@ -196,8 +196,8 @@ Address CachingAllocator::Ladder::ask_backend(State& state) {
   return grant.address;
 }
 
-// Enters a segment, with records prepared for a cut as well. None: it went back, or stays unused
-// where giving it back could free memory that is in use.
+// Enters a segment, with records prepared for a cut. Returns none if the segment went back, or
+// stays unused because giving it back could free memory that is in use.
 AnyBlock CachingAllocator::Ladder::add_segment(State& state, Address address) {
   const std::uint64_t bytes = need_.bytes;
   const bool fresh = state.is_fresh(Kind::device, address, bytes);
@@ -253,7 +253,7 @@ AnyBlock CachingAllocator::Ladder::add_dedicated(State& state, Address address) 
   return {};
 }
 
-// A segment that there is no record for.
+// Gives up a segment for which there is no record.
 void CachingAllocator::Ladder::give_up(State& state, Place where, Address address) {
   state.unlock();
   static_cast<void>(state.backend.release(where, address));

@@ -1,5 +1,5 @@
-// The ladder gets memory for a segment from the backend, and when that has none, tries what is left
-// one step after the other. A new step is a line in the list of ladder.cpp.
+// The ladder gets memory for a segment from the backend. If the backend has none, it tries one step
+// after the other to make room. A new step is a line in the list of ladder.cpp.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,29 +9,30 @@
 
 namespace vramscope {
 
-// One request's way up. All that is not const unlocks, but exceeds_share(), reject() and fits().
-// Threads: one at a time.
+// The steps for one request. Every non-const function unlocks, except exceeds_share(), reject() and
+// fits(). Threads: one at a time.
 class CachingAllocator::Ladder {
  public:
-  // A segment that a request needs.
+  // The segment that a request needs.
   struct Need {
     Store store = Store::pools;
     Place where;
-    std::uint64_t block = 0;  // bytes of the block that is needed
-    std::uint64_t bytes = 0;  // of the segment that is asked for
-    std::uint64_t least = 0;  // of the smallest one that would do
-    bool is_plain = false;    // a segment of its own, whatever the limits say of pages
+    std::uint64_t block = 0;  // bytes of the block
+    std::uint64_t bytes = 0;  // bytes of the segment to request
+    std::uint64_t least = 0;  // bytes of the smallest segment that would do
+    bool is_plain = false;    // a plain segment, even if limits ask for pages
     bool ended_quarantine = false;
   };
-  // What comes of it is in `out`, which outlives the ladder.
+  // The result goes to `out`, which outlives the ladder.
   Ladder(const Need& need, Outcome& out) : need_(need), out_(out) {}
 
-  // A block that is free (of a pool) or has not been handed out yet (a dedicated one); none: the
-  // last refusal is in the outcome, or what came of the request when everything was tried once
-  // more. Free blocks are not searched on any step but that: what goes back is in no free list.
+  // Returns a block that is free (of a pool) or not yet handed out (dedicated). If it returns none,
+  // the outcome holds the last refusal, or the result of the last attempt, which tried everything
+  // once more. Only that attempt searches free blocks, because segments that go back are in no free
+  // list.
   [[nodiscard]] AnyBlock obtain(State& state) VRAMSCOPE_REQUIRES(state);
-  // The steps that make room for memory that the program gets elsewhere. False: there was none to
-  // make.
+  // Takes the steps that make room for memory that the program gets from the driver. Returns false
+  // if no room could be made.
   static bool make_room(State& state, std::uint16_t device) VRAMSCOPE_REQUIRES(state);
 
  private:
@@ -43,12 +44,12 @@ class CachingAllocator::Ladder {
 
   [[nodiscard]] AnyBlock attempt(State& state) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] AnyBlock attempt_segment(State& state) VRAMSCOPE_REQUIRES(state);
-  // Is what it would come from cut into blocks, of which a free one may serve?
+  // Whether the segment would be cut into blocks, so that a free block may serve the request.
   [[nodiscard]] bool is_cut(const State& state) const VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] bool expands(const State& state) const VRAMSCOPE_REQUIRES(state);
-  // Would it take more than the share of the device that is allowed?
+  // Whether the segment would exceed the allowed share of the device.
   [[nodiscard]] bool exceeds_share(State& state) VRAMSCOPE_REQUIRES(state);
-  // One segment from the backend, if the limits let it ask; out.status tells.
+  // Requests one segment from the backend if the limits allow it. out.status holds the result.
   [[nodiscard]] Address reserve(State& state) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] Address ask_backend(State& state) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] AnyBlock add_segment(State& state, Address address) VRAMSCOPE_REQUIRES(state);

@@ -1,4 +1,4 @@
-// Segments from their records, blocks from their chains.
+// Lists segments from their records and blocks from their chains.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/listing.h"
 
@@ -74,7 +74,7 @@ class Reader {
     segment.total_size += block.size;
     if (block.state == BlockState::inactive && segment.block_count > 0 &&
         out.blocks.back().state == BlockState::inactive) {
-      out.blocks.back().size += block.size;  // a split or a merge was under way, or a mapping is
+      out.blocks.back().size += block.size;  // a split, a merge or a mapping is unfinished
       return;
     }
     out.blocks.push_back(block);
@@ -88,7 +88,7 @@ class Reader {
     out.blocks.back().born = serial;
   }
 
-  // Addresses grow along a chain, so that it ends.
+  // Addresses must grow along a chain, so that a damaged chain ends.
   void read_chain(const Chains& chains, const ListedSegment& segment, Snapshot& out) {
     const Address end = segment.address + segment.bytes;
     Address address = segment.address;

@@ -1,5 +1,5 @@
-// A listing is made of the records of segments and blocks: of those in memory, of a copy, or of
-// those that a dead process left.
+// list() makes a snapshot's segments and blocks from their records: those in memory, those of a
+// copy, or those of a dead process.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace vramscope {
 
-// A table of blocks, as far as it is read: see the rule at BlockTable.
+// The part of a table of blocks that is read: see the rule at BlockTable.
 struct Chains {
   Records<Block> blocks;
   Records<BlockLife> lives;
@@ -22,8 +22,8 @@ struct ListedRecords {
   Chains pools, pinned;
 };
 
-// Snapshot::segments and Snapshot::blocks, in their order. Throws std::runtime_error with one
-// sentence where records do not fit each other, and std::bad_alloc.
+// Fills Snapshot::segments and Snapshot::blocks, in their order. Throws std::runtime_error with one
+// sentence if records contradict each other, and std::bad_alloc.
 void list(const ListedRecords& records, const BirthTimes& born, Snapshot& out);
 
 }  // namespace vramscope

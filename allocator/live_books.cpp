@@ -52,8 +52,8 @@ void ListedSegments::keep(Slot slot) noexcept {
   copies_.each([slot](Copy& copy) { copy.records.keep(slot); });
 }
 
-// Of a record that is visible only what its `what` does not say may differ, or does not matter
-// before.
+// In a visible record only fields may change whose value does not matter before the store to
+// `what`.
 void ListedSegments::change(Slot slot, const ListedSegment& segment) noexcept {
   keep(slot);
   ListedSegment& record = records_[slot];

@@ -1,5 +1,5 @@
-// Live books are what recovery and snapshots begin with: where the accounts are, and every segment
-// in a record of its own.
+// Live books are the roots of recovery and snapshots: a pointer to the accounts, and a record of
+// every segment.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,24 +18,24 @@
 
 namespace vramscope {
 
-// One segment, of any sort, as it stands in LivePart::listed_segments. It is there from the store
-// to `what` that makes it visible to the one that ends that: all else is written before the first
-// and after the last. Changes of a block that has a segment to itself are stores to `what`, too.
+// The record of one segment of any sort, in LivePart::listed_segments. It is visible from the store
+// to `what` that makes it so until the store that ends that; all other fields are written before
+// the first or after the last. A dedicated block also changes its state by a store to `what`.
 struct ListedSegment {
   enum class Sort : std::uint8_t { none, pool, reservation, pinned, alone, direct };
   static constexpr std::uint32_t kSorts = 7;
   static constexpr std::uint32_t kSmall = 8;  // of the small pool
   static constexpr std::uint32_t kExported = 16;
-  static constexpr std::uint32_t kHidden = 32;  // the backend is being asked to take it back
+  static constexpr std::uint32_t kHidden = 32;  // being given back to the backend
   static constexpr unsigned kStateShift = 6;    // BlockState of the one block of `alone`
 
   Place place;
   Address address = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t requested = 0;  // of the one block of `alone`, and so are the next two
+  std::uint64_t requested = 0;  // of the one block of `alone`, like the next two
   std::uint64_t serial = 0;
   Tag tag = 0;
-  BlockIndex first = kNoBlock;  // of its blocks; spare records are linked by it
+  BlockIndex first = kNoBlock;  // the first block; links spare records
   std::uint32_t what = 0;       // Sort, flags and state
   std::uint32_t unused = 0;
 
@@ -53,12 +53,13 @@ class ListedSegments {
   using Slot = std::uint32_t;
   explicit ListedSegments(LiveMemory* live) : records_({live, LivePart::listed_segments}) {}
 
-  // Makes room for one more. False: out of memory.
+  // Makes room for one more record. Returns false if memory is exhausted.
   [[nodiscard]] bool prepare() noexcept {
     return spare_ != 0 || records_.grow_to(std::size_t{top_} + 2);
   }
 
-  // After prepare(). One of pools, or of cut pinned memory; its blocks are written already.
+  // Adds a segment of pools or of cut pinned memory, after prepare(). Its blocks must be written
+  // before.
   [[nodiscard]] Slot add(ListedSegment::Sort sort, Place place, Address address,
                          std::uint64_t bytes, PoolClass pool, BlockIndex first) noexcept {
     return enter({.place = place,
@@ -69,11 +70,12 @@ class ListedSegments {
   }
   [[nodiscard]] Slot add(const DedicatedBlock& block) noexcept { return enter(record_of(block)); }
   [[nodiscard]] Slot add(Address address, const DirectBlock& block) noexcept;
-  // What has changed of a dedicated block, or that the one block of a pool's segment became it.
+  // Notes the changes of a dedicated block, or that the only block of a pool's segment became
+  // dedicated.
   void note(const DedicatedBlock& block) noexcept {
     if (block.listed != 0) change(block.listed, record_of(block));
   }
-  // While the backend is asked to take it back.
+  // Hide a segment while it is being given back, and show it if it stays.
   void hide(Slot slot) noexcept {
     if (slot != 0) set(slot, records_[slot].what | ListedSegment::kHidden);
   }
@@ -84,14 +86,15 @@ class ListedSegments {
     if (slot != 0) leave(slot);
   }
 
-  // All records as they were at one instant.
+  // A copy of all records as they were at one instant.
   struct Copy {
     KeptRecords<ListedSegment> records;
     Copy* next = nullptr;
   };
-  // Records to copy, [0] included.
+  // Returns the number of records to copy, including [0].
   [[nodiscard]] std::size_t extent() const { return top_ == 0 ? 0 : std::size_t{top_} + 1; }
-  // There is room. Until remove_copy(), what changes is kept for it too; or nothing changes.
+  // Begins a copy, for which there is room. Between add_copy() and remove_copy() changed records
+  // are kept for it first. Without them nothing may change.
   void begin_copy(Copy& copy) const noexcept { copy.records.begin(records_, extent()); }
   void add_copy(Copy& copy) noexcept { copies_.add(copy); }
   void remove_copy(const Copy& copy) noexcept { copies_.remove(copy); }
@@ -116,14 +119,14 @@ class ListedSegments {
 
 // What LiveHeader::allocator points to.
 struct LiveBooks {
-  // Of this version of everything that recovery reads: another one is refused.
+  // The layout number of everything that recovery reads. Recovery refuses any other.
   static const std::uint64_t kLayout;
 
   std::uint64_t layout;
   const Accounts* accounts;
 };
 
-// In the header of live memory, if there is some.
+// Sets LiveHeader::allocator if there is live memory.
 void publish_books(LiveMemory* live, const Accounts& accounts) noexcept;
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Memory comes: the free block that serves, addresses, and the pages that are mapped there.
+// Serves requests from reservations: finds free blocks, reserves addresses, and maps pages.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <new>
@@ -12,8 +12,9 @@
 namespace vramscope {
 namespace {
 
-// As much more than the device has as PyTorch reserves: pages at the end may be needed while others
-// amid live blocks are unbacked. Refused, half of it is asked for, down to this.
+// A reservation exceeds the device's memory as in PyTorch: pages at its end may be needed while
+// pages between live blocks are unbacked. If the backend refuses, half is requested, down to this
+// size.
 constexpr std::uint64_t kLeastReservation = std::uint64_t{1} << 30;
 std::uint64_t reservation_bytes(std::uint64_t total, std::uint64_t page) {
   const std::uint64_t most = kMaxBlockBytes / page;
@@ -78,8 +79,8 @@ PlaceMemory* CachingAllocator::Expansion::open_place(State& state, Place where) 
   return place;
 }
 
-// The lowest place where free and unbacked blocks together are large enough: the first unbacked
-// one, or the free one before it.
+// Returns the lowest range of free and unbacked blocks that is large enough. It begins with the
+// first unbacked block or the free block before it.
 CachingAllocator::Expansion::Room CachingAllocator::Expansion::find_room(const State& state,
                                                                          const PlaceMemory& place,
                                                                          PoolClass pool,
@@ -130,7 +131,8 @@ CachingAllocator::Expansion::Room CachingAllocator::Expansion::add_reservation(
   return {};
 }
 
-// One unbacked block. None: out of memory of our own, or the addresses are of no use.
+// Enters a reservation as one unbacked block. Returns none if our memory is exhausted or the
+// addresses cannot be used.
 BlockIndex CachingAllocator::Expansion::enter(State& state, Place where, PoolClass pool,
                                               Address address, Segment segment) {
   const bool usable = state.is_fresh(Kind::device, address, segment.bytes) &&
@@ -193,7 +195,7 @@ CachingAllocator::Expansion::Chain CachingAllocator::Expansion::hold(State& stat
   return {first, i};
 }
 
-// What was not needed, or could not be had: each block is again what it was.
+// Releases a chain that was not needed or could not be backed. Each block gets its previous state.
 void CachingAllocator::Expansion::put_back(State& state, Place where, Chain chain) {
   PlaceMemory& place = *state.places.find(where);
   for (BlockIndex i = chain.first; i != chain.end;) {
@@ -203,8 +205,8 @@ void CachingAllocator::Expansion::put_back(State& state, Place where, Chain chai
   }
 }
 
-// Blocks are taken out of every set first, so that nobody gets them while the lock is free. Where
-// pages run out, those that lie idle elsewhere are taken before the caller hears of it.
+// Blocks leave every set first, so that nobody gets them while the lock is free. If the device runs
+// out of pages, idle pages elsewhere are taken before the call fails.
 AnyBlock CachingAllocator::Expansion::grow(State& state, Place where, std::uint64_t bytes,
                                            Outcome& out) {
   out.status = {Result::failed, out.status.code};
@@ -234,8 +236,8 @@ AnyBlock CachingAllocator::Expansion::grow(State& state, Place where, std::uint6
   return {state.blocks, put_free(state, *place, chain.first)};
 }
 
-// Backs the chain from its beginning until it is one block of `size`. False: out.status tells, and
-// the chain is what is left of it, nothing when the place has ended.
+// Backs the chain from its beginning until it is one block of `size`. If it returns false,
+// out.status says why, and the chain holds the rest: nothing if the place has ended.
 bool CachingAllocator::Expansion::back(State& state, Place where, Chain& chain, Units size,
                                        Outcome& out) {
   BlockIndex next = chain.first;
@@ -257,8 +259,8 @@ bool CachingAllocator::Expansion::back(State& state, Place where, Chain& chain, 
   return have >= size;
 }
 
-// What an unbacked block of a chain holds beyond so many bytes is free to others. Pages behind it
-// may have gone while it was held.
+// Releases what an unbacked block of a chain holds beyond `bytes`. Pages after it may have been
+// unmapped while it was held.
 BlockIndex CachingAllocator::Expansion::spare(State& state, Place where, BlockIndex block,
                                               std::uint64_t bytes) {
   const BlockIndex rest = cut(state, block, bytes);
@@ -266,7 +268,8 @@ BlockIndex CachingAllocator::Expansion::spare(State& state, Place where, BlockIn
   return put_unbacked(state, *state.places.find(where), rest);
 }
 
-// Whole pages for the beginning of an unbacked block of the chain; what stays unbacked ends it.
+// Maps whole pages for the beginning of an unbacked block of the chain. The chain ends before the
+// part that stays unbacked.
 bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, BlockIndex block,
                                       std::uint64_t bytes, Outcome& out) {
   const Address address = state.blocks[block].address();
@@ -294,7 +297,7 @@ bool CachingAllocator::Expansion::map(State& state, Place where, Chain& chain, B
     return false;
   }
   if (out.status.result != Result::ok && out.status.result != Result::out_of_memory) {
-    out.status.result = Result::failed;  // a capture forbids it, too
+    out.status.result = Result::failed;  // also if a capture forbids it
   }
   if (!grant.status.ok()) return false;
   const PlaceMemory& place = *state.places.find(where);

@@ -12,7 +12,7 @@
 namespace vramscope {
 namespace {
 
-// For what comes between two looks.
+// Adds room for records that are created between two looks.
 std::size_t with_spare(std::size_t records) { return records + records / 16 + 64; }
 
 void make_room(BlockTable::Copy& copy, std::size_t records) {
@@ -94,7 +94,7 @@ bool CachingAllocator::MemoryCopy::go_on(std::size_t bytes) {
 
 namespace {
 
-// As long as the lock was held: the program goes on meanwhile.
+// Pauses for as long as the lock was held, so that the program can continue.
 void pause_for_others() noexcept {
   constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 50'000};
   const KeptErrno kept;

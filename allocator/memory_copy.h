@@ -1,4 +1,5 @@
-// A copy of all that a snapshot tells, as it was at one instant, made a slice at a time.
+// A memory copy holds everything of a snapshot as it was at one instant. It is made a slice at a
+// time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,9 +14,9 @@
 
 namespace vramscope {
 
-// The instant is that of begin(): counters are copied then, and so are the first records. Until it
-// is whole, whoever is about to write to a record that was there then has it kept first, and nobody
-// takes the hot path, which does not. Afterwards nothing of the allocator is needed.
+// The instant is that of begin(), which copies the counters and the first records. Until the copy
+// is complete, every writer to a record that existed then keeps it first, and the fast path, which
+// does not, is disabled. A complete copy does not need the allocator.
 // Threads: one at a time.
 class CachingAllocator::MemoryCopy {
  public:
@@ -23,24 +24,24 @@ class CachingAllocator::MemoryCopy {
   MemoryCopy(const MemoryCopy&) = delete;
   MemoryCopy& operator=(const MemoryCopy&) = delete;
 
-  // Room for all that was found to be there by begin(), and for a little more, in pages that are
-  // there: not under the lock. May throw bad_alloc.
+  // Makes room for everything that begin() found and a little more, and touches the pages. Do not
+  // hold the lock. May throw bad_alloc.
   void make_room();
-  // At once, under the lock all of it.
+  // Copies everything in one step under the lock.
   [[nodiscard]] static Snapshot at_once(const State& state) VRAMSCOPE_REQUIRES(state);
-  // Slice by slice. False: there is too little room, and nothing has begun.
+  // Copies slice by slice. Returns false, without having begun, if there is too little room.
   [[nodiscard]] bool take(State& state, const Pace& pace);
 
-  // When it is whole. May throw bad_alloc.
+  // Returns the snapshot of a complete copy. May throw bad_alloc.
   [[nodiscard]] Snapshot describe();
 
  private:
-  // False: there is too little room, and nothing has begun.
+  // Returns false, without having begun, if there is too little room.
   [[nodiscard]] bool begin(const State& state) VRAMSCOPE_REQUIRES(state);
-  // What changes is kept for this copy until stop_keeping().
+  // Between start_keeping() and stop_keeping() changed records are kept for this copy first.
   void start_keeping(State& state) VRAMSCOPE_REQUIRES(state);
   void stop_keeping(State& state) VRAMSCOPE_REQUIRES(state);
-  // Copies so many bytes, or hardly more. True: it is whole.
+  // Copies about `bytes`. Returns true if the copy is complete.
   [[nodiscard]] bool go_on(std::size_t bytes);
 
   struct Extent {
@@ -51,7 +52,7 @@ class CachingAllocator::MemoryCopy {
   [[nodiscard]] bool has_room(const State& state) const VRAMSCOPE_REQUIRES(state);
 
   Extent extent_;
-  Snapshot told_;  // what is known at once
+  Snapshot told_;  // what begin() knows without records
   BlockTable::Copy blocks_, pinned_blocks_;
   ListedSegments::Copy segments_;
   Ledger::Copy ledger_;

@@ -1,4 +1,4 @@
-// Pages that lie idle are taken for a request, and what such a request holds meanwhile.
+// Takes idle pages for a request.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
@@ -9,14 +9,14 @@
 namespace vramscope {
 namespace {
 
-// Small free blocks that are looked at for whole pages in them: the lock is held.
+// The number of small free blocks that are searched for whole pages, since the lock is held.
 constexpr int kMostSmallBlocks = 1000;
-// A block of this size has a whole page in it, wherever it lies.
+// A block of this size contains a whole page at any address.
 constexpr Units kWithPage = 2 * kGranularity / kUnit - 1;
 
 }  // namespace
 
-// What of a free block at the end of a chain is not needed is free to others. Needs a record.
+// Releases the part of a free block at the end of a chain that is not needed. Needs a record.
 void CachingAllocator::Expansion::shorten(State& state, PlaceMemory& place, Chain& chain,
                                           Units size) {
   BlockIndex last = chain.first;
@@ -33,8 +33,8 @@ void CachingAllocator::Expansion::shorten(State& state, PlaceMemory& place, Chai
   chain.end = rest;
 }
 
-// So many bytes of idle pages of a place go back, the smallest blocks' first: they serve the
-// fewest. False: `chain`, which is held, went with its place.
+// Releases `bytes` of a place's idle pages, those in the smallest blocks first, which serve the
+// fewest requests. Returns false if the held `chain` went with its place.
 bool CachingAllocator::Expansion::take_idle_pages(State& state, Place where, Chain chain,
                                                   std::uint64_t bytes, Outcome& out) {
   if (bytes == 0 || state.places.find(where)->expandable->idle_bytes == 0) return true;
@@ -51,7 +51,7 @@ bool CachingAllocator::Expansion::take_idle_pages(State& state, Place where, Cha
   return false;
 }
 
-// Tells how many bytes went back.
+// Returns how many bytes went back.
 std::uint64_t CachingAllocator::Expansion::take_idle_pages(State& state, Place where,
                                                            PoolClass pool, std::uint64_t bytes,
                                                            Outcome& out) {
@@ -71,7 +71,7 @@ std::uint64_t CachingAllocator::Expansion::take_idle_pages(State& state, Place w
     if (pages.bytes() == 0 || !is_unused(state, *place, block)) continue;
     const std::uint64_t page = reservation_of(state, b.address())->second.page;
     const std::uint64_t part = std::min(pages.bytes(), (bytes - taken + page - 1) / page * page);
-    // Addresses without memory beside them become one with theirs.
+    // Takes the pages beside unbacked addresses, with which they merge.
     if (state.blocks[b.next].is_unbacked() && !state.blocks[b.prev].is_unbacked()) {
       pages.begin = pages.end - part;
     } else {

@@ -1,4 +1,4 @@
-// Calls of the backend for pages of a reservation, without the lock.
+// Page operations call the backend for pages of a reservation, without the lock.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace vramscope {
 
-// The call may be long, and the place may end: then the reservation waits as an orphan until the
-// last flight is over.
+// The call may be long, and the place may end meanwhile. Then the reservation is abandoned, and is
+// dropped when its last operation has ended.
 template <class Call>
 bool CachingAllocator::Expansion::run_page_operation(State& state, Address reservation, Call call) {
   PageOperation operation{.reservation = reservation};

@@ -1,4 +1,4 @@
-// Frees that nothing has proved complete yet, and the blocks of any store that they are of.
+// Pending frees are those whose blocks may still be in use.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,11 +12,10 @@
 
 namespace vramscope {
 
-// Where a block of ours is kept.
+// The store that keeps a block of ours.
 enum class Store : std::uint8_t { pools, dedicated, pinned };
 
-// A block of a pool or a dedicated one, as far as its reuse is concerned. Good until the lock is
-// released.
+// A block of any store, as far as its reuse is concerned. Valid until the lock is released.
 class AnyBlock {
  public:
   AnyBlock() = default;  // none
@@ -25,15 +24,15 @@ class AnyBlock {
   explicit AnyBlock(DedicatedBlock* block) : dedicated_(block) {}
   explicit operator bool() const { return table_ != nullptr || dedicated_ != nullptr; }
 
-  [[nodiscard]] BlockIndex index() const { return index_; }               // of a pool's
-  [[nodiscard]] DedicatedBlock* dedicated() const { return dedicated_; }  // nullptr: a pool's
+  [[nodiscard]] BlockIndex index() const { return index_; }               // of a pool's block
+  [[nodiscard]] DedicatedBlock* dedicated() const { return dedicated_; }  // nullptr: a pool's block
   [[nodiscard]] bool is_in(const BlockTable& table) const { return table_ == &table; }
   [[nodiscard]] bool is_live() const;
   [[nodiscard]] bool is_exported() const;
   [[nodiscard]] CountedBlock counted() const;
-  [[nodiscard]] std::uint64_t serial() const;   // of a live one
-  [[nodiscard]] Waits::Number freed() const;    // the wait after which it was freed last
-  [[nodiscard]] std::uint32_t pending() const;  // number of its free, while that is pending
+  [[nodiscard]] std::uint64_t serial() const;   // of a live block
+  [[nodiscard]] Waits::Number freed() const;    // the newest wait that had begun at its last free
+  [[nodiscard]] std::uint32_t pending() const;  // number of its free, while pending
 
  private:
   friend class PendingFrees;
@@ -46,19 +45,19 @@ class AnyBlock {
   DedicatedBlock* dedicated_ = nullptr;
 };
 
-// Frees that nothing has proved complete yet, in their order: of one place's pools, or of all
-// dedicated blocks of a kind. Threads: one at a time.
+// The pending frees, in order, of one place's pools or of all dedicated blocks of a kind. Threads:
+// one at a time.
 class PendingFrees {
  public:
-  // A live block becomes a pending one.
+  // Makes a live block pending.
   void add(const AnyBlock& block);
   [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] bool has(Place where) const;
-  // The first of a place that is no newer than the free numbered `newest`, or is the one numbered
-  // `own`, taken out; none: there is no such.
+  // Takes out the first block of a place whose free is numbered up to `newest`, or is numbered
+  // `own`. Returns none if there is no such block.
   [[nodiscard]] AnyBlock take(Place where, std::uint32_t newest, std::uint32_t own);
   [[nodiscard]] std::uint32_t newest() const { return newest_; }
-  // The first, and the one after another.
+  // The first block, and the one after `block`.
   [[nodiscard]] AnyBlock first() const { return first_; }
   [[nodiscard]] static AnyBlock after(const AnyBlock& block) { return block.next(); }
 

@@ -1,5 +1,5 @@
-// Pinned memory of ours under Policy::native_safe: blocks of whole pages, cut from segments, proved
-// unused, merged, and segments that go back. Under PyTorch's policy nothing here happens.
+// Pinned serves pinned memory under Policy::native_safe: blocks of whole pages that are cut from
+// segments. Under PyTorch's policy Dedicated serves pinned memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,14 +17,14 @@ namespace vramscope {
 
 struct PinnedSegment {
   std::uint64_t bytes = 0;
-  BlockIndex first = kNoBlock;  // the same record all its life
+  BlockIndex first = kNoBlock;  // the same record while the segment exists
   std::uint16_t slot = 0;
   PoolClass pool = PoolClass::large;
   std::uint32_t listed = 0;  // slot of ListedSegments
 };
 
-// Its blocks are in a table of their own: addresses of the host lie between those of devices, and
-// who frees device memory must not find them. All that takes an Outcome unlocks, but for
+// Its blocks are in a table of their own: host addresses lie between those of devices, and a free
+// of device memory must not find them. Every function that takes an Outcome unlocks, except
 // hand_out(). Threads: one at a time.
 class CachingAllocator::Pinned {
  public:
@@ -34,28 +34,28 @@ class CachingAllocator::Pinned {
       : is_cut_(policy == Policy::native_safe),
         blocks_({live, LivePart::pinned_blocks}, {live, LivePart::pinned_block_lives}) {}
 
-  // Whether pinned memory is kept so, instead of in PyTorch's buckets.
+  // Whether pinned memory is cut from segments, instead of kept in PyTorch's buckets.
   [[nodiscard]] bool is_cut() const { return is_cut_; }
 
-  // The usual allocation and the usual free by its own function: one critical section, no step that
-  // unlocks. What is unusual takes the longer way, under both policies.
+  // The fast allocation and the fast free by the function for pinned memory: one critical section,
+  // no step that unlocks. All other cases take the longer way, under both policies.
   [[nodiscard]] static Outcome allocate_fast(State& state, const Request& request) noexcept;
   [[nodiscard]] static Outcome free_fast(State& state, Address address) noexcept;
 
   void allocate(State& state, const Request& request, Outcome& out) VRAMSCOPE_REQUIRES(state);
-  // A segment from the backend is a free block from now on. None: there is no room for its record.
-  // For a block of `rounded` bytes.
+  // Adds a segment from the backend as one free block, for a block of `rounded` bytes. Returns none
+  // if there is no room for its record.
   [[nodiscard]] AnyBlock add_segment(State& state, Place where, std::uint64_t rounded,
                                      Address address, std::uint64_t bytes)
       VRAMSCOPE_REQUIRES(state);
-  // A block that is live or pending is free and merges: see State::make_reusable().
+  // Frees and merges a live or pending block: see State::make_reusable().
   void put_back(State& state, const AnyBlock& block, std::uint64_t life, Waits::Number freed,
                 Outcome& out) VRAMSCOPE_REQUIRES(state);
 
-  // Idle segments of a place, or of all, go back. What refuses one refuses all.
+  // Give the idle segments of a place, or of all, back. They stop at the first refusal.
   void release_idle(State& state, Place where, Outcome& out) VRAMSCOPE_REQUIRES(state);
   void release_all_idle(State& state, Outcome& out) VRAMSCOPE_REQUIRES(state);
-  // A place that is there no longer: see CachingAllocator::forget_place().
+  // Drops a place that no longer exists: see CachingAllocator::forget_place().
   void forget(State& state, Place where) VRAMSCOPE_REQUIRES(state);
 
   [[nodiscard]] BlockTable& blocks() { return blocks_; }
@@ -65,12 +65,12 @@ class CachingAllocator::Pinned {
   [[nodiscard]] Place place_of(BlockIndex block) const {
     return places_[blocks_.life(block).place]->place;
   }
-  // nullptr: there is no such place.
+  // Returns the pending frees of a place; nullptr if it does not exist.
   [[nodiscard]] PendingFrees* pending_of(Place where) noexcept {
     PinnedPlace* const place = places_.find(where);
     return place != nullptr ? &place->pending : nullptr;
   }
-  // The segment, or the block, that an address lies in; end(), kNoBlock: none.
+  // Return the segment or the block around an address; end() or kNoBlock if there is none.
   [[nodiscard]] Segments::const_iterator segment_around(Address address) const noexcept;
   [[nodiscard]] BlockIndex block_around(Address address) const noexcept;
   [[nodiscard]] bool overlaps(Address address, std::uint64_t bytes) const noexcept;
@@ -78,19 +78,21 @@ class CachingAllocator::Pinned {
   [[nodiscard]] std::uint64_t held() const { return held_; }
 
  private:
-  // A place that is not there yet; nullptr: out of memory.
+  // Adds a new place. Returns nullptr if memory is exhausted.
   [[nodiscard]] PinnedPlace* add(Place where) noexcept;
-  // Two more records, one more address, and room for all as free blocks. False: out of memory.
+  // Makes room for two more records and one more address, and for all blocks as free ones. Returns
+  // false if memory is exhausted.
   [[nodiscard]] bool prepare() noexcept;
-  // Without a live block or one that may be in use still.
+  // Whether a segment has neither a live nor a pending block.
   [[nodiscard]] bool is_idle(const PinnedSegment& segment) const noexcept {
     return blocks_[segment.first].is_free() && !blocks_[segment.first].is_part();
   }
-  // How many requests had to ask for a segment since it became idle.
+  // Returns how many requests have needed a new segment since this one became idle.
   [[nodiscard]] std::uint32_t age(const PinnedSegment& segment) const noexcept {
     return places_[segment.slot]->pools.age(blocks_[segment.first]);
   }
-  // The one that has been idle for longest, the lowest address among equals; end(): none is.
+  // Returns the segment that has been idle longest, the lowest address among equals; end() if none
+  // is idle.
   [[nodiscard]] Segments::iterator oldest_idle() noexcept;
 
   [[nodiscard]] Outcome hand_back(State& state, BlockIndex block, std::uint64_t wait_ns)
@@ -108,7 +110,7 @@ class CachingAllocator::Pinned {
       VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] Segments::node_type set_aside(State& state, Segments::iterator it)
       VRAMSCOPE_REQUIRES(state);
-  // False: the backend has it still, and so have we.
+  // Returns false if the backend and the allocator keep the segment.
   bool give_back(State& state, Segments::iterator it, Outcome& out) VRAMSCOPE_REQUIRES(state);
 
   const bool is_cut_;
@@ -116,9 +118,9 @@ class CachingAllocator::Pinned {
   Places<PinnedPlace> places_;
   Segments segments_;
   std::uint64_t reserved_ = 0;    // bytes of the segments
-  std::uint64_t held_ = 0;        // of blocks that are not free
-  std::uint64_t most_held_ = 0;   // at once, ever
-  std::uint64_t host_bytes_ = 0;  // of all memory of the host; 0 before the first place
+  std::uint64_t held_ = 0;        // bytes of blocks that are not free
+  std::uint64_t most_held_ = 0;   // the peak of held_
+  std::uint64_t host_bytes_ = 0;  // total memory of the host; 0 before the first place
 };
 
 }  // namespace vramscope

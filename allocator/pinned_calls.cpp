@@ -1,4 +1,4 @@
-// The allocation and the free of pinned memory that is cut into blocks.
+// Allocates and frees pinned memory that is cut into blocks.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -33,7 +33,7 @@ Outcome CachingAllocator::Pinned::allocate_fast(State& state, const Request& req
   return state.allocate_otherwise(request);
 }
 
-// As State::free_fast(): the place is known before the block is.
+// As in State::free_fast(), the place is known before the block.
 Outcome CachingAllocator::Pinned::free_fast(State& state, Address address) noexcept {
   const std::uint64_t packed = state.unguarded_reuse().sole_pinned_place();
   if (packed != kSeveralPlaces && state.ranges.pinned.contains(address)) [[likely]] {
@@ -72,7 +72,7 @@ Outcome CachingAllocator::Pinned::hand_back(State& state, BlockIndex block, std:
   return out;
 }
 
-// Pinned memory knows neither a memory limit nor garbage collection.
+// Pinned memory has neither a memory limit nor garbage collection.
 void CachingAllocator::Pinned::allocate(State& state, const Request& request, Outcome& out) {
   state.accounts.note_host_use();
   PinnedPlace* place = open(state, request.where);
@@ -119,8 +119,8 @@ void CachingAllocator::Pinned::serve_new(State& state, std::uint64_t rounded, Ou
   hand_out(state, place, found, rounded, out);
 }
 
-// What is pinned stays within the most that the program has held at once, and a little more, as
-// long as something idle can go back for that.
+// Keeps pinned memory within a little more than the program's peak, as long as idle segments can go
+// back for that.
 void CachingAllocator::Pinned::make_room(State& state, std::uint64_t rounded, std::uint64_t bytes,
                                          Outcome& out) {
   const std::uint64_t most = std::max(most_held_, held_ + rounded);

@@ -1,4 +1,4 @@
-// Segments of pinned memory: blocks that are cut from them and merge, and their way back.
+// Cuts and merges blocks of pinned segments, and gives segments back.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iterator>
@@ -13,14 +13,14 @@
 
 namespace vramscope {
 
-// How much memory the host has is asked once.
+// Asks for the host's total memory once.
 PinnedPlace* CachingAllocator::Pinned::open(State& state, Place where) {
   if (PinnedPlace* const place = places_.find(where)) return place;
   state.unlock();
   const std::uint64_t host_bytes = state.backend.total_bytes(where);
   state.lock();
   host_bytes_ = host_bytes;
-  PinnedPlace* const place = places_.find(where);  // another thread may have been faster
+  PinnedPlace* const place = places_.find(where);  // another thread may have added it
   return place ? place : add(where);
 }
 
@@ -28,7 +28,8 @@ bool CachingAllocator::Pinned::may_cut() const {
   return reserved_ <= host_bytes_ / kPinnedCutParts;
 }
 
-// The best fit. Where no idle segment may be cut any more one serves whole, if it is hardly larger.
+// Finds the best fit. If idle segments may no longer be cut, one that is hardly larger serves
+// whole.
 Pools::Found CachingAllocator::Pinned::find(const PinnedPlace& place, std::uint64_t rounded) const {
   if (rounded > kMaxBlockBytes) return {};
   const PoolClass pool = pool_class(rounded);
@@ -93,7 +94,7 @@ void CachingAllocator::Pinned::merge(const AnyBlock& block) {
   place.pools.give_back(b.pool(), blocks_, blocks_.find_entry(b.address()));
 }
 
-// A block that merges carries the newest number of all that it is made of.
+// A merged block carries the newest number of its parts.
 void CachingAllocator::Pinned::put_back(State& state, const AnyBlock& block, std::uint64_t life,
                                         Waits::Number freed, Outcome& out) {
   const Place where = state.place_of(block);
@@ -126,7 +127,7 @@ CachingAllocator::Pinned::Segments::node_type CachingAllocator::Pinned::set_asid
   return segments_.extract(it);
 }
 
-// As Reclaim does with segments of a device: it is in no book while the backend is asked.
+// As with Reclaim, the segment is in no book during the backend's call.
 bool CachingAllocator::Pinned::give_back(State& state, Segments::iterator it, Outcome& out) {
   Segments::node_type node = set_aside(state, it);
   const Address address = node.key();
@@ -190,7 +191,7 @@ void CachingAllocator::Pinned::forget(State& state, Place where) {
   places_.remove(place->slot);
 }
 
-// Merging takes a free neighbour's record away: the walk continues behind it.
+// Merging removes a free neighbour's record, so the walk continues after it.
 void CachingAllocator::Pinned::forget_blocks(State& state, const PinnedPlace& place,
                                              const PinnedSegment& segment) {
   for (BlockIndex i = segment.first; i != kNoBlock;) {

@@ -1,4 +1,4 @@
-// What each place has of memory, and how places are kept.
+// The memory of each place, and the table of places.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,12 +18,12 @@
 
 namespace vramscope {
 
-// Places of one sort, each in a slot that is its own as long as it is there. Threads: one at a
+// A table of places of one sort. A place keeps its slot as long as it exists. Threads: one at a
 // time.
 template <class OfPlace>
 class Places {
  public:
-  // The one that was found last at once. nullptr: it is not there.
+  // Finds a place; the one found last without a search. Returns nullptr if it does not exist.
   [[nodiscard]] OfPlace* find(Place where) noexcept {
     if (last_ != nullptr && last_->place == where) return last_;
     for (const auto& one : all_) {
@@ -32,10 +32,11 @@ class Places {
     return nullptr;
   }
   [[nodiscard]] OfPlace* last() const { return last_; }
-  // The only one; nullptr: there are several, or none.
+  // Returns the only place; nullptr if there are several or none.
   [[nodiscard]] OfPlace* sole() const { return sole_; }
 
-  // For one that is about to be added; none: there are too many. May throw bad_alloc.
+  // Returns a slot for a place that is about to be added, or none if there are too many. May throw
+  // bad_alloc.
   [[nodiscard]] std::optional<std::uint16_t> free_slot() {
     std::size_t slot = 0;
     while (slot < all_.size() && all_[slot]) ++slot;
@@ -55,7 +56,7 @@ class Places {
     find_sole();
   }
 
-  // By slot; those that nothing is in are null.
+  // By slot; an empty slot is null.
   [[nodiscard]] OfPlace* operator[](std::size_t slot) const { return all_[slot].get(); }
   [[nodiscard]] std::size_t size() const { return all_.size(); }
   [[nodiscard]] auto begin() const { return all_.begin(); }
@@ -78,12 +79,11 @@ class Places {
   OfPlace* sole_ = nullptr;
 };
 
-// One place: its two pools, and the blocks that were freed while the device could not be waited
-// for.
+// One place: its two pools and its pending frees.
 struct PlaceMemory {
   PlaceMemory(Place where, std::uint16_t at, PlaceAccounts counted)
       : place(where), slot(at), accounts(counted), pools(at) {}
-  // Capacity for so many free blocks. False: out of memory.
+  // Makes room for this many free blocks. Returns false if memory is exhausted.
   [[nodiscard]] bool prepare(std::size_t blocks) noexcept {
     return pools.prepare(blocks) && (!expandable || expandable->prepare(blocks));
   }
@@ -92,14 +92,13 @@ struct PlaceMemory {
   std::uint16_t slot;  // of Places
   PlaceAccounts accounts;
   Pools pools;
-  std::unique_ptr<ExpandableBlocks> expandable;  // since there was a reservation
+  std::unique_ptr<ExpandableBlocks> expandable;  // null before the first reservation
   std::uint64_t total_bytes = 0;                 // of the device
   PendingFrees pending;
   Waits waits;
 };
 
-// A context with host flags: its pools, and the blocks that were freed while the device could not
-// be waited for.
+// A context with host flags: its pools and its pending frees.
 struct PinnedPlace {
   PinnedPlace(Place where, std::uint16_t at) : place(where), slot(at), pools(at) {}
 

@@ -1,4 +1,4 @@
-// Places are opened here, and segments found that a new one would overlap.
+// Opens places, and checks new segments for overlaps.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <iterator>
@@ -18,7 +18,7 @@ PlaceMemory* CachingAllocator::State::open_place(Place where) {
   unlock();
   const std::uint64_t total_bytes = backend.total_bytes(where);
   lock();
-  if (PlaceMemory* place = places.find(where)) return place;  // another thread was faster
+  if (PlaceMemory* place = places.find(where)) return place;  // another thread has added it
   return add_place(where, total_bytes);
 }
 

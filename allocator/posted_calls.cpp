@@ -1,4 +1,4 @@
-// Which call a thread may use.
+// Assigns posted calls to threads.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/posted_calls.h"
 
@@ -6,7 +6,7 @@
 
 namespace vramscope {
 
-// The same as the last time if it can be: its lines are here.
+// Claims the same call as the last time if possible, whose cache lines are here.
 PostedCalls::Call* PostedCalls::claim() noexcept {
   constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15;  // 2^64 / golden ratio: Fibonacci hashing
   const std::size_t first = this_control_block() * kGolden >> (64 - kCallBits);

@@ -11,7 +11,7 @@
 namespace vramscope {
 namespace {
 
-// born_ns is left out.
+// Fills in everything except born_ns.
 BlockSnapshot describe(const Block& b) {
   return {.address = b.address(),
           .size = to_bytes(b.size),
@@ -20,7 +20,7 @@ BlockSnapshot describe(const Block& b) {
           .state = b.is_aside() ? BlockState::inactive : b.state()};
 }
 
-// All but the segment and its place.
+// Fills in everything except the segment and its place.
 void describe(const BlockTable& blocks, BlockIndex i, Found& found) {
   const Block& b = blocks[i];
   found.owned = true;
@@ -73,7 +73,7 @@ bool CachingAllocator::Reading::find_in_pools(const State& state, Address addres
   if (above == state.segments.begin()) return false;
   const auto& [start, segment] = *std::prev(above);
   if (address - start >= segment.bytes) return false;
-  BlockIndex i = state.blocks.find(address);  // the usual question; else the segment is walked
+  BlockIndex i = state.blocks.find(address);  // the common case; else walk over the segment
   if (i == kNoBlock) {
     i = segment.first;
     while (address - state.blocks[i].address() >= to_bytes(state.blocks[i].size))
@@ -232,7 +232,7 @@ Snapshot CachingAllocator::snapshot(const Pace& pace) const {
       if (pace.between) pace.between();
     }
   } catch (const LockLost&) {
-    static_cast<void>(copy.release());  // whoever holds the lock may write to it still
+    static_cast<void>(copy.release());  // the holder of the lock may still write to it
     throw;
   }
   return copy->describe();

@@ -1,4 +1,4 @@
-// Reading answers what is known of an address, and what is idle; it changes nothing.
+// Reading answers questions about addresses and idle memory. It changes nothing.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,8 +10,8 @@ namespace vramscope {
 
 class CachingAllocator::Reading {
  public:
-  // Of a segment of pools, of a pinned one that is cut, of a dedicated one, and of direct memory.
-  // False: it lies in none.
+  // Find an address in segments of pools, in cut pinned segments, in dedicated segments, and in
+  // direct memory. Return false if it lies in none.
   [[nodiscard]] static bool find_in_pools(const State& state, Address address, Found& found)
       VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool find_in_pinned(const State& state, Address address, Found& found)
@@ -20,20 +20,20 @@ class CachingAllocator::Reading {
                                            Found& found) VRAMSCOPE_REQUIRES(state);
   [[nodiscard]] static bool find_direct(const State& state, Space space, Address address,
                                         Found& found) VRAMSCOPE_REQUIRES(state);
-  // Of the first two: memory of ours.
+  // Finds an address in memory of ours.
   [[nodiscard]] static bool find_ours(const State& state, Address address, Found& found)
       VRAMSCOPE_REQUIRES(state);
 
   [[nodiscard]] static std::uint64_t idle_bytes_of_pools(const State& state, std::uint16_t device)
       VRAMSCOPE_REQUIRES(state);
-  // What more would be idle if nothing were pending there.
+  // Returns the bytes that would also be idle if no free were pending there.
   [[nodiscard]] static std::uint64_t pending_bytes_of_pools(const State& state,
                                                             std::uint16_t device)
       VRAMSCOPE_REQUIRES(state);
 
  private:
-  // Of the free and pending blocks around a pending one; 0 where another of them is pending and
-  // lies lower.
+  // Returns the bytes of the free and pending blocks around a pending one; 0 if another pending
+  // block of them lies lower.
   [[nodiscard]] static std::uint64_t bytes_around(const State& state, BlockIndex pending)
       VRAMSCOPE_REQUIRES(state);
 };

@@ -1,5 +1,5 @@
 // Reclaim gives segments without a live block back to the backend: all of them, the oversize ones,
-// the old ones, or one. What the backend refuses to take back stays what it was.
+// the old ones, or one. A segment that the backend refuses to take back stays unchanged.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace vramscope {
 
-// All that takes an Outcome unlocks, and so does may_release(). Threads: one at a time.
+// Every function that takes an Outcome unlocks, and so does may_release(). Threads: one at a time.
 class CachingAllocator::Reclaim {
  public:
   enum class ReleaseResult : std::uint8_t {
@@ -23,39 +23,40 @@ class CachingAllocator::Reclaim {
   };
   struct ReleaseReply {
     ReleaseResult result;
-    Status status;  // what a free of the program's is to answer
+    Status status;  // the answer to the program's free
   };
 
-  // False: a capture forbids it.
+  // Returns false if a capture forbids a release.
   [[nodiscard]] static bool may_release(State& state, Place where) VRAMSCOPE_REQUIRES(state);
-  // All idle segments of a device. False: nothing may be released now.
+  // Releases all idle segments of a device. Returns false if nothing may be released now.
   bool idle(State& state, std::uint16_t device, Outcome& out) VRAMSCOPE_REQUIRES(state);
-  // Segments of a device that other threads are giving back have gone when this returns, or a
-  // second is over. False: there were none.
+  // Waits, for at most a second, until other threads have given back the device's segments that
+  // they are releasing. Returns false if there were none.
   bool await_pending_releases(State& state, std::uint16_t device) VRAMSCOPE_REQUIRES(state);
-  // All idle dedicated segments of a place.
+  // Releases all idle dedicated segments of a place.
   void idle_dedicated(State& state, Place where, Outcome& out) VRAMSCOPE_REQUIRES(state);
-  // Idle oversize segments, enough for a block of so many bytes. False: there is no room that
-  // another attempt could use.
+  // Releases idle oversize segments, enough for a block of `rounded` bytes. Returns false if that
+  // made no room for another attempt.
   [[nodiscard]] bool oversize(State& state, Place where, std::uint64_t rounded, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
-  // Old ones, above a share of the limit.
+  // Releases old segments above a share of the limit.
   void collect_garbage(State& state, Place where, Outcome& out) VRAMSCOPE_REQUIRES(state);
-  // So many bytes of idle segments of the pools, those that are older than the mean first.
+  // Releases `bytes` of the pools' idle segments, those that are older than the mean first.
   void oldest(State& state, Place where, std::uint64_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
-  // The segment of a block that is in no bucket; if the backend refuses, the block is free.
+  // Releases the segment of a block that is in no bucket. If the backend refuses, the block is
+  // free.
   ReleaseReply dedicated_segment(State& state, DedicatedBlock& block, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
-  // One call of the backend for a segment that is in no book: whoever asks takes it back into his
-  // when the backend kept it.
+  // Calls the backend once for a segment that is in no book. If the backend keeps it, the caller
+  // enters it again.
   [[nodiscard]] ReleaseReply give_back(State& state, Place where, Address address, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
-  // A place that is there no longer: see CachingAllocator::forget_place().
+  // Drops a place that no longer exists: see CachingAllocator::forget_place().
   void forget_place(State& state, Place where) VRAMSCOPE_REQUIRES(state);
-  // Segments are on their way to the backend.
+  // Whether segments are being released.
   [[nodiscard]] bool is_giving_back() const { return pending_releases_ != nullptr; }
-  // So many records of blocks are in no book while this lives.
+  // While this lives, it counts `records` records of blocks that are in no book.
   class Aside {
    public:
     Aside(Reclaim& reclaim, std::size_t records) : all_(reclaim.records_aside_), records_(records) {
@@ -70,21 +71,21 @@ class CachingAllocator::Reclaim {
     const std::size_t records_;
   };
   [[nodiscard]] std::size_t records_aside() const { return records_aside_; }
-  // A share of bytes, truncated.
+  // Returns a share of bytes, truncated.
   [[nodiscard]] static std::uint64_t part_of(std::uint64_t bytes, double share);
 
  private:
   class Walk;
-  // A segment that the backend is being asked to take back: it is in no book. Lives on the stack of
-  // the thread that asks.
+  // A segment that is being released and is in no book. It lies on the stack of the thread that
+  // releases it.
   struct PendingRelease {
     Place where;
     std::uint32_t thread = 0;  // this_holder() of it
     bool lost = false;         // its place has ended meanwhile
     PendingRelease* next = nullptr;
   };
-  // An idle segment of a pool leaves our books. The record of its block stays, until it comes back
-  // or is destroyed.
+  // Removes an idle segment of a pool from the books. The record of its block stays until it is
+  // restored or destroyed.
   [[nodiscard]] static Segments::node_type set_aside(State& state, Segments::iterator it)
       VRAMSCOPE_REQUIRES(state);
   static void forget_blocks(State& state, PlaceMemory& place, const Segment& segment)
@@ -101,7 +102,7 @@ class CachingAllocator::Reclaim {
       VRAMSCOPE_REQUIRES(state);
 
   PendingRelease* pending_releases_ = nullptr;
-  std::size_t records_aside_ = 0;  // of blocks of departing segments
+  std::size_t records_aside_ = 0;  // of blocks of segments that are being released
 };
 
 }  // namespace vramscope

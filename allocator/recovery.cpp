@@ -1,4 +1,4 @@
-// What a process left behind: segments, blocks, and everything that is counted from both.
+// Recovers segments, blocks and all counters from the live memory of a dead process.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/recovery.h"
 
@@ -13,7 +13,7 @@
 namespace vramscope {
 namespace {
 
-// The records of a part that are in the file.
+// Returns the records of a part that are in the file.
 template <class T>
 Records<T> records_of(const LiveHeader& header, LivePart part) {
   const auto i = static_cast<std::size_t>(part);
@@ -21,7 +21,7 @@ Records<T> records_of(const LiveHeader& header, LivePart part) {
           header.bytes[i].load(std::memory_order_acquire) / sizeof(T)};
 }
 
-// All parts but those that others write.
+// Checks all parts except those that others write.
 void require_whole(const LiveHeader& header) {
   for (std::size_t part = 0; part < kLiveParts; ++part) {
     const std::uint64_t bytes = header.bytes[part].load(std::memory_order_acquire);

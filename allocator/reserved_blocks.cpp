@@ -1,5 +1,5 @@
-// How the blocks of a reservation are cut, joined, handed out and taken back. Whatever merges, the
-// record of the lowest stays, with the requested size of the one that became what it is last.
+// Cuts, joins, hands out and takes back the blocks of a reservation. A merge keeps the record of
+// the lowest block, with the requested size of the block that changed state last.
 // SPDX-License-Identifier: Apache-2.0
 #include <cassert>
 #include <iterator>
@@ -9,8 +9,8 @@
 namespace vramscope {
 namespace {
 
-// Whether a snapshot shows a block as a part of the one before it: both are free to it, but one is
-// held by a thread whose mapping is under way.
+// Whether a snapshot shows a block as part of the previous one: both look free, but a thread that
+// is mapping pages holds one of them.
 bool is_shown_with_previous(const BlockTable& blocks, const Block& block) {
   const auto is_shown_free = [](const Block& b) {
     return b.is_expandable() && !b.is_unbacked() && (b.is_free() || b.is_aside());
@@ -34,7 +34,7 @@ CachingAllocator::Expansion::Pages CachingAllocator::Expansion::pages_in(const S
   return {base + (from + page - 1) / page * page, base + to / page * page};
 }
 
-// Into its set, and out of it.
+// Insert a block into its set, and erase it.
 void CachingAllocator::Expansion::insert(State& state, PlaceMemory& place, BlockIndex block) {
   const Block& b = state.blocks[block];
   if (b.is_free()) place.expandable->idle_bytes += pages_in(state, b).bytes();
@@ -47,8 +47,8 @@ void CachingAllocator::Expansion::erase(State& state, PlaceMemory& place, BlockI
   place.expandable->erase(state.blocks, block);
 }
 
-// The upper part of a block that is in no set, with a record of its own and the same state. Needs a
-// record (BlockTable::prepare).
+// Cuts a block that is in no set. The upper part gets a record of its own and the same state. Needs
+// a record (BlockTable::prepare).
 BlockIndex CachingAllocator::Expansion::cut(State& state, BlockIndex block, std::uint64_t bytes) {
   state.blocks.keep(block);
   const BlockIndex above = state.blocks.create();
@@ -83,7 +83,7 @@ BlockIndex CachingAllocator::Expansion::join(State& state, BlockIndex lower, Blo
   return lower;
 }
 
-// A block joins those beside it that are the same; where they are in their set.
+// Joins a block with neighbours of the same state, which are in their set.
 template <class Same>
 BlockIndex CachingAllocator::Expansion::merge(State& state, PlaceMemory& place, BlockIndex block,
                                               Same same) {

@@ -5,7 +5,7 @@
 
 namespace vramscope {
 
-// Each in one store, for those who look without the lock.
+// One store each, for readers without the lock.
 void Reuse::change(const FastPathPlaces& now) noexcept {
   sole_place_.store(now.frees ? now.frees->place.packed() : kSeveralPlaces,
                     std::memory_order_release);
@@ -35,7 +35,7 @@ void Reuse::forget_pinned_waits(Place where) noexcept {
 bool Reuse::wait_for(Backend& backend, ReuseTime time, Place where, Outcome& out) noexcept {
   Reply waited;
   if (fault(Fault::reuse_without_waiting)) {
-    // Nothing is asked.
+    // The device is not asked.
   } else if (time == ReuseTime::at_free) {
     waited = backend.wait(where);
   } else if (!backend.may_wait(where)) {

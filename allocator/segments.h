@@ -1,4 +1,4 @@
-// Segments of pools, by address: plain ones, and reservations that pages are mapped into.
+// Segments of pools, by address: plain segments and reservations.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +13,7 @@ namespace vramscope {
 
 struct Segment {
   std::uint64_t bytes = 0;
-  BlockIndex first = kNoBlock;  // the same record all its life
+  BlockIndex first = kNoBlock;  // the same record while the segment exists
   std::uint16_t slot = 0;
   PoolClass pool = PoolClass::large;
   std::uint32_t listed = 0;  // slot of ListedSegments

@@ -1,4 +1,4 @@
-// Pages that nothing lies in any more go back, and reservations end: all of it unlocks.
+// Unmaps pages without blocks, and ends reservations. Every function here unlocks.
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
@@ -9,7 +9,7 @@
 
 namespace vramscope {
 
-// In the order of PyTorch: the smallest first. Slivers that are left are smaller than a page.
+// In PyTorch's order: the smallest first. The remaining free parts are smaller than a page.
 void CachingAllocator::Expansion::give_back_idle(State& state, Place where, Outcome& out) {
   drop_abandoned(state, where);
   const auto is_idle = [&]() VRAMSCOPE_REQUIRES(state) {
@@ -34,7 +34,7 @@ void CachingAllocator::Expansion::give_back_idle(State& state, Place where, Outc
   }
 }
 
-// Unmapping waits for nothing. Where a free has waited, nothing runs in a free block.
+// Unmapping does not wait. If frees wait, nothing uses a free block.
 bool CachingAllocator::Expansion::prove_unused(State& state, Place where, Outcome& out) {
   if (state.reuse_time == ReuseTime::at_free) return true;
   const Waits::Number number = state.places.find(where)->waits.begin();
@@ -54,7 +54,8 @@ bool CachingAllocator::Expansion::is_unused(const State& state, const PlaceMemor
          place.waits.cover(state.blocks.life(block).freed);
 }
 
-// Whole pages of a free block. False: the backend keeps them, or the place has ended.
+// Unmaps whole pages of a free block. Returns false if the backend keeps them or the place has
+// ended.
 bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex block, Pages pages,
                                         Outcome& out) {
   PlaceMemory* place = state.places.find(where);
@@ -99,7 +100,7 @@ bool CachingAllocator::Expansion::unmap(State& state, Place where, BlockIndex bl
   return true;
 }
 
-// A reservation that is one unbacked block.
+// Ends a reservation that is one unbacked block.
 void CachingAllocator::Expansion::end_reservation(State& state, Place where, BlockIndex block) {
   erase(state, *state.places.find(where), block);
   const Segments::node_type node = state.segments.extract(state.blocks[block].address());
@@ -131,7 +132,8 @@ Segments::iterator CachingAllocator::Expansion::forget(State& state, Segments::i
   return next;
 }
 
-// Those that no flight is over. What a capture forbids is done at the next opportunity.
+// Drops the reservations without a pending operation. What a capture forbids is done at the next
+// opportunity.
 void CachingAllocator::Expansion::drop_abandoned(State& state, Place where) {
   for (auto it = abandoned_reservations_.begin(); it != abandoned_reservations_.end();) {
     const Address address = it->first;
@@ -145,7 +147,8 @@ void CachingAllocator::Expansion::drop_abandoned(State& state, Place where) {
   }
 }
 
-// Its memory outlives the context, so each backed range goes, and then the addresses.
+// The memory outlives the context, so each backed range is unmapped, and then the addresses are
+// released.
 void CachingAllocator::Expansion::drop(State& state, Place where, Segments::node_type node) {
   const Segment& reservation = node.mapped();
   std::size_t records = 0;
@@ -170,7 +173,7 @@ void CachingAllocator::Expansion::drop(State& state, Place where, Segments::node
   state.lock();
 }
 
-// False: some pages are there still.
+// Returns false if some pages are still backed.
 bool CachingAllocator::Expansion::unmap_all(State& state, Place where, const Segment& reservation) {
   for (BlockIndex i = reservation.first; i != kNoBlock;) {
     const BlockIndex first = i;

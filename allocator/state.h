@@ -1,5 +1,5 @@
-// The state is what a caching allocator is made of, with the steps that its calls share; only files
-// of this folder include it.
+// State holds the parts of a caching allocator and the steps that its calls share. Only files of
+// this folder include it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -35,26 +35,26 @@
 
 namespace vramscope {
 
-// What is used on a device and not recorded here, as samples of its free memory tell.
+// Bytes of a device that are used and not recorded here, by samples of its free memory.
 struct Unrecorded {
-  std::uint64_t least = ~std::uint64_t{0};  // since idle segments went back because of it
+  std::uint64_t least = ~std::uint64_t{0};  // since idle segments last went back because of it
   std::uint64_t last = 0;
-  bool has_grown = false;  // somebody needs memory: idle segments are to go back
+  bool has_grown = false;  // somebody needs memory: idle segments must go back
 };
 
 [[nodiscard]] inline bool is_out_of_memory(const Outcome& out) {
   return out.status.result == Result::out_of_memory;
 }
 
-// What the backend answered for memory that it was asked for, while that is awaited still.
+// Notes the backend's answer to a request that still counts as awaited.
 void note_grant(const Accounts& accounts, Place where, const Grant& grant, Outcome& out);
 
-// Whether the device's limit has no room for so many bytes, which the outcome tells then.
+// Whether `bytes` more would exceed the device's limit. If so, sets the outcome.
 [[nodiscard]] bool exceeds_limit(const Accounts& accounts, Place where, std::uint64_t bytes,
                                  Outcome& out);
 
-// It is its own lock. That is released around every call of the backend; a step that does so says
-// "unlocks", and references into places, blocks and segments do not survive it.
+// The state is its own lock. Every call of the backend releases it; a step that does so says
+// "unlocks", and references to places, blocks and segments are invalid afterwards.
 struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
   State(Backend& door, Limits settings, LiveMemory* live, std::uint64_t start_ns)
       : backend(door),
@@ -72,17 +72,16 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
     settle();
     mutex.unlock();
   }
-  // For who changes nothing that settle() looks at.
+  // For callers that change nothing that settle() reads.
   [[nodiscard]] bool try_lock()
       VRAMSCOPE_THREAD_ATTRIBUTE(try_acquire_capability(true)) VRAMSCOPE_NO_ANALYSIS {
     return mutex.try_lock();
   }
   void unlock_unsettled() VRAMSCOPE_RELEASE() VRAMSCOPE_NO_ANALYSIS { mutex.unlock(); }
-  class QuietLock;  // for a scope, by these
-  // Before the lock is free: where the next usual calls may go the short way. Nobody else says so,
-  // whatever has come or gone.
+  class QuietLock;  // for a scope
+  // Decides before each unlock which places may use the fast path. Nothing else decides that.
   void settle() VRAMSCOPE_REQUIRES(this);
-  // For what may be asked without the lock.
+  // For functions that need no lock.
   [[nodiscard]] const Reuse& unguarded_reuse() const noexcept VRAMSCOPE_NO_ANALYSIS {
     return reuse;
   }
@@ -93,17 +92,17 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
   [[nodiscard]] Outcome hit(PlaceMemory& place, PoolClass pool, const Pools::Found& found,
                             Units size, const Request& request) VRAMSCOPE_REQUIRES(this);
   [[nodiscard]] Outcome free_fast(Address address, Only only) noexcept;
-  // over_cap: null, and what lies idle beyond the cap goes back; or where to say that some does.
+  // over_cap: if null, idle memory beyond the cap goes back; else receives whether there is some.
   [[nodiscard]] Outcome hand_back(PlaceMemory& place, BlockTable::Entry entry,
                                   std::uint64_t wait_ns, bool* over_cap) VRAMSCOPE_REQUIRES(this);
   [[gnu::noinline]] void shed_idle(Outcome& out) VRAMSCOPE_REQUIRES(this);
   void hand_out(PlaceMemory& place, PoolClass pool, const Pools::Found& found, Units size,
                 Outcome& out) VRAMSCOPE_REQUIRES(this);
-  // A block that nothing uses any more, and one that may be in use until its number is covered.
+  // Free a block that nothing uses any more, or one that may be in use until its number is covered.
   void release(PlaceMemory& place, BlockTable::Entry entry) VRAMSCOPE_REQUIRES(this);
   void release(PlaceMemory& place, PoolClass pool, BlockTable::Entry entry)
       VRAMSCOPE_REQUIRES(this);
-  // `serial`: of the life that the program ends, or Accounts::kNoLife.
+  // `serial`: the number of the allocation that the program frees, or Accounts::kNoLife.
   void release(PlaceMemory& place, BlockTable::Entry entry, std::uint64_t serial,
                Waits::Number freed) VRAMSCOPE_REQUIRES(this);
 
@@ -121,23 +120,24 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
     last_serial.store(serial, std::memory_order_relaxed);
     return serial;
   }
-  // frees.cpp. Those that take an Outcome unlock.
-  // False: no block of that store begins there.
+  // frees.cpp. Functions that take an Outcome unlock.
+  // Returns false if no block of that store begins there.
   [[nodiscard]] bool free(Store store, Address address, Wait when, Outcome& out) noexcept;
   void finish_free(Store store, const AnyBlock& block, const Reuse::Free& known, bool waited,
                    Outcome& out) VRAMSCOPE_REQUIRES(this);
-  // A live or pending block is free from now on. `life`: the number of the one that ends here;
-  // kGivenUp: it has ended before; Accounts::kNoLife: the program never saw it.
+  // Frees a live or pending block. `life`: the number of the allocation that ends here; kGivenUp:
+  // it ended before; Accounts::kNoLife: the program never saw it.
   static constexpr std::uint64_t kGivenUp = ~std::uint64_t{0};
   Status make_reusable(const AnyBlock& block, std::uint64_t life, Outcome& out)
       VRAMSCOPE_REQUIRES(this);
-  // What was pending up to the numbered free is reusable, and that of the free numbered `own`.
+  // Makes pending blocks reusable up to the free numbered `newest`, and that of the free numbered
+  // `own`.
   [[nodiscard]] Status complete(Store store, Place where, std::uint32_t newest, std::uint32_t own,
                                 Outcome& out) VRAMSCOPE_REQUIRES(this);
-  // Waits and completes, if the device may be waited for.
+  // Waits and completes pending frees, if waits are allowed.
   void drain(Store store, Place where, Outcome& out) VRAMSCOPE_REQUIRES(this);
-  // Asks the device before a free block goes out. False: nothing may be asked now, and the block
-  // was put back.
+  // Asks the device before a free block is handed out. Returns false if that is forbidden now; then
+  // the block was put back.
   [[nodiscard]] bool prove(Store store, const AnyBlock& block, Outcome& out)
       VRAMSCOPE_REQUIRES(this);
   [[nodiscard]] AnyBlock find_block(Store store, Address address) VRAMSCOPE_REQUIRES(this);
@@ -145,22 +145,22 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
   [[nodiscard]] PendingFrees* pending_of(Store store, Place where) VRAMSCOPE_REQUIRES(this);
   [[nodiscard]] Waits& waits_of(Place where) VRAMSCOPE_REQUIRES(this);
 
-  // places.cpp
-  // Unlocks when the place is new. nullptr: out of memory.
+  // places.cpp Unlocks if the place is new. Returns nullptr if memory is exhausted.
   [[nodiscard]] PlaceMemory* open_place(Place where) VRAMSCOPE_REQUIRES(this);
   [[nodiscard]] PlaceMemory* add_place(Place where, std::uint64_t total_bytes)
       VRAMSCOPE_REQUIRES(this);
-  // Two more records, one more address, and room for all as free blocks. False: out of memory.
+  // Makes room for two more records and one more address, and for all blocks as free ones. Returns
+  // false if memory is exhausted.
   [[nodiscard]] bool prepare_blocks() VRAMSCOPE_REQUIRES(this);
 
-  // Not null and clear of every segment that we have.
+  // Whether an address from the backend is not null and overlaps none of our segments.
   [[nodiscard]] bool is_fresh(Kind kind, Address address, std::uint64_t bytes) const
       VRAMSCOPE_REQUIRES(this);
 
   // direct_memory.cpp
   void adopt(Place where, Address address, std::size_t bytes, Outcome& out)
       VRAMSCOPE_REQUIRES(this);
-  // Did somebody give it back, or has it just gone with its context?
+  // Whether direct memory was freed, or went with its context.
   enum class Ended : bool { freed, lost };
   void forget_direct(Kind kind, Address address, Ended how) VRAMSCOPE_REQUIRES(this);
 
@@ -168,7 +168,7 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
   const ReuseTime reuse_time;
   Mutex mutex;
   const ForkLock over_fork{MutexOverFork::kWays, &mutex};
-  PostedCalls posted;  // by who found the lock taken
+  PostedCalls posted;  // from threads that found the lock taken
   Limits limits VRAMSCOPE_GUARDED_BY(this);
   bool plain_hits VRAMSCOPE_GUARDED_BY(this);  // limits.has_plain_hits()
   std::array<Unrecorded, kMaxDevices> unrecorded VRAMSCOPE_GUARDED_BY(this);
@@ -181,13 +181,14 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
   Accounts accounts VRAMSCOPE_GUARDED_BY(this);
   Pinned pinned VRAMSCOPE_GUARDED_BY(this);
   Dedicated dedicated VRAMSCOPE_GUARDED_BY(this);
-  ListedSegments listed VRAMSCOPE_GUARDED_BY(this);  // all segments, of every sort
+  ListedSegments listed VRAMSCOPE_GUARDED_BY(this);  // all segments of every sort
   Reuse reuse VRAMSCOPE_GUARDED_BY(this);
 
-  // Written under the lock, read without it: by each allocation, in a line of its own; and seldom.
+  // Written under the lock, read without it. The first changes with each allocation and has a cache
+  // line of its own; the second changes seldom.
   alignas(64) std::atomic<std::uint64_t> last_serial{0};
   struct Ranges {
-    AddressRange device;  // all our segments of pools ever lie in it
+    AddressRange device;  // all segments of pools ever
     AddressRange dedicated;
     AddressRange pinned;
   };

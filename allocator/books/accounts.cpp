@@ -162,7 +162,7 @@ void Accounts::change_segments(DeviceCounters& device, PoolClass pool, std::uint
   if (how == &Stat::increase) ++rare.num_device_alloc;
 }
 
-// A direct segment counts as one, but not against the limit on segments of ours.
+// A direct segment counts as a segment, but not against the limit on our own.
 void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial) {
   const CountedBlock block{tag, pool_class(bytes), bytes, bytes};
   capacities_.direct_came(where, bytes);

@@ -1,5 +1,5 @@
 // The accounts are everything that an allocator counts: the counters of each device and of the
-// host, who holds what, when each allocation was made, and what all memory on a device adds up to.
+// host, what each tag holds, when each allocation was made, and the sum of all memory on a device.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,8 +21,8 @@
 
 namespace vramscope {
 
-// Where the blocks of one place are counted: for Accounts itself; others only pass it on. It stays
-// while places come and go.
+// The accounts in which the blocks of one place are counted. Only Accounts uses it; others pass it
+// on. It stays valid while places are added and removed.
 class PlaceAccounts {
  private:
   friend class Accounts;
@@ -33,7 +33,7 @@ class PlaceAccounts {
   Ledger::Account& ledger;
 };
 
-// A block as it is counted.
+// The figures of a block that are counted.
 struct CountedBlock {
   Tag tag = 0;
   PoolClass pool = PoolClass::large;
@@ -41,11 +41,11 @@ struct CountedBlock {
   std::uint64_t requested = 0;
 };
 
-// Whoever moves memory says here what happened to it; nobody else changes a counter, decides what
-// that changes, or what is oversize. Threads: one at a time.
+// Code that moves memory reports here what happened to it. Only Accounts changes counters, decides
+// which ones change, and which blocks are oversize. Threads: one at a time.
 class Accounts {
  public:
-  // Bytes from which on a segment or a block counts as oversize.
+  // oversize_from: the size in bytes from which a segment or block counts as oversize.
   explicit Accounts(std::uint64_t oversize_from, LiveMemory* live = nullptr,
                     std::uint64_t start_ns = 0)
       : oversize_from_(oversize_from),
@@ -55,9 +55,9 @@ class Accounts {
         birth_times_(live) {}
   void set_oversize_from(std::uint64_t bytes) { oversize_from_ = bytes; }
 
-  // The statistics of a device begin. False: out of memory.
+  // Begins the statistics of a device. Returns false if memory is exhausted.
   [[nodiscard]] bool open_device(std::uint16_t device) noexcept;
-  // Of device memory, after open_device().
+  // Returns the accounts of a place of device memory, after open_device().
   [[nodiscard]] PlaceAccounts of_place(Place where) {
     return {*devices_[where.device], ledger_.account_of(where)};
   }
@@ -67,25 +67,26 @@ class Accounts {
   [[nodiscard]] const Capacities& capacities() const { return capacities_; }
   [[nodiscard]] Capacities& capacities() { return capacities_; }
 
-  // A block came to the program, by the allocation numbered `serial`. What takes PlaceAccounts
-  // leaves TagRecords::keep() to its callers.
+  // Counts a block that the program got by the allocation numbered `serial`. Callers of functions
+  // that take PlaceAccounts call TagRecords::keep() themselves.
   void came(const PlaceAccounts& at, const CountedBlock& block, SplitChange split,
             std::uint64_t serial);
   void came(Place where, const CountedBlock& block, std::uint64_t serial);
-  // It gave it up: the end of the life that the allocation numbered `serial` began. kNoLife: it
-  // never saw the block, or the block vanished with its context; that life is not measured.
+  // Counts a block that the program freed: the end of the life that began with the allocation
+  // numbered `serial`. kNoLife: the program never saw the block, or the block vanished with its
+  // context, so its lifetime is not measured.
   static constexpr std::uint64_t kNoLife = 0;
   void given_up(Place where, const CountedBlock& block, std::uint64_t serial);
-  // And nothing uses it any more.
+  // Counts that nothing uses a freed block any more.
   void reusable(Place where, const CountedBlock& block);
-  // A pool's block that is reusable has merged.
+  // Counts that a reusable block of a pool has merged.
   void merged_later(const PlaceAccounts& at, PoolClass pool, SplitChange split) {
     at.device.count_split(pool, split);
   }
-  // Both at once.
+  // given_up() and reusable() in one step.
   void freed(Place where, const CountedBlock& block, std::uint64_t serial);
-  // The same of a pool's block in three steps, of which the last is measured to cost nothing here:
-  // its split blocks are known only when it has merged, and its life is measured after that.
+  // The same for a pool's block in three steps. The change of split blocks is known only after the
+  // merge, and the lifetime is measured after that, where it costs no time.
   void freed(const PlaceAccounts& at, const CountedBlock& block);
   void merged(const PlaceAccounts& at, PoolClass pool, SplitChange split) {
     at.device.count_merge(pool, split);
@@ -95,31 +96,32 @@ class Accounts {
       detail_freed(at.ledger, tag, requested, serial);
   }
 
-  // After came() and freed(): the program never saw the block.
+  // Undoes came() and freed() for a block that the program never saw.
   void unseen(Place where, const CountedBlock& block) {
     ledger_.keep(block.tag);
     ledger_.count_unseen(ledger_.account_of(where), block.tag, block.requested);
   }
 
-  // A segment of ours came from the backend, or is in our books no longer; it came back to them
-  // because the backend kept it; the backend took it.
+  // Four events of a segment: the backend gave it; it left our books; it returned to them because
+  // the backend kept it; the backend took it back.
   void segment_came(Place where, PoolClass pool, std::uint64_t bytes);
   void segment_went(Place where, PoolClass pool, std::uint64_t bytes);
   void segment_kept(Place where, PoolClass pool, std::uint64_t bytes);
   void segment_given_back(Place where);
-  // Pages of a reservation are backed now (Stat::increase), or no longer (decrease); who took them
-  // back is counted apart (segment_given_back).
+  // Counts pages of a reservation that are backed now (Stat::increase) or no longer (decrease). A
+  // release by the backend is counted separately (segment_given_back).
   void change_pages(Place where, PoolClass pool, std::uint64_t bytes, Stat::Change how);
-  // What became of a request, or of a call for idle memory, in the statistics.
+  // Counts the result of a request, or of a call for idle memory.
   enum class Event : std::uint8_t { out_of_memory, retry, rejection, sync_of_all };
   void note(Event what, std::uint16_t device);
 
-  // Memory that the program got from the driver itself came, or went: kNoLife with its context.
+  // Counts memory that the program got from the driver, or gave back. kNoLife: it went with its
+  // context.
   void direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial);
   void direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint64_t serial);
   void note_host_use() { host_used_ = true; }
 
-  // Everything, or what is known of one device's memory of Kind::device, or of the host's.
+  // Resets all counters, or those of one device's memory of Kind::device, or those of the host.
   void reset_peaks(std::optional<std::uint16_t> device = {});
   void reset_accumulated(std::optional<std::uint16_t> device = {});
   void reset_host_accumulated() {
@@ -127,21 +129,22 @@ class Accounts {
     host_.reset_accumulated();
   }
 
-  // False, and nothing set, before the first use.
+  // Returns false without setting `out` before the first use.
   [[nodiscard]] bool read(std::uint16_t device, DeviceStatistics& out) const;
   [[nodiscard]] bool read(HostStatistics& out) const;
-  // All but segments, blocks and what the ledger knows. May throw bad_alloc, unless there is room
-  // in `out` for kMaxDevices.
+  // Fills in everything except segments, blocks and the ledger's figures. May throw bad_alloc,
+  // unless `out` has capacity for kMaxDevices.
   void describe(Snapshot& out) const;
-  // Of a process that died amid a call, all that was described: to agree with what is recounted.
+  // Makes the described figures of a process that died inside a call agree with the recount.
   void mend(Snapshot& out, const BooksRecount& recount) const;
-  // When numbered allocations were made.
+  // Returns the times of allocations by number.
   [[nodiscard]] const BirthTimes& birth_times() const { return birth_times_; }
 
  private:
   void change_segments(DeviceCounters& device, PoolClass pool, std::uint64_t bytes,
                        Stat::Change how) const;
-  // Only when details are kept. Numbers are passed, so that no block is laid out in memory for it.
+  // Called only when details are kept. Takes numbers, so that no block must be stored in memory for
+  // the call.
   [[gnu::noinline]] void detail_came(Ledger::Account& account, Tag tag, std::uint64_t requested,
                                      std::uint64_t serial);
   [[gnu::noinline]] void detail_freed(Ledger::Account& account, Tag tag, std::uint64_t requested,
@@ -149,7 +152,7 @@ class Accounts {
   void end_life(Tag tag, std::uint64_t serial);
 
   std::uint64_t oversize_from_;
-  const std::int64_t max_split_size_at_start_;  // what the statistics name; unlimited is -1
+  const std::int64_t max_split_size_at_start_;  // in the statistics; unlimited is -1
   LiveMemory* const live_;
   Ledger ledger_;
   BirthTimes birth_times_;
@@ -157,7 +160,7 @@ class Accounts {
   Capacities capacities_;
   HostStatistics host_;
   bool host_used_ = false;
-  bool was_reset_ = false;  // some sums do not begin with the process
+  bool was_reset_ = false;  // some sums do not cover the whole process
 };
 
 }  // namespace vramscope

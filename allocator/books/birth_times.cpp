@@ -1,4 +1,4 @@
-// When an allocation was made.
+// Notes and finds allocation times.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/books/birth_times.h"
 
@@ -23,7 +23,7 @@ void BirthTimes::note_in_all(std::uint64_t serial, std::uint64_t ns) noexcept {
 
 bool BirthTimes::make_room() noexcept {
   if (!times_.grow_to(kRing * kLevels)) return false;
-  for (std::size_t i = 0; i < kRing * kLevels; ++i) times_[i] = 0;  // its pages are there now
+  for (std::size_t i = 0; i < kRing * kLevels; ++i) times_[i] = 0;  // touches the pages
   return true;
 }
 
@@ -40,10 +40,10 @@ std::uint64_t BirthTimes::time_of(std::uint64_t serial) const noexcept {
     const unsigned shift = level * kStrideBits;
     if (age >> shift >= kRing - 1) continue;  // overwritten since, or about to be
     const std::uint64_t entry = serial >> shift;
-    // Numbers begin with 1: what comes before the first multiple was born with the first.
+    // Numbers begin with 1: allocations before the first multiple count as made with the first.
     if (entry == 0) break;
     const std::uint64_t ns = times_[level * kRing + entry % kRing];
-    if (ns != 0) return ns;  // else there was no memory for the ring then
+    if (ns != 0) return ns;  // 0: there was no memory for the ring then
   }
   return first_ns_;
 }

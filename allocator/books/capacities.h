@@ -1,5 +1,5 @@
-// Capacities say what all memory on a device may add up to, and does: segments of ours, the
-// program's own memory, and what either is about to get.
+// Capacities hold the limit and the sum of all memory on a device: our segments, the program's own
+// memory, and memory that either has requested.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,39 +13,40 @@
 
 namespace vramscope {
 
-// What counts against a device's capacity.
+// The bytes that count against a device's capacity.
 struct CapacityUse {
   std::uint64_t limit = Limits::kUnlimited;  // the capacity
   std::uint64_t reserved = 0;                // bytes of our own segments
-  std::uint64_t awaited = 0;                 // asked of the backend and not answered yet
-  std::uint64_t direct = 0;                  // bytes that the program got itself, of every kind
-  std::uint64_t managed = 0;                 // of those, memory that gives way to other memory
-  std::uint64_t promised = 0;                // that it is about to get
-  std::uint64_t kept = 0;                    // by the driver, for this process's contexts and code
-  std::uint64_t refusals = 0;                // requests that found no room
-  PageRounding rounding;  // of segments and of direct memory, had or about to come
+  std::uint64_t awaited = 0;                 // requested from the backend, not answered yet
+  std::uint64_t direct = 0;    // bytes that the program got from the driver, of every kind
+  std::uint64_t managed = 0;   // of `direct`, memory that gives way to other memory
+  std::uint64_t promised = 0;  // bytes that the program is about to get
+  std::uint64_t kept = 0;      // taken by the driver for this process's contexts and code
+  std::uint64_t refusals = 0;  // requests that did not fit
+  PageRounding rounding;       // of segments and direct memory, present or requested
 };
 
 // Threads: one at a time.
 class Capacities {
  public:
-  // So much of it the driver keeps for this process's contexts and code.
+  // kept_by_driver: bytes of the capacity that the driver keeps for this process's contexts and
+  // code.
   void set(std::uint16_t device, std::uint64_t bytes, std::uint64_t kept_by_driver);
-  // The program is about to get so many bytes of a kind, or is no longer.
+  // Counts, or no longer counts, bytes that the program is about to get.
   void promise(Place where, std::uint64_t bytes);
   void end_promise(Place where, std::uint64_t bytes);
-  // The backend is being asked for so much, and has answered.
+  // Counts, or no longer counts, bytes that were requested from the backend and not answered yet.
   void ask(Place where, std::uint64_t bytes);
   void end_asking(Place where, std::uint64_t bytes);
   void refuse(std::uint16_t device) { ++uses_[device].refusals; }
 
   [[nodiscard]] const CapacityUse& use(std::uint16_t device) const { return uses_[device]; }
   [[nodiscard]] DeviceCapacity of(std::uint16_t device) const;
-  // Whether so many more bytes of that kind fit, in the driver's pages.
+  // Whether `bytes` more of that kind fit, in whole pages of the driver.
   [[nodiscard]] bool has_room(Place where, std::uint64_t bytes) const;
 
  private:
-  friend class Accounts;  // says what came and went: memory of ours, and direct memory
+  friend class Accounts;  // reports changes of our memory and of direct memory
   void came(Place where, std::uint64_t bytes);
   void went(Place where, std::uint64_t bytes);
   void direct_came(Place where, std::uint64_t bytes);

@@ -1,4 +1,4 @@
-// Lanes of counters and how they are read.
+// Changes and reads the lanes of counters.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/books/device_counters.h"
 
@@ -27,7 +27,7 @@ void DeviceCounters::Lanes::operator-=(const Lanes& other) {
   active -= other.active;
 }
 
-// Does any lane lie below zero? A lower half that does takes one from the upper one.
+// Whether any lane is below zero. A negative lower half borrows one from the upper half.
 inline bool DeviceCounters::is_raised(Pair bytes, Pair parts) {
 #ifdef __aarch64__
   const auto lower_half = static_cast<std::int32_t>(parts[1]);
@@ -35,7 +35,7 @@ inline bool DeviceCounters::is_raised(Pair bytes, Pair parts) {
 #else
   using Doubles = __attribute__((vector_size(16))) double;
   using Floats = __attribute__((vector_size(16))) float;
-  constexpr int kSigns = 0b1110;  // not that of the lower half of inactive_split_bytes
+  constexpr int kSigns = 0b1110;  // without the lower half of inactive_split_bytes
   return (__builtin_ia32_movmskpd(reinterpret_cast<Doubles>(bytes)) |
           (__builtin_ia32_movmskps(reinterpret_cast<Floats>(parts)) & kSigns)) != 0;
 #endif
@@ -48,8 +48,8 @@ inline DeviceCounters::Lanes DeviceCounters::all_below() const {
   return sum;
 }
 
-// Each event is one net change of a lane: growth counts as added, the rest follows when read. What
-// only drops cannot raise a peak.
+// Each event is one net change of a lane. Growth counts as added; the rest is derived when read. A
+// lane that only drops cannot raise a peak.
 inline void DeviceCounters::change_parts(Level& own, std::int64_t blocks, SplitChange split) {
   const Pair splits{split.count, split.bytes};
   own.added.splits += splits & ~(splits >> 63);
@@ -70,7 +70,7 @@ void DeviceCounters::change_active(PoolClass pool, Pair active) {
   raise(own);
 }
 
-// Until now every value of the active lanes was that of the blocks' lanes.
+// Until now the active lanes equalled the blocks' lanes.
 void DeviceCounters::separate_active() {
   if (active_apart_) return;
   const auto separate = [](Lanes& lanes) {
@@ -85,7 +85,7 @@ void DeviceCounters::separate_active() {
   active_apart_ = true;
 }
 
-// What lies below zero, lane by lane.
+// Returns the negative parts of the lanes.
 DeviceCounters::Lanes DeviceCounters::negatives(const Lanes& lanes) {
   const std::int64_t splits = std::min(splits_in(lanes.parts[1]), std::int64_t{0});
   const std::int64_t blocks = std::min(blocks_in(lanes.parts[1]), std::int64_t{0});

@@ -1,4 +1,4 @@
-// Device counters keep the statistics of one device in a form that is cheap to change; they are
+// Device counters keep the statistics of one device in a form that is cheap to change. They are
 // read as DeviceStatistics.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -12,45 +12,45 @@
 
 namespace vramscope {
 
-// What an operation did to the free blocks of split segments: one net change, which is what
-// inactive_split and inactive_split_bytes count.
+// The net change by one operation to the free blocks of split segments, which inactive_split and
+// inactive_split_bytes count.
 struct SplitChange {
   std::int64_t count = 0;
   std::int64_t bytes = 0;
 };
 
-// What changes with every allocation and free. Each lane is kept as its distance below its peak
-// (so a few sign tests find a new peak in any lane) and, per pool, as what was added since the last
-// reset. The rest is derived: current = peak - below, and freed = added - change of current. What
-// holds for both pools together has a peak only: how far below it they are is what each is below
-// its own peak and a difference of peaks, which changes with them alone.
-// The numbers of blocks and of split blocks share a lane, blocks in its upper half: what is kept is
-// 2^32 * blocks + split blocks, of which either may be negative. So an operation changes four
-// lanes. active and active_bytes are allocation and allocated_bytes until a block is released
-// before it is reusable; from then on they have lanes of their own. Threads: one at a time.
+// The counters that change with every allocation and free. Each lane holds its distance below its
+// peak, so a few sign tests find a new peak in any lane, and, per pool, what was added since the
+// last reset. The rest is derived: current = peak - below, and freed = added - change of current.
+// The sum of both pools has only a peak: its distance below is the sum of the pools' distances and
+// a difference of peaks, which changes only with the peaks.
+// The numbers of blocks and of split blocks share a lane: it holds 2^32 * blocks + split blocks,
+// either of which may be negative. So an operation changes four lanes. active and active_bytes
+// equal allocation and allocated_bytes until a block is released before it is reusable; from then
+// on they have lanes of their own. Threads: one at a time.
 class DeviceCounters {
  public:
-  // An allocation makes one more split block with its bytes, or takes from those that there are.
+  // Counts an allocation and its change of the split blocks.
   void count_allocation(PoolClass pool, std::uint64_t bytes, std::uint64_t requested,
                         SplitChange split);
-  // The program gives the block up: allocation and allocated_bytes drop.
+  // Counts a free by the program: allocation and allocated_bytes drop.
   void count_release(PoolClass pool, std::uint64_t bytes);
-  // The block is reusable: active, active_bytes, requested_bytes drop; and when it has merged, the
-  // split blocks change.
+  // Counts that a block is reusable: active, active_bytes and requested_bytes drop. After its merge
+  // count_split() changes the split blocks.
   void count_completion(PoolClass pool, std::uint64_t bytes, std::uint64_t requested);
   void count_split(PoolClass pool, SplitChange split);
-  // Both at once, the usual free, in two steps: the block, and its end with that of split blocks.
+  // Count release and completion together, as in the fast free: first the block, then its merge.
   void count_free(PoolClass pool, std::uint64_t bytes, std::uint64_t requested);
   void count_merge(PoolClass pool, SplitChange split);
 
-  // A segment is there (Stat::increase), there no longer (decrease), or there still (take_back).
-  // Whether somebody asked for it or gave it back (num_device_alloc, num_device_free) is another
-  // matter: the segments of a lost context just vanish.
+  // Counts a segment that came (Stat::increase), went (decrease), or stayed after all (take_back).
+  // num_device_alloc and num_device_free, which count driver calls, are separate: the segments of a
+  // lost context vanish without a call.
   void change_segments(PoolClass pool, std::uint64_t bytes, Stat::Change how);
-  // The same of pages, which make a reservation longer or shorter but are no segments.
+  // The same for pages of a reservation, which are no segments.
   void change_reserved(PoolClass pool, std::uint64_t bytes, Stat::Change how);
 
-  // The counters that change seldom, kept as they are read.
+  // The counters that change seldom, in the form in which they are read.
   [[nodiscard]] DeviceStatistics& rare() { return rare_; }
 
   void reset_peaks();
@@ -58,7 +58,7 @@ class DeviceCounters {
   [[nodiscard]] DeviceStatistics read() const;
 
  private:
-  // Two lanes that change together, in one register.
+  // Two lanes that change together and share a register.
   using Pair = std::int64_t __attribute__((vector_size(16)));
   struct Lanes {
     Pair bytes{};   // allocated_bytes, requested_bytes
@@ -85,7 +85,7 @@ class DeviceCounters {
         inactive_split_bytes;
   };
 
-  // One block and so many split ones, in their lane.
+  // One block in the lane that blocks and split blocks share.
   static constexpr std::int64_t kBlock = std::int64_t{1} << 32;
   [[nodiscard]] static std::int64_t splits_in(std::int64_t lane) {
     return static_cast<std::int32_t>(lane);
@@ -109,7 +109,7 @@ class DeviceCounters {
 
   Level pools_[2];  // by PoolClass
   Lanes all_peak_{};
-  Lanes apart_{};  // the peak of both together - the sum of their peaks
+  Lanes apart_{};  // peak of the sum minus sum of the peaks
   bool active_apart_ = false;
   DeviceStatistics rare_;
 };

@@ -1,4 +1,4 @@
-// Totals by tag and kind.
+// Counts totals by tag and kind.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/books/ledger.h"
 
@@ -55,7 +55,7 @@ inline std::uint64_t Ledger::now() noexcept {
   return latest_ns_ - start_ns_;
 }
 
-// The tag's holding, with what it held at the present peak put aside.
+// Returns the tag's holding after saving what it held at the current peak.
 inline Ledger::Holding& Ledger::touch(Account& account, Tag tag) {
   Holding& holding = tag == 0 ? account.unknown : tags_[tag];
   if (holding.peak != account.peak) [[unlikely]]
@@ -88,7 +88,7 @@ void Ledger::meet_other_kinds(Account& account) noexcept {
   using State = DevicePeaks::OfDevice::State;
   if (joint.state == State::one_kind) {
     if (others > 1 || !keeps_details_) {
-      joint.state = State::lost;  // nobody has followed them
+      joint.state = State::lost;  // nobody has recorded it
     } else {
       DevicePeaks::begin(joint, kind_of_account(index_in(accounts_, *other)), *other);
     }
@@ -189,7 +189,8 @@ DeviceUse Ledger::sample(std::uint16_t device) const noexcept {
     const std::uint64_t peak = __atomic_load_n(&account.peak_bytes, __ATOMIC_RELAXED);
     const std::int64_t below = __atomic_load_n(&account.below, __ATOMIC_RELAXED);
     use.peak_bytes += peak;
-    use.live_bytes += below < 0 ? peak : peak - static_cast<std::uint64_t>(below);  // amid a raise
+    use.live_bytes +=
+        below < 0 ? peak : peak - static_cast<std::uint64_t>(below);  // during a raise of the peak
   }
   return use;
 }

@@ -113,7 +113,7 @@ void add_joint(TagTotals& totals, const Ledger::Holding& holding, std::uint64_t 
   totals.joint_count += at_joint[1];
 }
 
-// Totals of tags, each added up when it is asked for.
+// Totals of tags, each computed when it is read.
 class Ledger::Copy::Tags : public RowSource<TagTotals> {
  public:
   explicit Tags(Copy& copy)

@@ -13,10 +13,10 @@
 
 namespace vramscope {
 
-// What there is for each tag and each group is kept a piece at a time, all else at once.
+// The records of tags and groups are copied a piece at a time, everything else at once.
 // Threads: one at a time.
 struct Ledger::Copy {
-  // How much there is of each.
+  // The number of records of each sort.
   struct Extent {
     std::size_t tags = 0, details = 0, histories = 0, groups = 0, joint_peaks = 0, timelines = 0;
   };
@@ -29,8 +29,8 @@ struct Ledger::Copy {
   // May throw bad_alloc.
   void make_room(const Extent& extent);
   [[nodiscard]] bool has_room(const Extent& extent) const;
-  // The instant; there is room. Until stop_keeping(), what is kept is kept for it too; or nothing
-  // changes.
+  // Begins the copy at this instant; there is room. Between start_keeping() and stop_keeping() the
+  // ledger calls keep for this copy. Without them the ledger must not change.
   void begin(const Ledger& ledger) noexcept;
   void start_keeping(Ledger& ledger) noexcept { ledger.copies_.add(*this); }
   void stop_keeping(Ledger& ledger) const noexcept { ledger.copies_.remove(*this); }
@@ -39,8 +39,8 @@ struct Ledger::Copy {
     return tags.go_on(bytes) && details.go_on(bytes) && histories.go_on(bytes) &&
            groups.go_on(bytes) && joint_peaks.go_on(bytes);
   }
-  // When it is whole, as Ledger::describe().
-  // What there is for each tag goes there.
+  // Fills the snapshot from a complete copy, like Ledger::describe(). The snapshot takes over the
+  // records of tags.
   void describe(Snapshot& snapshot);
 
   KeptRecords<Holding> tags;
@@ -69,12 +69,13 @@ struct Ledger::Copy {
   void describe_joint_peaks(Snapshot& snapshot) const;
 };
 
-// Adds what a tag held at the joint peak of its device. peak: number of the peak of its kind, which
-// is `kind`; held: what was put aside for it.
+// Adds what a tag held at the peak of its device. peak: the number of the peak of its `kind`; held:
+// the saved amount.
 void add_joint(TagTotals& totals, const Ledger::Holding& holding, std::uint64_t peak, Kind kind,
                const DevicePeaks::OfDevice& joint, const DevicePeaks::AtPeak& held);
 
-// What others than the accounts may ask of the ledger: nothing is counted. Threads: one at a time.
+// The functions of the ledger that callers other than Accounts may use. They count nothing.
+// Threads: one at a time.
 class TagRecords {
  public:
   explicit TagRecords(Ledger& ledger) : ledger_(ledger) {}

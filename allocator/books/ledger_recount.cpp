@@ -1,4 +1,4 @@
-// The ledger of a process that died amid a call, made to agree with its blocks.
+// Makes the ledger of a process that died inside a call agree with its blocks.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@ void set_live(TagTotals& totals, const LedgerRecount::Amount& live) {
   totals.total_count = std::max(totals.total_count, live.count);
 }
 
-// No more lives have ended than what was allocated and is not held.
+// The number of ended lives is at most the allocated blocks minus the held ones.
 void bound_lifetimes(TagTotals& totals, std::uint64_t pending) {
   std::uint64_t most = totals.total_count - totals.live_count + pending;
   for (std::uint32_t& lives : totals.lifetimes) {
@@ -31,8 +31,8 @@ void bound_lifetimes(TagTotals& totals, std::uint64_t pending) {
 
 }  // namespace
 
-// What tags hold says what their accounts do: an operation changes a tag's total, and what it held
-// at the peak, in one store each.
+// The accounts follow from the tags: an operation changes a tag's total, and what it held at the
+// peak, in one store each.
 class Ledger::Mending {
  public:
   Mending(const Ledger& ledger, Snapshot& snapshot, const LedgerRecount& recount)
@@ -55,7 +55,7 @@ class Ledger::Mending {
     TagTotals unknown;  // what tag 0 has of it
   };
 
-  // Beyond all accounts: of none.
+  // Returns an index beyond all accounts for none.
   [[nodiscard]] std::size_t account_of(std::size_t tag) const {
     if (tag >= std::min(ledger_.tag_count_, ledger_.tags_.size())) return sums_.size();
     const Account* const account = ledger_.tags_[tag].account;
@@ -74,7 +74,8 @@ class Ledger::Mending {
     sums_[account].allocations += tags_[tag].total_count;
   }
 
-  // Tag 0 may stand for several accounts, of which one may not have counted its first call yet.
+  // Tag 0 may hold memory of several accounts, one of which may not have counted its first call
+  // yet.
   void mend_unknown() {
     TagTotals all{.lifetimes = tags_[0].lifetimes, .history = tags_[0].history};
     for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -114,7 +115,7 @@ class Ledger::Mending {
     return snapshot_.kinds.emplace_back(KindTotals{.kind = kind, .device = device});
   }
 
-  // A raise of the peak that was under way is undone, or done, as what tags held says.
+  // Undoes or completes an unfinished raise of the peak, according to what tags held.
   void mend_kind(std::size_t account) {
     const Sums& sums = sums_[account];
     if (sums.allocations == 0 && ledger_.accounts_[account].allocations == 0) return;
@@ -132,7 +133,7 @@ class Ledger::Mending {
     }
   }
 
-  // Of an account of the device: what tag 0 has of it, and the tags that are its own.
+  // Visits what tag 0 holds of an account of the device, and the account's own tags.
   template <class F>
   void each_of_device(std::uint16_t device, F visit) {
     for (std::size_t i = device; i < sums_.size(); i += kMaxDevices) {
@@ -145,8 +146,8 @@ class Ledger::Mending {
     }
   }
 
-  // A raise that was under way, of a kind or of all together, is done: at that instant all other
-  // memory was what it is now.
+  // Completes an unfinished raise of the peak of a kind or of the device: at that instant all other
+  // memory was as it is now.
   void mend_joint(KindTotals& joint) {
     joint.current_bytes = 0;
     std::uint64_t highest = 0;
@@ -179,7 +180,7 @@ class Ledger::Mending {
     sum();
   }
 
-  // No group has held less than its tags at any time.
+  // The peak of a group is at least what its tags hold.
   void mend_groups() {
     struct Held {
       std::uint64_t at_peak = 0;

@@ -8,7 +8,7 @@
 namespace vramscope {
 namespace {
 
-// What was there before the sums began, beside them.
+// Returns the value that existed before the sums began.
 std::int64_t base_of(const Stat& stat, bool was_reset) {
   return was_reset ? stat.current - (stat.allocated - stat.freed) : 0;
 }
@@ -21,7 +21,7 @@ void fit(Stat& stat, std::int64_t current, bool was_reset) {
   stat.peak = std::max(stat.peak, current);
 }
 
-// What is true of both pools together follows from each.
+// Computes the sum of both pools.
 void add_up(PooledStat& stat) {
   stat.all.current = stat.small_pool.current + stat.large_pool.current;
   stat.all.allocated = stat.small_pool.allocated + stat.large_pool.allocated;

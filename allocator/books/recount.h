@@ -1,5 +1,4 @@
-// A recount is what a walk over segments and blocks says of the current values of everything that
-// is counted.
+// A recount computes the current value of every counter from the segments and blocks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,7 +13,7 @@
 
 namespace vramscope {
 
-// Of one level: all memory of a device, one of its pools, or the host.
+// The recount of one level: all memory of a device, one of its pools, or the host.
 struct LevelRecount {
   std::int64_t segment = 0, reserved_bytes = 0, allocation = 0, allocated_bytes = 0;
   std::int64_t active = 0, active_bytes = 0, requested_bytes = 0;
@@ -50,7 +49,7 @@ struct LevelRecount {
     f("inactive_split", s.inactive_split, inactive_split);
     f("inactive_split_bytes", s.inactive_split_bytes, inactive_split_bytes);
   }
-  // The same of the host.
+  // The same for the host.
   template <class Statistics, class F>
   void each_of_host(Statistics& s, F&& f) const {
     f("segment", s.segment, segment);
@@ -82,14 +81,14 @@ struct LedgerRecount {
   };
   struct OfKind {
     Amount live;              // blocks that are not free
-    Amount unknown;           // of them, those of tag 0
-    std::uint64_t given = 0;  // of them, those that the program holds
+    Amount unknown;           // of `live`, those of tag 0
+    std::uint64_t given = 0;  // of `live`, those that the program holds
   };
   struct OfTag {
     Amount live;
-    std::uint64_t pending = 0;  // of them, those that the program has given up
+    std::uint64_t pending = 0;  // of `live`, those that the program has freed
   };
-  std::vector<OfTag> tags;                           // by Tag; nothing is live of [0]
+  std::vector<OfTag> tags;                           // by Tag; [0] is empty
   std::array<OfKind, kKinds * kMaxDevices> kinds{};  // by Ledger::index_of()
 
   // May throw bad_alloc.
@@ -101,13 +100,13 @@ struct BooksRecount {
   LevelRecount host;
   LedgerRecount ledger;
 
-  // All segments of a snapshot. May throw bad_alloc.
+  // Adds all segments of a snapshot. May throw bad_alloc.
   void add(const Snapshot& snapshot);
 };
 
-// Statistics of a process that died amid a call: the current values are as recounted, and the rest
-// is made to agree; what was allocated stays, and what was freed follows. Unless the sums since a
-// reset differ from it (`was_reset`), nothing else was freed than what is not there.
+// Makes the statistics of a process that died inside a call agree with the recount: current values
+// become the recounted ones, `allocated` stays, and `freed` follows. Without a reset (`was_reset`)
+// freed is allocated minus current.
 void fit(DeviceStatistics& statistics, const DeviceRecount& recount, bool was_reset);
 void fit(HostStatistics& statistics, const LevelRecount& recount, bool was_reset);
 

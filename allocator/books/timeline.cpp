@@ -1,4 +1,4 @@
-// Buckets that grow wider.
+// Merges buckets of a timeline as time passes.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/books/timeline.h"
 
@@ -11,7 +11,7 @@ void Timeline::advance(std::uint64_t at, std::uint64_t value) noexcept {
   end_ = std::uint64_t{used_} << width_bits_;
 }
 
-// Two neighbours become one; the last one may be without a neighbour.
+// Merges each two neighbours; an odd last bucket stays alone.
 void Timeline::halve() noexcept {
   for (std::size_t i = 0; i < used_; i += 2) {
     const Bucket& first = buckets_[i];

@@ -23,7 +23,7 @@ DedicatedBlock* DedicatedBlocks::add(Place where, Address address, std::uint64_t
   block.bytes = bytes;
   return &block;
 } catch (const std::bad_alloc&) {
-  return nullptr;  // at most an empty bucket was left behind
+  return nullptr;  // at most an empty bucket stays behind
 }
 
 void DedicatedBlocks::remove(DedicatedBlock& block) noexcept { destroy(set_aside(block)); }
@@ -114,10 +114,10 @@ bool DedicatedBlocks::overlaps(Address address, std::uint64_t bytes) const noexc
   return (above != blocks_.end() && above->first < address + bytes) || find_around(address);
 }
 
-// In the order of addresses a granule is shared with the neighbours only.
+// In order of address, only neighbours share a granule.
 std::uint64_t DedicatedBlocks::idle_granules(std::uint16_t device, Pending pending) const noexcept {
   std::uint64_t idle = 0;
-  Address shared = ~Address{0};  // granule in which the last block ended
+  Address shared = ~Address{0};  // granule in which the previous block ended
   bool is_idle = false;
   for (const auto& [address, block] : blocks_) {
     if (block.where.device != device) continue;

@@ -1,5 +1,5 @@
-// Dedicated blocks are those that have a segment to themselves, pinned host memory and device
-// memory that others may be given; they are found by address, and the free ones by size.
+// Dedicated blocks have a segment to themselves: pinned host memory, and device memory that can be
+// exported. They are found by address, and the free ones by size.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,56 +22,58 @@ struct DedicatedBlock {
   Place where;
   Address address = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t requested = 0;  // of this life; a free block keeps what its last life asked for
+  std::uint64_t requested = 0;  // bytes; a free block keeps those of its last allocation
   std::uint64_t serial = 0;     // number of the allocation
   Tag tag = 0;                  // while live
   BlockState state = BlockState::inactive;
-  PoolClass pool = PoolClass::large;  // what it counts as; device memory only
-  bool exported = false;              // others may reach it: never reused, goes back when free
+  PoolClass pool = PoolClass::large;  // the pool that counts it; device memory only
+  bool exported = false;              // others may access it: never reused, goes back when freed
   std::uint32_t listed = 0;           // slot of ListedSegments
-  std::uint32_t number = 0;           // of its free, while that is pending
-  Waits::Number freed = 0;            // when it was freed
-  DedicatedBlock* next = nullptr;     // in its bucket, or in the order of pending frees
+  std::uint32_t number = 0;           // of its free, while pending
+  Waits::Number freed = 0;            // the newest wait that had begun when it was freed
+  DedicatedBlock* next = nullptr;     // in its bucket, or among pending frees
 
   [[nodiscard]] bool is_live() const { return state == BlockState::active_allocated; }
   [[nodiscard]] CountedBlock counted() const { return {tag, pool, bytes, requested}; }
 };
 
-// Mechanism only. Free blocks lie in buckets. Device memory has one for each place and exact size,
-// and the block freed first is on top: whoever used it last has probably finished. Pinned memory
-// has one for each place and power of two, with the block freed last on top, as PyTorch's: it is
-// the likeliest to be warm. Blocks stay where they are while they exist.
+// This class makes no decisions. Free blocks lie in buckets. Device memory has a bucket for each
+// place and exact size, and takes the block that was freed first, whose last use has probably
+// finished. Pinned memory has a bucket for each place and power of two, and takes the block that
+// was freed last, which is probably still in the cache, as PyTorch does. Pointers to blocks stay
+// valid while the blocks exist.
 // Threads: one at a time.
 class DedicatedBlocks {
  public:
-  // A new block, not in any bucket, with room to put it into one later. nullptr: out of memory, or
-  // a part of the range is a block's already.
+  // Adds a block that is in no bucket, and makes room to put it into one later. Returns nullptr if
+  // memory is exhausted or the range overlaps a block.
   [[nodiscard]] DedicatedBlock* add(Place where, Address address, std::uint64_t bytes) noexcept;
-  // The end of a block that is in no bucket.
+  // Removes a block that is in no bucket.
   void remove(DedicatedBlock& block) noexcept;
-  // The same in two steps: between them nobody finds it, and it can come back.
+  // The same in two steps. Between them the block cannot be found, and can be restored.
   using Node = std::map<Address, DedicatedBlock>::node_type;
   [[nodiscard]] Node set_aside(DedicatedBlock& block) noexcept;
   void destroy(Node node) noexcept;
-  // It is the first that will be taken of its bucket. False: its range is another's by now.
+  // Restores a block as the next one that its bucket gives. Returns false if its range overlaps a
+  // block by now.
   [[nodiscard]] bool restore(Node& node) noexcept;
 
-  // The first block of the bucket for `bytes` that is large enough and not exported, taken out.
+  // Takes the first block out of the bucket for `bytes` that is large enough and not exported.
   [[nodiscard]] DedicatedBlock* take(Place where, std::uint64_t bytes) noexcept;
-  // Any block from the buckets of a place; nullptr: they are empty.
+  // Takes any block out of the buckets of a place; nullptr if they are empty.
   [[nodiscard]] DedicatedBlock* take_any(Place where) noexcept;
   void put(DedicatedBlock& block) noexcept;
 
   [[nodiscard]] DedicatedBlock* find(Address address) noexcept;  // exact
-  // The one that the address lies in.
+  // Finds the block around an address.
   [[nodiscard]] DedicatedBlock* find_around(Address address) noexcept;
   [[nodiscard]] const DedicatedBlock* find_around(Address address) const noexcept;
   [[nodiscard]] bool overlaps(Address address, std::uint64_t bytes) const noexcept;
 
-  // Bytes of the blocks in buckets.
+  // Returns the bytes of a device's blocks in buckets.
   [[nodiscard]] std::uint64_t idle_bytes(std::uint16_t device) const { return idle_[device]; }
-  // Granules of 2 MiB in which free blocks of a device lie, and no others; pending ones may count
-  // as free.
+  // Returns the number of 2 MiB granules that hold only free blocks of a device. Pending blocks may
+  // count as free.
   enum class Pending : bool { in_use, free };
   [[nodiscard]] std::uint64_t idle_granules(std::uint16_t device, Pending pending) const noexcept;
 
@@ -82,7 +84,7 @@ class DedicatedBlocks {
   struct Bucket {
     DedicatedBlock* first = nullptr;
     DedicatedBlock* last = nullptr;
-    std::size_t blocks = 0;  // that belong here, live ones included: the last takes it along
+    std::size_t blocks = 0;  // that belong here, including live ones; the bucket goes with the last
   };
 
   template <class Wanted>

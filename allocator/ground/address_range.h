@@ -9,7 +9,7 @@
 
 namespace vramscope {
 
-// Written under a lock and read without it: the answer "not ours" for most foreign addresses.
+// Writers hold a lock; readers need none. It answers "not ours" for most foreign addresses.
 struct AddressRange {
   std::atomic<Address> lowest{~Address{0}};
   std::atomic<Address> end{0};

@@ -1,4 +1,4 @@
-// Giving a lock's bias to a thread, and taking it back.
+// Gives a lock's bias to a thread, and withdraws it.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/biased_mutex.h"
 
@@ -17,19 +17,20 @@
 namespace vramscope {
 namespace {
 
-// A lock that changes hands often is given away less and less often: up to so many times the least.
+// A bias that is withdrawn becomes harder to get: the needed streak grows up to this many times the
+// least.
 constexpr std::uint32_t kMostStreaks = 16;
-// A store reaches the other cores long before; also one of a thread that the machine interrupted.
+// Longer than any store takes to reach the other cores, even if the machine interrupted its thread.
 constexpr timespec kLongerThanAnyStore{.tv_sec = 0, .tv_nsec = 1'000'000};
-constexpr int kLooks = 64;  // at a section that is open still; then sleeps between them
+constexpr int kLooks = 64;  // at an open section, before sleeping between looks
 constexpr timespec kSleep{.tv_sec = 0, .tv_nsec = 20'000};
 
 constinit std::atomic<bool> are_prepared{false};
 
 bool membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 0, 0) == 0; }
 
-// Every thread of the process passes a full barrier. A kernel that refuses it now did not before
-// (a filter of system calls; a forked child that has to register again).
+// Makes every thread of the process pass a full barrier. The kernel allowed it before and may
+// refuse it now: because of a system call filter, or in a forked child that must register again.
 void pass_barriers() noexcept {
   if (fault(Fault::bias_withdrawn_unseen)) return;
   if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED)) return;
@@ -43,12 +44,12 @@ void pass_barriers() noexcept {
 
 std::int32_t this_thread() noexcept { return static_cast<std::int32_t>(syscall(SYS_gettid)); }
 
-// Another thread may have its number meanwhile; then it seems alive.
+// If another thread has reused its number, it seems alive.
 bool is_dead(std::int32_t thread) noexcept {
   return syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH;
 }
 
-// Between two looks at a section that is open still.
+// Waits between two looks at an open section.
 void give_it_time(int looks) noexcept {
   if (looks < kLooks) return pause_processor();
   const KeptErrno kept;
@@ -90,7 +91,7 @@ bool BiasedMutex::try_lock_inner() noexcept {
   return false;
 }
 
-// Nobody has a bias, and no section is open that one began. The thread's own may be.
+// Whether nobody has a bias and no biased section is open, except the calling thread's own.
 bool BiasedMutex::is_clear() noexcept {
   if (bias_.load(std::memory_order_relaxed) != 0) withdraw();
   const std::size_t leaving = leaving_.load(std::memory_order_relaxed);
@@ -120,7 +121,7 @@ void BiasedMutex::count() noexcept {
   }
 }
 
-// The section goes on as one of the bias: a signal handler that comes in now finds it open.
+// The current section continues as a biased one. A signal handler that locks now finds it open.
 void BiasedMutex::give_bias() noexcept {
   const KeptErrno kept;
   const std::uintptr_t block = this_control_block();

@@ -1,4 +1,4 @@
-// A lock that the thread that uses it all the time takes without an atomic instruction.
+// A biased mutex is a lock that the thread that uses it most takes without an atomic instruction.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,27 +13,28 @@
 
 namespace vramscope {
 
-// Who locks many times in a row gets the bias. Its section is then open while its seat says so:
-// lock() looks whether the bias is its own, writes to its seat, and looks once more. Whoever else
-// wants the lock takes the inner one, withdraws the bias, and has every thread of the process pass
-// a full barrier (membarrier). A thread that looked the second time before that has written to its
-// seat before it too, and is waited for; one that looks after it finds no bias, and queues at the
-// inner lock like everybody else.
-// A thread may be interrupted between its first look and its writing for any time, and write
-// while the bias is another's. So no two threads share a seat, unless one of them is dead. There
-// are seven: a thread that finds all taken locks without a bias.
-// Who comes in while the same thread is amid a section (a signal handler) waits for ever, as with
-// any lock. What is read after a process's death says whose section was open: see holder().
+// A thread that locks many times in a row gets the bias. Its critical section is then open while
+// its seat says so: lock() checks that the bias is its own, writes to its seat, and checks again.
+// Any other thread takes the inner lock, withdraws the bias, and makes every thread of the process
+// pass a full barrier (membarrier). If the owner's second check came before the barrier, so did its
+// write to the seat, and the other thread waits for it. If it came after, the owner finds no bias
+// and queues at the inner lock like everybody else.
+// A thread may be interrupted for any time between its first check and its write, and may write
+// while another thread has the bias. So no two living threads share a seat. There are seven seats;
+// a thread that finds all of them taken locks without a bias.
+// A signal handler that locks while its own thread is in a critical section waits for ever, as with
+// any lock. After a process has died, holder() says whose critical section was open.
 // Threads: any.
 class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) BiasedMutex {
  public:
-  // `least_streak`: so often in a row a thread locks before it gets the bias, the first time.
+  // `least_streak`: how often in a row a thread must lock before it gets the bias for the first
+  // time.
   constexpr explicit BiasedMutex(std::uint32_t least_streak = kLeastStreak) noexcept
       : least_streak_(least_streak), needed_streak_(least_streak) {}
 
-  // Until the process has called this, no lock has a bias. Not under a lock: in a process of
-  // several threads the kernel takes some ten milliseconds, once. Where it refuses, nothing has a
-  // bias ever. Async-signal-safe.
+  // Enables biases for the process; before this call no lock has one. Do not hold a lock: in a
+  // process with several threads the kernel takes some ten milliseconds, once. If the kernel
+  // refuses, no lock ever gets a bias. Async-signal-safe.
   static void prepare() noexcept;
 
   void lock() VRAMSCOPE_ACQUIRE() VRAMSCOPE_NO_ANALYSIS {
@@ -53,11 +54,12 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) BiasedMutex {
     }
   }
 
-  // Whose section is open, as this_holder() numbers threads; 0: nobody's. Also of the memory that a
-  // process left behind. A thread that is just going in may be named already.
+  // Returns the thread whose critical section is open, as numbered by this_holder(), or 0. Also
+  // works on the memory that a dead process left. It may already name a thread that is just
+  // entering.
   [[nodiscard]] std::uint32_t holder() const noexcept;
 
-  // How often a bias was withdrawn. For tests.
+  // Returns how often a bias was withdrawn. For tests.
   [[nodiscard]] std::uint64_t withdrawals() const noexcept { return withdrawals_; }
 
  private:
@@ -65,8 +67,9 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) BiasedMutex {
   static constexpr std::uint32_t kLeastStreak = 1024;
   static constexpr std::size_t kSeats = 7;
 
-  // `bias`: the control block of the thread that has it, of which the lowest bits are 0, and in
-  // those its seat; 0: nobody has it. The calling thread's seat; no number of a seat: it has none.
+  // Returns the calling thread's seat, or a number of no seat if the thread does not have the bias.
+  // `bias` is the control block of the thread that has it, with the seat in its lowest bits, which
+  // are 0 in a control block; 0: nobody has it.
   [[nodiscard]] static std::size_t own_seat(std::uintptr_t bias) noexcept {
     return bias ^ this_control_block();
   }
@@ -88,7 +91,7 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) BiasedMutex {
     seat.store(0, std::memory_order_release);
     return false;
   }
-  // Throws LockLost where lost locks are given up.
+  // Throws LockLost on a thread that skips abandoned locks.
   [[gnu::noinline]] void lock_inner() VRAMSCOPE_NO_ANALYSIS;
   [[gnu::noinline]] bool try_lock_inner() noexcept VRAMSCOPE_NO_ANALYSIS;
   void unlock_unbiased() noexcept VRAMSCOPE_NO_ANALYSIS {
@@ -97,20 +100,21 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) BiasedMutex {
   }
   [[gnu::noinline, gnu::cold]] void leave_withdrawn() noexcept;
 
-  // All of these while the inner lock is held.
+  // The caller holds the inner lock for all of these.
   [[nodiscard]] bool is_clear() noexcept;
   void withdraw() noexcept;
   void count() noexcept;
   [[gnu::noinline, gnu::cold]] void give_bias() noexcept VRAMSCOPE_NO_ANALYSIS;
   [[nodiscard]] std::size_t seat_of(std::uintptr_t block) noexcept;
 
-  // One line that a thread with the bias reads and writes, and nobody else.
+  // Only the thread with the bias reads and writes this cache line.
   alignas(64) std::atomic<std::uintptr_t> bias_{0};
   std::array<std::atomic<std::uintptr_t>, kSeats> seats_{};  // the bias while a section is open
 
-  // All else is written under the inner lock.
+  // All else is written while the inner lock is held.
   alignas(64) PlainMutex inner_;
-  std::atomic<std::size_t> leaving_{kSeats};  // its bias is withdrawn, its section was open
+  std::atomic<std::size_t> leaving_{
+      kSeats};  // seat whose bias was withdrawn while its section was open
   const std::uint32_t least_streak_;
   std::uint32_t needed_streak_;  // more after each withdrawal
   std::uint32_t last_ = 0;       // holder that locked last, and how often in a row

@@ -1,4 +1,4 @@
-// The call time is when the call of this thread began; whoever has a clock sets it.
+// The call time is when the calling thread's current call began. A caller that has a clock sets it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,8 +6,9 @@
 
 namespace vramscope {
 
-// Nanoseconds of one steady clock; 0 where nobody tells. A variable of the thread, not a parameter:
-// whatever a call sets in motion has happened then. initial-exec: read at each allocation.
+// Nanoseconds of one steady clock; 0 if not set. It is a thread-local variable instead of a
+// parameter because everything that a call causes has that time. initial-exec: it is read at each
+// allocation.
 extern __attribute__((tls_model("initial-exec"))) constinit thread_local std::uint64_t call_time_ns;
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Waiting for a lock of the C library that may never be free again.
+// Waits for a lock of the C library that may be abandoned.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/capability.h"
 
@@ -10,8 +10,8 @@
 namespace vramscope {
 namespace {
 
-// Sections of ours are short: who does not get a lock within 20 ms while the ending thread may hold
-// one does not get it any more.
+// Our sections are short: a lock that is not free within 20 ms, while the ending thread may hold
+// one, counts as abandoned.
 constexpr int kMostLooks = 100;
 constexpr timespec kPauseOfLooks{.tv_sec = 0, .tv_nsec = 200'000};
 

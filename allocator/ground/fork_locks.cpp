@@ -14,7 +14,7 @@ constinit std::mutex list_lock;
 constinit ForkLock* first = nullptr;
 constinit bool is_list_held = false;
 
-// Sections of ours are short, but the machine may be busy.
+// Our sections are short, but the machine may be busy.
 constexpr int kTries = 5000;     // a second in all
 constexpr int kLateTries = 100;  // 20 ms
 constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 200'000};
@@ -52,7 +52,7 @@ void ForkLock::release() noexcept {
   }
 }
 
-// Who holds one of them may wait for another: so either all are taken, or none until the next try.
+// A thread that holds one of the locks may wait for another. So each try takes all of them or none.
 void ForkLock::hold_all() noexcept {
   const KeptErrno kept;
   for (int i = 0; i < kTries; ++i) {

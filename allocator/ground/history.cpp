@@ -1,4 +1,4 @@
-// Intervals that grow longer.
+// Merges intervals of a history as the run grows longer.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/history.h"
 
@@ -6,7 +6,7 @@ namespace vramscope {
 
 void History::advance(std::uint64_t at, std::uint64_t before) noexcept {
   while (at >> (kFirstWidthBits + doublings) > kIntervals) {
-    used /= 2;  // one without a neighbour is a part of an interval that is not over
+    used /= 2;  // an odd last one is part of an unfinished interval
     for (std::size_t i = 0; i < used; ++i) last[i] = last[2 * i + 1];
     ++doublings;
   }

@@ -15,7 +15,7 @@
 
 namespace vramscope {
 
-// Records that follow each other, whoever owns them.
+// Consecutive records that somebody else owns.
 template <class T>
 struct Records {
   const T* first = nullptr;
@@ -24,18 +24,18 @@ struct Records {
   [[nodiscard]] const T& operator[](std::size_t i) const { return first[i]; }
 };
 
-// Whoever is about to write to a record has its piece kept before that, once; the rest is copied in
-// its order. So each record is copied once, whatever happens meanwhile.
-// Threads: one at a time.
+// A writer calls keep() before it changes a record, which copies the record's piece once. go_on()
+// copies the other pieces in order. So each record is copied exactly once. Threads: one at a time.
 template <class T>
 class KeptRecords {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  // Of each piece: what keeping one may cost whoever writes.
+  // Records in a piece: a writer copies at most this many in one keep().
   static constexpr std::size_t kPiece = std::max<std::size_t>(1, 1024 / sizeof(T));
 
-  // Room for so many records, in memory that is there. May throw bad_alloc; then there is none.
+  // Allocates and touches memory for `count` records. May throw bad_alloc; then there is no room at
+  // all.
   void make_room(std::size_t count) {
     room_ = count_ = 0;
     is_kept_.assign(count / kPiece + 1, false);
@@ -47,16 +47,18 @@ class KeptRecords {
   }
   [[nodiscard]] std::size_t room() const { return room_; }
 
-  // From now on these are the first records of the array, as they are; once, and there is room.
+  // Begins a copy of the first `count` records of the array, as they are now. Call it once, with
+  // room for them.
   void begin(const MappedArray<T>& array, std::size_t count) noexcept {
     array_ = &array;
     count_ = count;
   }
-  // Before a record is written to, as long as the copy is not whole.
+  // Call it before record `i` is written to, as long as the copy is not complete.
   void keep(std::size_t i) noexcept {
     if (i < count_ && !is_kept_[i / kPiece]) keep_piece(i / kPiece);
   }
-  // Goes on, for so many bytes and less than a piece more, and lessens them. True: it is whole.
+  // Copies up to `bytes`, and less than a piece more, and subtracts what it copied. Returns true if
+  // the copy is complete.
   [[nodiscard]] bool go_on(std::size_t& bytes) noexcept {
     for (; next_ * kPiece < count_; ++next_) {
       if (is_kept_[next_]) continue;
@@ -92,8 +94,8 @@ class KeptRecords {
   const MappedArray<T>* array_ = nullptr;
 };
 
-// Copies that are being made of one thing, each linked by its member `next`. Threads: one at a
-// time.
+// A list of the copies that are being made of one thing, linked by their member `next`. Threads:
+// one at a time.
 template <class Copy>
 class Copies {
  public:

@@ -14,11 +14,10 @@ namespace {
 
 constinit thread_local void* stopped = nullptr;
 
-// What this thread has caught, as the C++ runtime knows it, which is linked into this library and
-// serves it alone: the first member of __cxa_eh_globals (Itanium C++ ABI, exception
-// handling, 2.2.2). Without it a handler that ends has nothing to destroy, where glibc would abort
-// the process
-// ("exception not rethrown"); with it again, a rethrow goes on.
+// The exceptions that this thread has caught, in the C++ runtime that is linked into this library:
+// the first member of __cxa_eh_globals (Itanium C++ ABI, exception handling, 2.2.2). While it is
+// null, the end of a handler destroys nothing; glibc would otherwise abort the process ("exception
+// not rethrown"). Once it is restored, a rethrow continues the unwinding.
 void*& caught() noexcept { return *reinterpret_cast<void**>(abi::__cxa_get_globals()); }
 
 }  // namespace

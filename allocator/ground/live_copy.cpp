@@ -20,8 +20,8 @@ std::byte* part_of(const LiveHeader& header, std::size_t part) noexcept {
 
 }  // namespace
 
-// What is not in the file is no shared memory: the child has it anyway. Of each part at least a
-// page is mapped.
+// Memory outside the file is not shared, so the child has it anyway. At least one page of each part
+// is mapped.
 std::size_t LiveCopy::bytes_of(const LiveHeader& header, std::size_t part) noexcept {
   return std::max<std::size_t>(header.bytes[part].load(std::memory_order_acquire), kWholePage);
 }
@@ -52,12 +52,13 @@ void LiveCopy::put(const LiveMemory& memory) noexcept {
   if (pages_ == nullptr) return;
   const KeptErrno kept;
   LiveHeader* const header = memory.header();
-  const std::uint64_t base = reinterpret_cast<std::uintptr_t>(header);  // it cannot be read yet
+  const std::uint64_t base =
+      reinterpret_cast<std::uintptr_t>(header);  // it cannot be read from memory yet
   for (std::size_t i = 0, at = 0; i < kLiveParts; at += sizes_[i++]) {
     mremap(pages_ + at, sizes_[i], sizes_[i], MREMAP_MAYMOVE | MREMAP_FIXED,
            reinterpret_cast<void*>(base + i * kLivePartBytes));
   }
-  header->problem.store(ECHILD, std::memory_order_relaxed);  // it is no file any more
+  header->problem.store(ECHILD, std::memory_order_relaxed);  // memory is no longer in a file
   pages_ = nullptr;
 }
 

@@ -9,19 +9,20 @@
 
 namespace vramscope {
 
-// A process that forks takes the copy before and drops it afterwards; its child puts it where the
-// original was. Nothing that the child writes there reaches the file. Threads: one.
+// A process takes the copy before it forks and drops it afterwards. Its child puts the copy in
+// place of the original. Nothing that the child writes there reaches the file. Threads: one.
 class LiveCopy {
  public:
   LiveCopy() = default;
   LiveCopy(const LiveCopy&) = delete;
   LiveCopy& operator=(const LiveCopy&) = delete;
 
-  // Nothing is copied when nothing is live, or when the system refuses memory. Who shares locks
-  // with others holds them. Keeps errno. Async-signal-safe, as the others here.
+  // Copies nothing if there is no live memory or the system refuses memory. The caller holds the
+  // locks of the memory. Keeps errno. Async-signal-safe, like the other functions here.
   void take(const LiveMemory& memory) noexcept;
   void drop() noexcept;
-  // In the child: in place of the original. What is added later is memory from the system.
+  // In the child: puts the copy in place of the original. Later growth takes memory from the
+  // system.
   void put(const LiveMemory& memory) noexcept;
 
  private:

@@ -16,7 +16,7 @@
 #include "allocator/ground/standard_files.h"
 #include "allocator/ground/uncancelled.h"
 
-// Of a sanitizer's runtime, where one is loaded.
+// Functions of a sanitizer's runtime, if one is loaded.
 extern "C" {
 [[gnu::weak]] void __lsan_register_root_region(const void* begin, std::size_t bytes);
 [[gnu::weak]] void __tsan_init();
@@ -27,40 +27,40 @@ namespace {
 
 constexpr std::size_t kObjectsStep = std::size_t{64} << 10;
 
-// Where the first part may lie. Several addresses are tried, since something may lie there already.
+// The addresses for the first part. Several are tried, because some may be in use.
 struct Bases {
   std::uint64_t lowest;
   int count;
 };
 constexpr std::uint64_t kBaseStep = 0x0020'0000'0000;
-// Nobody maps anything here: programs, libraries and heaps lie above, what sanitizers and drivers
-// reserve below.
+// Nobody else maps memory here: programs, libraries and heaps lie above, the reservations of
+// sanitizers and drivers below.
 constexpr Bases kUsualBases{.lowest = 0x3a00'0000'0000, .count = 16};
-// The thread sanitizer ends a program that maps anything outside the addresses that it watches. Of
-// these, 0x5500'0000'0000 to 0x5680'0000'0000 are left to programs without fixed addresses.
+// The thread sanitizer ends a program that maps memory outside the addresses that it watches. It
+// leaves 0x5500'0000'0000 to 0x5680'0000'0000 of these to programs without fixed addresses.
 constexpr Bases kWatchedBases{.lowest = 0x5500'0000'0000, .count = 12};
 static_assert(kLiveParts * kLivePartBytes < kBaseStep);
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23  // Linux 5.14
 #endif
 
-// Pages that are in no file.
+// Flags for pages outside the file.
 constexpr int kOfSystem = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
 constexpr std::uint64_t kFileBytes = kLiveParts * kLivePartBytes;
 
-// SIGXFSZ would end the program: what is beyond the limit is not asked for, later ones included.
+// Growth beyond the file size limit would raise SIGXFSZ, which ends the program.
 bool is_within_file_limit(std::uint64_t bytes) noexcept {
   rlimit limit{};
   return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
          bytes <= limit.rlim_cur;
 }
 
-// The file system is other people's too: half of it stays free for them, or this much.
+// Others use the file system, so half of its space, or this much, stays free for them.
 constexpr std::uint64_t kLeftToOthers = std::uint64_t{1} << 30;
 
 bool leaves_room(const char* path, std::uint64_t bytes) noexcept {
   struct statvfs system {};
-  if (statvfs(path, &system) != 0 || system.f_blocks == 0) return true;  // it tells, or has no end
+  if (statvfs(path, &system) != 0 || system.f_blocks == 0) return true;  // unknown or unlimited
   const std::uint64_t all = std::uint64_t{system.f_blocks} * system.f_frsize;
   const std::uint64_t free = std::uint64_t{system.f_bavail} * system.f_frsize;
   return free >= bytes + std::min(all / 2, kLeftToOthers);
@@ -72,7 +72,7 @@ void* map_at(std::uint64_t address, std::size_t bytes, int flags, int file,
   void* const got = mmap(wanted, bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED_NOREPLACE, file,
                          static_cast<off_t>(offset));
   if (got == wanted) return got;
-  if (got != MAP_FAILED) munmap(got, bytes);  // a system older than the flag
+  if (got != MAP_FAILED) munmap(got, bytes);  // the kernel does not know the flag
   return nullptr;
 }
 
@@ -88,7 +88,7 @@ const char* folder_of(const char* place) noexcept { return *place == '\0' ? "/" 
 
 }  // namespace
 
-// The first page of each part, for this process alone: 0 or errno.
+// Maps the first page of each part, for this process alone. Returns 0 or errno.
 int LiveMemory::map_parts(int file) noexcept {
   for (std::size_t i = 0; i < kLiveParts; ++i) {
     void* const page =
@@ -145,7 +145,7 @@ int LiveMemory::begin(int file, const char* path) noexcept {
   return 0;
 }
 
-// Before Linux 5.14 the file has to be opened for that, if the path leads to it still.
+// Before Linux 5.14 this opens the file, if the path still leads to it.
 int LiveMemory::reserve_by_path(std::uint64_t offset, std::size_t bytes) const noexcept {
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
   const Uncancelled uncancelled;
@@ -161,8 +161,9 @@ int LiveMemory::reserve_by_path(std::uint64_t offset, std::size_t bytes) const n
   return problem;
 }
 
-// More of the part is mapped, and there in the file: no descriptor is needed, for there may be none
-// left, and the path may lead nowhere after chroot. 0, or errno and nothing changed.
+// Extends a part in memory and in the file. It needs no descriptor, because there may be none left,
+// and no path, because the path may lead nowhere after chroot. Returns 0, or errno without a
+// change.
 int LiveMemory::extend(LivePart part, std::size_t bytes, std::size_t wanted) noexcept {
   void* const first = reinterpret_cast<void*>(address_of(part));
   void* const added = reinterpret_cast<void*>(address_of(part) + bytes);
@@ -176,7 +177,7 @@ int LiveMemory::extend(LivePart part, std::size_t bytes, std::size_t wanted) noe
     problem = madvise(added, more, MADV_POPULATE_WRITE) == 0 ? 0 : errno;
   } while (problem == EINTR);
   if (problem == EINVAL) problem = reserve_by_path(address_of(part) - base_ + bytes, more);
-  if (problem == EFAULT) problem = ENOSPC;  // touching it would have been SIGBUS
+  if (problem == EFAULT) problem = ENOSPC;  // touching it would have raised SIGBUS
   if (problem == 0) return 0;
   madvise(added, more, MADV_REMOVE);
   munmap(added, more);
@@ -198,7 +199,8 @@ bool LiveMemory::revive() noexcept {
   return true;
 }
 
-// A signal handler forked while the part grew, and this is the child: its copy may lack what came.
+// Called in a child that a signal handler forked while the part grew: its copy may lack the new
+// pages.
 void LiveMemory::map_in_child(LivePart part, std::size_t bytes, std::size_t wanted) noexcept {
   const std::size_t there = std::max(bytes, kWholePage);
   if (wanted > there) map_at(address_of(part) + there, wanted - there, kOfSystem, -1, 0);
@@ -228,7 +230,7 @@ void* LiveMemory::grow(LivePart part, std::size_t bytes, std::size_t wanted) noe
 
 void* LiveMemory::allocate(std::size_t bytes, std::size_t alignment) noexcept {
   const SystemLock lock(objects_lock_);
-  // No line of one is another's: what lies here is written by many threads, each its own.
+  // Objects do not share cache lines, because different threads write to them.
   constexpr std::size_t kLine = 64;
   alignment = std::max(alignment, kLine);
   const std::size_t begin = (objects_used_ + alignment - 1) & ~(alignment - 1);

@@ -1,4 +1,4 @@
-// Who ends the process, and what it may hold meanwhile.
+// Records which thread ends the process, and which locks it may hold.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/lost_locks.h"
 

@@ -8,8 +8,8 @@ namespace vramscope {
 
 namespace {
 
-// Where a table of a million blocks has no huge pages, one lookup in four waits for a page walk.
-// Touching the next one costs some 200 us, once for each 2 MiB.
+// Without huge pages one lookup in four in a table of a million blocks waits for a page walk. The
+// first touch of a huge page costs some 200 us, once for each 2 MiB.
 constexpr std::size_t kHugeFrom = std::size_t{4} << 20;
 
 void* prefer_huge(void* pages, std::size_t bytes) noexcept {

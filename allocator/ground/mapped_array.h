@@ -1,4 +1,5 @@
-// A mapped array has pages of its own: zeroed, paid for when touched, grown without copying.
+// A mapped array has pages of its own, which are zeroed, take memory when touched, and grow without
+// copying.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,17 +13,17 @@
 
 namespace vramscope {
 
-// Zeroed pages; nullptr when the system refuses. Growing keeps the content, may move it and leaves
-// the old pages alone when it fails (nullptr).
+// The first two return zeroed pages, or nullptr if the system refuses. Growing keeps the content
+// and may move it; if it fails, the old pages stay as they were.
 [[nodiscard]] void* map_pages(std::size_t bytes) noexcept;
 [[nodiscard]] void* grow_pages(void* pages, std::size_t bytes, std::size_t wanted) noexcept;
 void unmap_pages(void* pages, std::size_t bytes) noexcept;
-// Whole pages inside the range go back to the system; they read as zero from now on.
+// Gives whole pages inside the range back to the system. They read as zero from now on.
 void discard_pages(void* pages, std::size_t bytes) noexcept;
 
-// Elements begin as zero bytes. Growth moves them: hold indices across it, not references. Live
-// pages never move, and grow by a mebibyte at most beyond what is wanted, as they are paid for at
-// once. Threads: one at a time.
+// Elements begin as zero bytes. Growth moves them, so hold indices across it, not references. Live
+// pages never move; they take memory at once, so they grow by at most a mebibyte beyond what is
+// wanted. Threads: one at a time.
 template <class T>
 class MappedArray {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -38,7 +39,7 @@ class MappedArray {
   [[nodiscard]] T& operator[](std::size_t i) { return base_[i]; }
   [[nodiscard]] const T& operator[](std::size_t i) const { return base_[i]; }
 
-  // At least `wanted` elements; false: out of memory, nothing changed.
+  // Grows to at least `wanted` elements. Returns false without a change if memory is exhausted.
   [[nodiscard]] bool grow_to(std::size_t wanted) noexcept {
     if (wanted <= size_) return true;
     if (pages_.is_live()) return grow_live_to(wanted);
@@ -51,8 +52,8 @@ class MappedArray {
     return true;
   }
 
-  // The elements are not needed any more: zero bytes, paid for when touched again. Only whole
-  // pages.
+  // Discards elements that are not needed any more: whole pages of them read as zero and take no
+  // memory until touched. The content of partial pages stays.
   void discard(std::size_t first, std::size_t count) noexcept {
     if (pages_.is_live()) return;
     discard_pages(base_ + first, count * sizeof(T));
@@ -75,7 +76,8 @@ class MappedArray {
   }
 
  private:
-  // Pages of a file take microseconds each, and most programs need few.
+  // Growth of live pages, in bytes: pages of a file take microseconds each, and most programs need
+  // few.
   static constexpr std::size_t kLeastStep = kWholePage;
   static constexpr std::size_t kMostStep = std::size_t{1} << 20;
   static_assert(sizeof(T) <= kWholePage);

@@ -1,11 +1,12 @@
-// The lock for short sections: biased to one thread where that is built and can be.
+// The lock for short critical sections. It is biased to one thread if the build and the kernel
+// support that.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "allocator/ground/capability.h"
 #include "allocator/ground/fork_locks.h"
 
-// The thread sanitizer cannot see what membarrier orders.
+// The thread sanitizer does not know the ordering of membarrier.
 #if defined(VRAMSCOPE_NO_BIAS) || defined(__SANITIZE_THREAD__)
 #include "allocator/ground/plain_mutex.h"
 #else
@@ -19,13 +20,13 @@ using Mutex = PlainMutex;
 inline void prepare_biases() noexcept {}
 #else
 using Mutex = BiasedMutex;
-// Before biases can be given: see BiasedMutex::prepare(). Not under a lock.
+// Enables biases: see BiasedMutex::prepare(). Do not hold a lock.
 inline void prepare_biases() noexcept { BiasedMutex::prepare(); }
 #endif
 
 using MutexLock = ScopedLock<Mutex>;
 
-// How a fork amid a call of ours takes a Mutex.
+// How a fork during one of our calls takes a Mutex.
 struct MutexOverFork {
   static bool try_lock(void* lock) noexcept VRAMSCOPE_NO_ANALYSIS {
     return static_cast<Mutex*>(lock)->try_lock();

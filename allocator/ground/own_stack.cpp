@@ -1,4 +1,4 @@
-// Stacks of ours, and who has which.
+// Makes own stacks and assigns them to threads.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/own_stack.h"
 
@@ -18,12 +18,11 @@ constinit thread_local void* volatile used = nullptr;
 
 namespace {
 
-// As many threads as this may be amid something at once before stacks are made and unmade for them;
-// a stack of which something ran has some four pages.
+// The number of unused stacks that are kept. A stack that was used takes some four pages.
 constexpr std::size_t kMostIdle = 64;
 constinit std::array<std::atomic<void*>, kMostIdle> idle{};
 
-// A page that faults, the stack.
+// A guard page and the stack.
 constexpr std::size_t kAllBytes = kWholePage + kBytes;
 
 void* make() noexcept {
@@ -41,7 +40,7 @@ void* make() noexcept {
 
 }  // namespace
 
-// The first that is there: the fewer are touched, the better.
+// Takes the first free stack, so that few stacks are touched.
 void* take() noexcept {
   for (std::atomic<void*>& place : idle) {
     if (place.load(std::memory_order_relaxed) == nullptr) continue;

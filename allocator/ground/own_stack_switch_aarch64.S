@@ -2,8 +2,8 @@
 // on the stack that ends there.
 // SPDX-License-Identifier: Apache-2.0
 //
-// Its frame is one with a frame record, so that unwinders cross from one stack to the other; the
-// address of the frame is the first word of the new stack (own_stack.cpp reads it).
+// Its frame has a frame record, so that unwinders cross from one stack to the other. The first word
+// of the new stack is the address of the frame (own_stack.cpp reads it).
 
         .text
         .hidden vramscope_switch_stack

@@ -1,4 +1,4 @@
-// Waiting for the lock, and giving way to those who wait.
+// Waits for the lock, and gives way to waiters.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/plain_mutex.h"
 
@@ -15,18 +15,19 @@
 namespace vramscope {
 namespace {
 
-// Two threads that do nothing else would change hands after each section, and every change fetches
-// the allocator's cache lines from another core, which takes some 10 us. So who waits takes only a
-// lock that seems to lie idle, free in a few looks in a row, until it has waited for long; then it
-// asks whoever unlocks to give way. Looks come seldom, as each takes the line from who has the
-// lock.
-constexpr std::uint64_t kFirstGapNs = 250;  // before the first looks; the next gap is twice as long
-constexpr std::uint64_t kUnaskedNs = 50'000;  // after that the lock is asked for
+// Two threads that do nothing else would exchange the lock after each section, and every exchange
+// fetches the allocator's cache lines from another core, which takes some 10 us. So a waiter takes
+// the lock only if it seems idle, which means free in a few looks in a row. After a long wait it
+// asks the thread that unlocks to give way. Looks are rare, because each takes the cache line from
+// the holder.
+constexpr std::uint64_t kFirstGapNs = 250;    // before the first looks; each gap doubles
+constexpr std::uint64_t kUnaskedNs = 50'000;  // after that the waiter asks for the lock
 constexpr int kLooksInARow = 4;
 constexpr std::uint64_t kBetweenLooksNs = 40;
-constexpr std::uint64_t kEagerNs = 20'000;  // of asking; then to sleep
-constexpr int kEagerPauses = 4;             // between two looks of that; 12 to 180 ns
-constexpr int kPausesGivenWay = 64;         // by whoever unlocks, for a waiter's look to fall into
+constexpr std::uint64_t kEagerNs = 20'000;  // of asking, before it sleeps
+constexpr int kEagerPauses = 4;             // between two looks while asking; 12 to 180 ns
+constexpr int kPausesGivenWay =
+    64;  // by the unlocking thread, so that a waiter's look falls into them
 constexpr timespec kSleep{.tv_sec = 0, .tv_nsec = 50'000};
 
 void pause(int times) noexcept {
@@ -78,7 +79,7 @@ void PlainMutex::sleep_while(std::uint32_t holder) noexcept {
   syscall(SYS_futex, &holder_, FUTEX_WAIT_PRIVATE, holder, &kSleep, nullptr, 0);
 }
 
-// Of a lock that its holder will not unlock, the holder's name stays in it.
+// An abandoned lock keeps its holder's number.
 void PlainMutex::wait() {
   const AwaitsLock awaits;
   while (!spin()) {
@@ -90,7 +91,8 @@ void PlainMutex::wait() {
   }
 }
 
-// Whoever unlocks is likely to lock again before a waiter of another core has seen it free.
+// Without this the unlocking thread would probably lock again before a waiter on another core has
+// seen the lock free.
 void PlainMutex::give_way() noexcept {
   if (wanted_.exchange(Wanted::no, std::memory_order_relaxed) == Wanted::by_sleeper) {
     const KeptErrno kept;

@@ -1,4 +1,4 @@
-// A lock made for sections of some fifty nanoseconds: one atomic exchange, and waiters that spin.
+// A plain mutex is a lock for critical sections of some fifty nanoseconds.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,11 +10,10 @@
 
 namespace vramscope {
 
-// For sections of some fifty nanoseconds that are entered millions of times: one atomic exchange
-// to lock, a plain store to unlock. A waiter takes a lock that lies idle at once; from one who
-// locks it again and again it takes it after 50 us, so that this one runs on with warm caches: it
-// asks whoever unlocks to give way, and sleeps when that did not help. Unlocking may miss waiters
-// that are just going to sleep (a fence that would prevent it costs as much as a second exchange),
+// Locking costs one atomic exchange, unlocking a plain store. A waiter spins and takes an idle lock
+// at once. If another thread locks it again and again, the waiter lets that thread run on with warm
+// caches for 50 us, then asks it to give way, and sleeps if that does not help. An unlock may miss
+// a waiter that is just going to sleep (a fence against that costs as much as a second exchange),
 // so sleeps are short. Threads: any.
 class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) PlainMutex {
  public:
@@ -31,7 +30,7 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) PlainMutex {
       give_way();
   }
 
-  // Whose section is open, as this_holder() numbers threads; 0: nobody's.
+  // The thread whose critical section is open, as numbered by this_holder(); 0: none.
   [[nodiscard]] std::uint32_t holder() const noexcept {
     return holder_.load(std::memory_order_relaxed);
   }
@@ -46,8 +45,8 @@ class VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) PlainMutex {
   [[nodiscard]] bool take_when_idle() noexcept;
   [[nodiscard]] bool spin() noexcept;
   void sleep_while(std::uint32_t holder) noexcept;
-  // Never inlined, not even into what asks for everything inline. Throws LockLost where lost locks
-  // are given up.
+  // Never inlined, not even into a gnu::flatten function. Throws LockLost on a thread that
+  // skips abandoned locks.
   [[gnu::noinline, gnu::cold]] void wait();
   [[gnu::noinline, gnu::cold]] void give_way() noexcept;
 

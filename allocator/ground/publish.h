@@ -1,4 +1,4 @@
-// Stores to live memory that take place in the order in which they are written.
+// publish() stores to live memory in program order.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,16 +7,16 @@
 
 namespace vramscope {
 
-// Of a process that dies between two instructions the memory has what each thread stored before,
-// and nothing after: whoever reads it sees a state that there was, if the compiler kept the order.
-// These stores keep their place among each other, and cost what any store does. What belongs to a
-// change is published before the one field by which it takes place.
+// If a process dies between two instructions, its live memory holds what each thread stored before.
+// A reader sees a state that existed if the compiler kept the order of the stores. These stores
+// keep their order among each other and cost no more than any store. A change publishes all its
+// fields before the one field that makes it visible.
 template <class T>
 inline void publish(T& field, std::type_identity_t<T> value) noexcept {
   *const_cast<volatile T*>(&field) = value;
 }
 
-// Keeps its place among all that the thread reads and writes: where records are written whole.
+// Keeps its order among all reads and writes of the thread. For records that are written whole.
 template <class T>
 inline void publish_all(T& field, std::type_identity_t<T> value) noexcept {
   std::atomic_signal_fence(std::memory_order_seq_cst);

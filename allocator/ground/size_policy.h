@@ -1,4 +1,4 @@
-// The policy of sizes says how a request is rounded, which pool serves it, how large segments are.
+// The size policy says how a request is rounded, which pool serves it, and how large segments are.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -25,9 +25,9 @@ namespace vramscope {
 //
 //   1 MiB+1  .. 2^60-1     multiple of 2 MiB  large   block                  never
 //
-// The driver packs up to 1 MiB into chunks of 2 MiB and rounds up what is larger to 2 MiB, as was
-// measured on an H200 and before in public. So such a segment takes the memory that the request
-// would.
+// The driver packs requests up to 1 MiB into chunks of 2 MiB and rounds larger ones up to 2 MiB, as
+// measured on an H200 and published before. So such a segment takes as much memory as the request
+// would without us.
 inline constexpr std::uint64_t kKiB = 1024;
 inline constexpr std::uint64_t kMiB = 1024 * kKiB;
 
@@ -35,7 +35,8 @@ inline constexpr std::uint64_t kUnit = 512;               // every block is a mu
 inline constexpr std::uint64_t kSmallRequest = kMiB;      // largest block of the small pool
 inline constexpr std::uint64_t kSmallSegment = 2 * kMiB;  // also the driver's granularity
 inline constexpr std::uint64_t kLargeSegment = Limits::kLargeSegment;
-inline constexpr std::uint64_t kOwnSegment = 10 * kMiB;  // from here on a segment of its own
+inline constexpr std::uint64_t kOwnSegment =
+    10 * kMiB;  // requests from here on get a segment of their own
 inline constexpr std::uint64_t kGranularity = 2 * kMiB;  // of segments of their own
 inline constexpr std::uint64_t kRefused = 1ull << 60;    // "more than 1EB"
 inline constexpr std::uint64_t kLargeRestAtMost = kMiB;  // a smaller rest stays with its block
@@ -47,18 +48,19 @@ enum class PoolClass : std::uint8_t { large, small };
   return (bytes + step - 1) & ~(step - 1);
 }
 
-// Size of the block that serves a request of 0 < `bytes` < kRefused.
+// Returns the size of the block that serves a request of 0 < `bytes` < kRefused.
 [[nodiscard]] constexpr std::uint64_t round_request(std::uint64_t bytes) {
   return round_up(bytes, kUnit);
 }
 
-// The class of a request that is above kSmallRequest when rounded: what the driver rounds it to.
+// Returns the size class of a request that exceeds kSmallRequest when rounded: the size to which
+// the driver rounds it.
 [[nodiscard]] constexpr std::uint64_t class_bytes(std::uint64_t rounded) {
   return round_up(rounded, kGranularity);
 }
 
-// The same under a policy and roundup_power2_divisions: few sizes fit each other more often than
-// many. Steps are never below kUnit, because divisions act only on requests above kUnit a step.
+// The same under a policy and roundup_power2_divisions, which makes fewer distinct sizes. Steps are
+// never below kUnit, because divisions act only on requests above kUnit a step.
 [[nodiscard]] constexpr std::uint64_t round_request(std::uint64_t bytes, const Limits& limits) {
   if (limits.policy == Policy::native_safe) {
     const std::uint64_t rounded = round_request(bytes);
@@ -71,12 +73,12 @@ enum class PoolClass : std::uint8_t { large, small };
   return round_up(bytes, std::bit_floor(bytes) / divisions);
 }
 
-// By the rounded size, and the bound belongs to the small pool.
+// Returns the pool for a rounded size. The small pool includes the bound.
 [[nodiscard]] constexpr PoolClass pool_class(std::uint64_t rounded) {
   return rounded <= kSmallRequest ? PoolClass::small : PoolClass::large;
 }
 
-// Size of the segment that is asked for when no free block fits.
+// Returns the size of the segment that is requested when no free block fits.
 [[nodiscard]] constexpr std::uint64_t segment_bytes(std::uint64_t rounded, const Limits& limits) {
   if (rounded <= kSmallRequest) return kSmallSegment;
   if (limits.policy == Policy::native_safe) return rounded;
@@ -84,17 +86,18 @@ enum class PoolClass : std::uint8_t { large, small };
   return round_up(rounded, kGranularity);
 }
 
-// The smallest segment that could serve it: what is asked for at last (Limits::exact_fallback).
+// Returns the size of the smallest segment that could serve it, the last one that is requested
+// (Limits::exact_fallback).
 [[nodiscard]] constexpr std::uint64_t least_segment_bytes(std::uint64_t rounded) {
   return round_up(rounded, kGranularity);
 }
 
-// An oversize block is never cut, an oversize request never gets a part of a block.
+// An oversize block is never cut, and an oversize request never gets a part of a block.
 [[nodiscard]] constexpr bool is_oversize(std::uint64_t bytes, const Limits& limits) {
   return bytes >= limits.max_split_size;
 }
 
-// May the best free block of `block` bytes serve a request? No other one is looked for.
+// Whether the best free block, of `block` bytes, may serve a request. No other block is tried.
 [[nodiscard]] inline bool may_serve(std::uint64_t block, std::uint64_t rounded,
                                     const Limits& limits) {
   if (limits.policy == Policy::native_safe) {
@@ -104,7 +107,7 @@ enum class PoolClass : std::uint8_t { large, small };
   return block - rounded < limits.max_non_split_rounding;
 }
 
-// Is a block cut for a request when `rest` bytes of it would remain?
+// Whether a block is cut for a request if `rest` bytes of it would remain.
 [[nodiscard]] constexpr bool worth_splitting(PoolClass pool, std::uint64_t rest) {
   return pool == PoolClass::small ? rest >= kUnit : rest > kLargeRestAtMost;
 }
@@ -121,29 +124,31 @@ enum class PoolClass : std::uint8_t { large, small };
 //   1 B      .. 1 MiB      multiple of 4 KiB    up to 2 MiB    always
 //   1 MiB+1  .. 2^60-1     multiple of 4 KiB    block          while little of the host is pinned
 //
-// Whole pages, because programs may pass them to calls of the system that take nothing else.
+// Pinned blocks are whole pages, because programs may pass them to system calls that require it.
 inline constexpr std::uint64_t kHostPage = 4 * kKiB;
-// What is pinned may exceed the most that the program held at once by one part in so many, or by
-// 2 MiB, before idle segments go back for a new one; and an idle one may be so much larger than the
-// request that it serves uncut.
+// Pinned memory may exceed the program's highest use by one part in this many, or by 2 MiB, before
+// idle segments go back for a new one. An idle segment may exceed the request that it serves uncut
+// by the same share.
 inline constexpr std::uint64_t kPinnedSpareParts = 16;
-// An idle segment above 2 MiB is cut only as long as no more than one part in so many of the host's
-// memory is pinned by us: what a live block keeps from going back is bounded by that.
+// An idle segment above 2 MiB is cut only while we have pinned at most one part in this many of the
+// host's memory. This bounds the memory that live blocks keep from going back.
 inline constexpr std::uint64_t kPinnedCutParts = 4;
 
 [[nodiscard]] constexpr std::uint64_t whole_pages(std::uint64_t bytes) {
   return round_up(bytes, kHostPage);
 }
 
-// Size of the pinned segment for a block when those of the small pool hold so many bytes there
-// already: they double, so that a program with little pinned memory has little pinned for it.
+// Returns the size of the pinned segment for a block when the small pool's segments hold
+// `small_bytes` already. They double in size, so that a program with little pinned memory gets
+// little.
 [[nodiscard]] constexpr std::uint64_t pinned_segment_bytes(std::uint64_t rounded,
                                                            std::uint64_t small_bytes) {
   if (rounded > kSmallRequest) return rounded;
   return std::clamp(small_bytes, rounded, kSmallSegment);
 }
 
-// Under PyTorch's policy, size of the pinned segment: a power of two, so that blocks fit again.
+// Returns the size of the pinned segment under PyTorch's policy: a power of two, so that blocks fit
+// again.
 [[nodiscard]] constexpr std::uint64_t pinned_bytes(std::uint64_t bytes, const Limits& limits) {
   const bool as_asked =
       bytes > limits.pinned_max_round_threshold || bytes > limits.pinned_max_cached_size;

@@ -1,4 +1,4 @@
-// Resetting counters, by the same visit that names them.
+// Resets counters with the visit() that names them.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/statistics.h"
 

@@ -1,4 +1,4 @@
-// Rooms, and who has which.
+// Makes thread buffers and assigns them to threads.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/thread_buffer.h"
 
@@ -21,20 +21,21 @@ constinit thread_local Parts* known = nullptr;
 
 namespace {
 
-// While the thread looks for a room, so that a signal handler of its own does not take another.
+// True while the thread looks for a buffer, so that its signal handler does not take another.
 constinit thread_local volatile bool taking = false;
 
-// Its owner: the number of a thread in the lower half; above it how often it changed hands.
+// The owner of a buffer: the number of its thread in the lower half, and in the upper half how
+// often the owner changed.
 using Owner = std::uint64_t;
 
 struct Room {
   std::atomic<Owner> owner;
-  pid_t process;  // a forked child has the rooms of its parent's threads, and leaves them alone
+  pid_t process;  // a forked child does not use the buffers of its parent's threads
   Room* older;
-  Parts* parts;  // pages of their own, which go when the thread does
+  Parts* parts;  // pages that go back when the thread ends
 };
 
-// Rooms lie side by side; they stay.
+// Records of buffers, side by side. They are never freed.
 struct Rooms {
   static constexpr std::size_t kCount = (kWholePage - sizeof(std::size_t)) / sizeof(Room);
   std::atomic<std::size_t> used;
@@ -42,9 +43,9 @@ struct Rooms {
 };
 static_assert(sizeof(Rooms) <= kWholePage);
 
-constinit std::atomic<Rooms*> last_rooms{nullptr};  // of which some may be left
+constinit std::atomic<Rooms*> last_rooms{nullptr};  // in which some may be free
 
-constinit std::atomic<Room*> newest{nullptr};     // and by `older` all others; none ever leaves
+constinit std::atomic<Room*> newest{nullptr};  // links all others by `older`; none is ever removed
 constinit std::atomic<Room*> looked_at{nullptr};  // where the last search ended
 
 constexpr Owner owned_by(Owner before, pid_t thread) {
@@ -52,7 +53,8 @@ constexpr Owner owned_by(Owner before, pid_t thread) {
 }
 constexpr pid_t thread_of(Owner owner) { return static_cast<pid_t>(owner & 0xffffffffU); }
 
-// Whoever has no room is not the one that this thread's number is written in: that one has ended.
+// A thread without a buffer whose number stands in a record is not that owner: the earlier thread
+// with its number has ended.
 bool has_ended(pid_t process, pid_t thread, pid_t self) {
   constexpr int kNoSignal = 0;
   return thread == self || (syscall(SYS_tgkill, process, thread, kNoSignal) != 0 && errno == ESRCH);
@@ -73,19 +75,19 @@ void* map(std::size_t bytes) {
   return pages == MAP_FAILED ? nullptr : pages;
 }
 
-// The pages go back to the system, which gives zeroed ones in their place.
+// Gives the pages back to the system, which puts zeroed ones in their place.
 void clear(Parts& parts) {
   if (madvise(&parts, kPartsBytes, MADV_DONTNEED) != 0) std::memset(&parts, 0, sizeof parts);
 }
 
-// Each search goes on where the last one ended, and asks the system about a few threads only: with
-// as many live threads as there may be, a new one pays the same.
+// Each search continues where the last one ended, and asks the system about a few threads only. So
+// its cost does not grow with the number of live threads.
 Room* find_left(pid_t process, pid_t self) {
   constexpr int kLooked = 16;
   Room* room = looked_at.load(std::memory_order_acquire);
   for (int i = 0; i < kLooked; ++i) {
     room = room != nullptr ? room->older : newest.load(std::memory_order_acquire);
-    if (room == nullptr) continue;  // from the newest on again
+    if (room == nullptr) continue;  // begin again with the newest
     if (!take_over(*room, process, self)) continue;
     looked_at.store(room, std::memory_order_release);
     clear(*room->parts);
@@ -110,7 +112,7 @@ Room* new_room() {
   }
 }
 
-// Of parts side by side the system would make huge pages where it may.
+// Adjacent parts could become huge pages, which take more memory.
 Room* make(pid_t process, pid_t self) {
   void* const pages = map(kPartsBytes);
   Room* const room = pages == nullptr ? nullptr : new_room();
@@ -143,7 +145,7 @@ Parts* take() noexcept {
   return known;
 }
 
-// A signal handler of the thread's finds no room meanwhile.
+// Meanwhile a signal handler of the thread finds no buffer.
 void discard() noexcept {
   const KeptErrno kept;
   Parts* const parts = known;

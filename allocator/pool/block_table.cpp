@@ -1,4 +1,4 @@
-// Growth of the slab; open addressing from addresses to blocks.
+// Grows the table of records, and implements the map from addresses to blocks.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/pool/block_table.h"
 
@@ -44,7 +44,7 @@ inline std::size_t BlockTable::Map::home(Address address) const {
 }
 
 bool BlockTable::grow_map() noexcept {
-  move_some(outgrown_.entries.size());  // seldom: the last growth is not finished
+  move_some(outgrown_.entries.size());  // rare: the last growth is unfinished
   Map wider;
   const std::size_t size = map_.entries.size();
   if (!wider.open(size ? 2 * size : kFirstEntries)) return false;
@@ -58,7 +58,7 @@ bool BlockTable::grow_map() noexcept {
   unmoved_ = outgrown_.entries.size();
   cursor_ = 0;
   if (unmoved_ == 0) return true;
-  while (outgrown_[cursor_] != kNoBlock) ++cursor_;  // runs move whole: begin between two
+  while (outgrown_[cursor_] != kNoBlock) ++cursor_;  // runs move whole, so begin between two
   return true;
 }
 
@@ -96,7 +96,7 @@ std::size_t BlockTable::search(const Map& map, Address address) const {
   return at;
 }
 
-// An entry behind the gap moves up unless it sits between its home and the gap already.
+// An entry after the gap moves up unless its home lies after the gap.
 void BlockTable::close_gap(Map& map, std::size_t gap) {
   const std::size_t mask = map.mask;
   for (std::size_t at = (gap + 1) & mask; map[at] != kNoBlock; at = (at + 1) & mask) {

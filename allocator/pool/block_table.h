@@ -21,7 +21,7 @@ using BlockIndex = std::uint32_t;  // 0: none
 using Units = std::uint32_t;       // sizes of blocks in units of kUnit bytes: below 2 TiB
 
 inline constexpr BlockIndex kNoBlock = 0;
-// A multiple of kGranularity: what is no larger has a class that is no larger either.
+// A multiple of kGranularity, so that the size class of a block up to this is also up to this.
 inline constexpr std::uint64_t kMaxBlockBytes = (std::uint64_t{1} << 32) * kUnit - kGranularity;
 
 [[nodiscard]] constexpr std::uint64_t to_bytes(Units units) { return units * kUnit; }
@@ -29,38 +29,40 @@ inline constexpr std::uint64_t kMaxBlockBytes = (std::uint64_t{1} << 32) * kUnit
   return static_cast<Units>(bytes / kUnit);
 }
 
-// A part of a segment, what every step looks at. Zero bytes are record 0, "no block": it counts as
-// live, so that nobody merges with it, and takes the writes to a neighbour that does not exist.
+// A part of a segment: the fields that every step reads. Record 0 is "no block" and has zero bytes.
+// It counts as live, so that nobody merges with it, and it takes the writes to a neighbour that
+// does not exist.
 struct Block {
-  // Below the address, a multiple of kUnit, are the state and what the block belongs to.
+  // The address is a multiple of kUnit. Its low bits hold the state and flags.
   static constexpr std::uint64_t kStates = 3;
   static constexpr std::uint64_t kSmall = 4;   // of the small pool
   static constexpr std::uint64_t kMapped = 8;  // found by its address
-  // Of a reservation (see ExpandableBlocks): part of it; addresses without memory; taken by a step
-  // that unlocks. The last two are in state 1, so that nobody finds them or merges with them.
+  // For reservations (see ExpandableBlocks): part of a reservation; addresses without memory; held
+  // by a step that unlocks. Blocks with the last two flags are in state 1, so that nobody finds
+  // them or merges with them.
   static constexpr std::uint64_t kExpandable = 16;
   static constexpr std::uint64_t kUnbacked = 32;
   static constexpr std::uint64_t kHeld = 64;
   static constexpr std::uint64_t kFlags = kUnit - 1;
 
   std::uint64_t where;      // address | flags
-  std::uint64_t requested;  // of this life; a free block keeps what its last life asked for
+  std::uint64_t requested;  // bytes; a free block keeps those of its last allocation
   Units size;
   BlockIndex prev, next;  // neighbours in the segment
-  Tag tag;                // while live; free: searches of its pool when it became free
+  Tag tag;                // while live; if free: searches of its pool when it became free
 
   [[nodiscard]] Address address() const { return where & ~kFlags; }
   [[nodiscard]] BlockState state() const { return static_cast<BlockState>(where & kStates); }
   void set_state(BlockState s) { set_where((where & ~kStates) | static_cast<std::uint64_t>(s)); }
-  // Before it is live, whose it is; after that and the number, one store makes it so. Likewise all
-  // changes of state (see BlockTable).
+  // Sets the owner before the block becomes live. After that and the number, one store makes it
+  // live, as for all changes of state (see BlockTable).
   void belong_to(Tag owner, std::uint64_t bytes) {
     publish(tag, owner);
     publish(requested, bytes);
   }
   void set_where(std::uint64_t changed) { publish(where, changed); }
   void follow_by(BlockIndex block) { publish(next, block); }
-  // Of a reservation, taken by a step that unlocks: from free or unbacked, in one store.
+  // Holds a free or unbacked block of a reservation for a step that unlocks, in one store.
   void hold() { set_where((where & ~kStates) | kHeld | 1); }
   [[nodiscard]] PoolClass pool() const {
     return where & kSmall ? PoolClass::small : PoolClass::large;
@@ -80,10 +82,10 @@ static_assert(sizeof(Block) == 32);
 static_assert(BlockState{} == BlockState::active_allocated);
 static_assert(Block::kFree == 2 && static_cast<int>(BlockState::active_pending_free) == 1);
 
-// The rest of what is known of a block, apart from its record so that more records share a line.
+// The other fields of a block, stored separately so that more records share a cache line.
 struct BlockLife {
-  std::uint64_t number = 0;  // of the allocation; pending: of the free, above the next block
-  Waits::Number freed = 0;   // when it was freed: what must have finished before it is reused
+  std::uint64_t number = 0;  // of the allocation; if pending: of the free, above the next block
+  Waits::Number freed = 0;   // the newest wait that had begun when it was freed
   std::uint16_t place = 0;   // slot of the place it belongs to
 
   [[nodiscard]] std::uint64_t serial() const { return number; }
@@ -96,19 +98,20 @@ struct BlockLife {
 };
 static_assert(sizeof(BlockLife) == 16);
 
-// In live memory the table is read after a kill amid any operation. The rule by which it then shows
+// In live memory the table is read after a kill during any operation. By these rules it then shows
 // each operation as done or not begun:
-// - What counts of a segment's blocks is the chain from its first record by `next`; a block reaches
-//   up to the next one's address. `size` and `prev` are not looked at, nor is anything else.
+// - The blocks of a segment are the chain from its first record by `next`; a block ends at the
+//   next one's address. The reader ignores `size`, `prev` and everything else.
 // - A record is written whole before a store to `next` links it. That store splits a block in two
-//   of one state. Neighbours that are both free are one.
-// - A record is unlinked by one store to `next` of the one before it, which must have the state
-//   that both are to have by then: it grows by the range. Only after that is the record written to.
-// - What a state says more of a block (tag, requested, serial) is written before the store to
-//   `where` that changes it; that one store changes all flags.
-// - Totals are counted before the store that makes a block live, and before the one that makes it
-//   free: so live blocks are never counted less often than they are there.
-// Those stores, and those that they must follow, are publish().
+//   of one state. Neighbours that are both free count as one.
+// - One store to `next` of the previous record unlinks a record, and the previous block grows by
+//   its range. Both must have the same state by then. The unlinked record is written to only after
+//   that.
+// - The fields that belong to a state (tag, requested, serial) are written before the store to
+//   `where` that changes the state; that one store changes all flags.
+// - Totals change before the store that makes a block live, and before the one that makes it
+//   free.
+// These stores, and the stores that must precede them, use publish().
 // Threads: one at a time.
 class BlockTable {
  public:
@@ -119,7 +122,8 @@ class BlockTable {
   BlockTable(const BlockTable&) = delete;
   BlockTable& operator=(const BlockTable&) = delete;
 
-  // Makes room for two more records and one more address. False: out of memory. Moves records.
+  // Makes room for two more records and one more address. Returns false if memory is exhausted.
+  // Moves records.
   [[nodiscard]] bool prepare() noexcept {
     if (is_prepared()) [[likely]]
       return true;
@@ -127,7 +131,7 @@ class BlockTable {
   }
   [[nodiscard]] bool is_prepared() const { return count_ < most_blocks_ && used_ < most_used_; }
 
-  // Records that there is room for, and will be after the next growth.
+  // The number of records for which there is room, now and after the next growth.
   [[nodiscard]] std::size_t size() const { return blocks_.size(); }
   [[nodiscard]] std::size_t next_size() const {
     if (count_ < most_blocks_) return size();
@@ -139,10 +143,10 @@ class BlockTable {
   [[nodiscard]] BlockLife& life(BlockIndex i) { return lives_[i]; }
   [[nodiscard]] const BlockLife& life(BlockIndex i) const { return lives_[i]; }
 
-  // The record will be read soon: with a million of them it is far away.
+  // Prefetches a record that will be read soon.
   void expect(BlockIndex i) const { __builtin_prefetch(&blocks_[i]); }
 
-  // A record with any content; after prepare().
+  // Returns a record with undefined content, after prepare().
   [[nodiscard]] BlockIndex create() noexcept {
     ++count_;
     if (spare_ == kNoBlock) return ++top_;
@@ -153,22 +157,23 @@ class BlockTable {
   }
   void destroy(BlockIndex i) noexcept {
     --count_;
-    blocks_[i].set_where(Block::kFree);  // whoever still knows the index sees no live block
+    blocks_[i].set_where(Block::kFree);  // a reader that still has the index sees no live block
     blocks_[i].follow_by(spare_);
     spare_ = i;
   }
 
-  // All records as they were at one instant, for who keeps to the rule: before what counts of a
-  // record (see above) is written, that record is kept, unless it is new. The allocation and the
-  // free of the hot path do not: they are not taken while there are copies.
+  // A copy of all records as they were at one instant. Writers must call keep() before they write
+  // the relevant fields of a record (see above), unless it is new. The fast path does not, and is
+  // disabled while there are copies.
   struct Copy {
     KeptRecords<Block> blocks;
     KeptRecords<BlockLife> lives;
     Copy* next = nullptr;
   };
-  // Records to copy.
+  // The number of records to copy.
   [[nodiscard]] std::size_t extent() const { return std::size_t{top_} + 1; }
-  // There is room. Until remove_copy(), what is kept is kept for it too; or nothing changes.
+  // Begins a copy, for which there is room. Between add_copy() and remove_copy() changed records
+  // are kept for it first. Without them nothing may change.
   void begin_copy(Copy& copy) const noexcept {
     const std::size_t count = std::min(extent(), lives_.size());
     copy.blocks.begin(blocks_, count);
@@ -181,7 +186,7 @@ class BlockTable {
     if (has_copies()) [[unlikely]]
       keep_in_copies(i);
   }
-  // A block that may merge.
+  // Keeps a block that may merge, and its neighbours.
   void keep_around(BlockIndex i) noexcept {
     if (!has_copies()) [[likely]]
       return;
@@ -190,16 +195,15 @@ class BlockTable {
     keep_in_copies(blocks_[i].next);
   }
 
-  // The map from addresses to blocks holds the blocks that were inserted; after prepare().
+  // The map from addresses to blocks. Call insert() after prepare().
   void insert(BlockIndex i) noexcept;
-  void erase(BlockIndex i) noexcept;                              // an inserted one
+  void erase(BlockIndex i) noexcept;                              // must be inserted
   [[nodiscard]] BlockIndex find(Address address) const noexcept;  // exact; kNoBlock: none
 
-  // The same in two steps that look only once, after prepare(). Valid until the next insert or
-  // erase.
+  // find() and erase() with one search. An entry is valid until the next insert or erase.
   struct Entry {
     BlockIndex block = kNoBlock;
-    bool outgrown = false;  // in the map that is being emptied
+    bool outgrown = false;  // in the old map
     std::size_t at = 0;
   };
   [[nodiscard]] Entry find_entry(Address address) const noexcept;
@@ -209,14 +213,15 @@ class BlockTable {
   [[nodiscard]] std::size_t address_count() const { return used_; }
 
  private:
-  // Open addressing, linear; an entry is a block, its key is the block's address. A table that is
-  // outgrown is emptied a few runs at a time, so that no single call pays for all of it.
+  // Open addressing, linear probing. An entry is a block, its key the block's address. An outgrown
+  // map is emptied a few entries at a time, so that no single call pays for all of it.
   static constexpr std::size_t kSpread = 4;  // at most one entry in 4 is used
   static constexpr std::size_t kFirstEntries = 4096;
   static constexpr std::size_t kFirstBlocks = 512;
   static constexpr std::size_t kMostLiveBlocks = (std::size_t{1} << 20) / sizeof(Block);
   static constexpr std::size_t kMovedPerInsert = 32;  // entries looked at; at least kSpread
-  static constexpr std::size_t kDiscarded = 16384;    // entries, 64 KiB: emptied pages go back
+  static constexpr std::size_t kDiscarded =
+      16384;  // entries, 64 KiB: emptied pages go back to the system
 
   struct Map {
     MappedArray<BlockIndex> entries;
@@ -235,21 +240,23 @@ class BlockTable {
   [[gnu::noinline]] void move_some(std::size_t entries) noexcept;
   void put(Map& map, BlockIndex i);
   void close_gap(Map& map, std::size_t gap);
-  [[nodiscard]] std::size_t search(const Map& map, Address address) const;  // where, or a free one
+  [[nodiscard]] std::size_t search(const Map& map,
+                                   Address address) const;  // its position, or a free one
 
   MappedArray<Block> blocks_;
   MappedArray<BlockLife> lives_;
-  std::size_t most_more_ = ~std::size_t{0};  // records at once: live pages are paid for when mapped
-  std::size_t most_blocks_ = 0;              // count_ below which two more records are there
-  std::size_t most_used_ = 0;                // used_ below which one more address is
-  BlockIndex top_ = 0;                       // highest record ever used
-  BlockIndex spare_ = 0;                     // records given back, linked by next
+  std::size_t most_more_ =
+      ~std::size_t{0};           // records of one growth; live pages take memory at once
+  std::size_t most_blocks_ = 0;  // below this count_ there is room for two more records
+  std::size_t most_used_ = 0;    // below this used_ there is room for one more address
+  BlockIndex top_ = 0;           // highest record ever used
+  BlockIndex spare_ = 0;         // records given back, linked by next
   std::size_t count_ = 0;
   Copies<Copy> copies_;
 
   Map map_;
   std::size_t used_ = 0;  // addresses in both maps
-  Map outgrown_;          // empty when everything has moved
+  Map outgrown_;          // empty when all entries have moved
   std::size_t cursor_ = 0;
   std::size_t unmoved_ = 0;  // entries of outgrown_ not yet looked at
 };

@@ -4,7 +4,7 @@
 namespace vramscope {
 namespace {
 
-// Trees give the greatest key: the lowest address.
+// Trees find the greatest key, which is the lowest address.
 KeyTrees::Key key_of(Address address) { return ~address; }
 
 }  // namespace

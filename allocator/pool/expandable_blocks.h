@@ -1,4 +1,5 @@
-// The blocks of a place that lie in reservations: free ones by size, unbacked ones by address.
+// Expandable blocks are the blocks of a place that lie in reservations. Free ones are found by
+// size, unbacked ones by address.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,32 +13,34 @@
 
 namespace vramscope {
 
-// A reservation is a range of addresses of which some pages are backed with memory. Blocks tile it,
-// like a segment: live, pending and free ones lie on backed pages, unbacked ones are the rest. The
-// record before its first block is a fence, so that a block is always part of more.
-// Mechanism only; sets of records of the one table of all. Threads: one at a time.
+// A reservation is a range of addresses, some of whose pages are backed with memory. Blocks tile it
+// like a segment: live, pending and free blocks lie on backed pages, unbacked blocks cover the
+// rest. A fence record precedes its first block, so that a block always counts as part of a split
+// segment.
+// This class makes no decisions. It holds sets of records of the common table. Threads: one at a
+// time.
 class ExpandableBlocks {
  public:
-  // Capacity for so many blocks. False: out of memory.
+  // Makes room for this many blocks. Returns false if memory is exhausted.
   [[nodiscard]] bool prepare(std::size_t blocks) noexcept {
     return sets_[0].prepare(blocks) && sets_[1].prepare(blocks) && trees_.prepare(2, blocks);
   }
 
-  // A block that is free or unbacked, by its state.
+  // Insert or erase a free or unbacked block, according to its state.
   void insert(const BlockTable& blocks, BlockIndex block) noexcept;
   void erase(const BlockTable& blocks, BlockIndex block) noexcept;
 
-  // The first free block from there on in the order of (size, address); kNoBlock: none.
+  // Returns the first free block from (size, address) on, in that order; kNoBlock if there is none.
   [[nodiscard]] BlockIndex find(PoolClass pool, Units size, Address from = 0) const noexcept;
-  // The first unbacked block from there on; kNoBlock: none.
+  // Returns the first unbacked block from an address on; kNoBlock if there is none.
   [[nodiscard]] BlockIndex find_unbacked(PoolClass pool, Address from) const noexcept;
 
-  // Bytes of whole pages that are free; kept by who changes the sets.
+  // Bytes of whole free pages. The code that changes the sets maintains it.
   std::uint64_t idle_bytes = 0;
 
  private:
   static constexpr Units kMostSmall = kSmallSegment / kUnit;
-  // Blocks of the small pool grow beyond what FreeBlocks takes for small.
+  // Blocks of the small pool can grow beyond the small bins of FreeBlocks.
   [[nodiscard]] static PoolClass sort_of(PoolClass pool, Units size) {
     return size <= kMostSmall ? pool : PoolClass::large;
   }

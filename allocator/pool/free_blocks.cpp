@@ -1,4 +1,4 @@
-// Free blocks: bins, their best four, and the tree behind them.
+// Free blocks: bins, their best four, and their trees.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/pool/free_blocks.h"
 
@@ -8,7 +8,7 @@ namespace vramscope {
 inline FreeBlocks::Slot FreeBlocks::slot_of(PoolClass pool, Units size, Address address) {
   const Key where = address / kUnit;
   if (pool == PoolClass::small) return {size - 1, ~where};
-  if (size < kLeastLarge) size = kLeastLarge;  // serves nobody, however it is ordered
+  if (size < kLeastLarge) size = kLeastLarge;  // serves no request, so its order does not matter
   const int log = 31 ^ __builtin_clz(size);    // one instruction; size > 0
   const int shift = log - kSubBits;
   const Units sub = (size >> shift) & ((1U << kSubBits) - 1);
@@ -19,7 +19,7 @@ inline FreeBlocks::Slot FreeBlocks::slot_of(PoolClass pool, Units size, Address 
 
 inline Units FreeBlocks::size_of(PoolClass pool, std::uint32_t bin, Key key) {
   if (pool == PoolClass::small) return static_cast<Units>(bin + 1);
-  // The bits of a size: 1, those of its bin, those of its key.
+  // The bits of a size are 1, those of its bin, and those of its key.
   const std::size_t above = bin - kSmallBins;
   const std::size_t shift = (above >> kSubBits) + (kFirstLog - kSubBits);
   const auto leading = static_cast<Units>((above & ((1U << kSubBits) - 1)) | (1U << kSubBits));
@@ -92,7 +92,7 @@ inline std::uint32_t FreeBlocks::next_used(PoolClass pool, std::uint32_t from) c
   return word * 64 + static_cast<std::uint32_t>(__builtin_ctzll(bins));
 }
 
-// Both without branches or calls: four entries are moved or kept in a few cycles.
+// Both have no branches or calls: they move or keep four entries in a few cycles.
 void FreeBlocks::put(Bin& bin, std::uint32_t at, Key key, BlockIndex block) {
   for (std::uint32_t i = kBest - 1; i > 0; --i) {
     bin.keys[i] = i > at ? bin.keys[i - 1] : bin.keys[i];
@@ -116,7 +116,8 @@ void FreeBlocks::insert(PoolClass pool, BlockIndex block, Units size, Address ad
   Bin& bin = bins_[slot.bin];
   const std::uint64_t used = used_[slot.bin / 64];
   const std::uint64_t bit = std::uint64_t{1} << (slot.bin % 64);
-  // Not bin.count > 0: the bin's line is seldom in the first cache, and the branch seldom foreseen.
+  // Not bin.count > 0: the bin's line is rarely in the first-level cache, and the branch hard to
+  // predict.
   if ((used & bit) != 0) return push(bin, slot.key, block);
   used_[slot.bin / 64] = used | bit;
   summary_[static_cast<std::size_t>(pool)] |= std::uint64_t{1} << (slot.bin / 64 % 64);
@@ -160,7 +161,7 @@ void FreeBlocks::pull(Bin& bin, Key key) {
   if (bin.count == 0) refill(bin);
 }
 
-// Three of four: the next insertion of a good block then finds room.
+// Fills three of four, so that the next insertion of a good block finds room.
 void FreeBlocks::refill(Bin& bin) {
   while (bin.root != KeyTrees::kEmpty && bin.count < kBest - 1) {
     const KeyTrees::Entry next = trees_.take_greatest(bin.root);

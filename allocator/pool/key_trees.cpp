@@ -79,7 +79,7 @@ KeyTrees::Split KeyTrees::insert_below(Index at, Key key, std::uint32_t value) n
   return {};
 }
 
-// In the middle, but at an end when the new key lies there: keys that come in order fill nodes.
+// Splits in the middle, but at an end if the new key lies there, so that keys in order fill nodes.
 KeyTrees::Split KeyTrees::split(Node& node, unsigned at, Key key, std::uint32_t value) noexcept {
   constexpr unsigned kAtEnd = 4;
   const unsigned from = at == kCapacity ? kCapacity - kAtEnd : at == 0 ? kAtEnd : kCapacity / 2;
@@ -127,7 +127,7 @@ void KeyTrees::tidy(Node& parent, unsigned child) noexcept {
     const Key least = parent.keys[0];
     drop(at);
     cut(parent, child);
-    if (parent.count > 0) parent.keys[0] = least;  // the first takes over what lies below it
+    if (parent.count > 0) parent.keys[0] = least;  // the first child takes over the keys below it
     return;
   }
   if (!merge(parent, child) && child > 0) static_cast<void>(merge(parent, child - 1));
@@ -147,7 +147,7 @@ bool KeyTrees::merge(Node& parent, unsigned left) noexcept {
   return true;
 }
 
-// Everything in the child that the limit leads to may lie above it: then the one before has it.
+// All keys of the child for `limit` may exceed it; then the previous child has the entry.
 KeyTrees::Entry KeyTrees::find(Root root, Key limit) const noexcept {
   if (root == kEmpty) return {};
   const Node& node = nodes_[root];

@@ -1,4 +1,4 @@
-// Key trees are ordered sets of blocks: those of a bin that are not among its best four.
+// Key trees are ordered sets of blocks: the blocks of a bin that are not among its best four.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace vramscope {
 
-// B+trees over one arena of nodes. A set of up to 84 blocks is one sorted array; a million blocks
-// of one size are three nodes away.
+// They are B+trees over one arena of nodes. A set of up to 84 blocks is one sorted array; a set of
+// a million blocks has a height of three nodes.
 // Threads: one at a time.
 class KeyTrees {
  public:
@@ -23,17 +23,17 @@ class KeyTrees {
     BlockIndex block = kNoBlock;  // kNoBlock: there is none
   };
 
-  // Capacity for so many sets with so many blocks together, whatever their order. False: out of
-  // memory.
+  // Makes room for this many sets with this many blocks in all, in any order. Returns false if
+  // memory is exhausted.
   [[nodiscard]] bool prepare(std::size_t sets, std::size_t blocks) noexcept {
     return nodes_.grow_to(sets + blocks / kLeastFill + kSpare);
   }
 
   void insert(Root& root, Key key, BlockIndex block) noexcept;
   void erase(Root& root, Key key) noexcept;  // an inserted one
-  // The greatest key that is no greater than `limit`.
+  // Returns the entry with the greatest key up to `limit`.
   [[nodiscard]] Entry find(Root root, Key limit) const noexcept;
-  // The greatest of all, which leaves its set; not of an empty one.
+  // Takes the entry with the greatest key out of a set that is not empty.
   Entry take_greatest(Root& root) noexcept;
 
   [[nodiscard]] std::size_t node_count() const { return used_; }
@@ -41,26 +41,26 @@ class KeyTrees {
  private:
   using Index = std::uint32_t;
   static constexpr unsigned kCapacity = 84;
-  // Two neighbours with less than this each are one, so that any two hold more.
+  // Two neighbours that each hold fewer than this are merged.
   static constexpr unsigned kThin = 21;
   static constexpr unsigned kMerged = 63;
-  // Nodes are made for the worst case: a third of those of an inner node may hold no more than its
-  // neighbour's share, and the inner ones come to it.
+  // The least average fill, by which the number of nodes is computed: a third of an inner node's
+  // children may be nearly empty, and inner nodes come on top.
   static constexpr std::size_t kLeastFill = 4;
   static constexpr std::size_t kSpare = 16;
 
-  // A leaf has blocks as values. An inner node has nodes, and the key below which nothing in them
-  // lies, but for the first: nothing lies below it either way.
+  // The values of a leaf are blocks. The values of an inner node are child nodes, and its keys are
+  // the lower bounds of their keys; the first child has no lower bound.
   struct alignas(64) Node {
     std::uint16_t count;
     std::uint16_t height;  // 0: leaf
-    Index next;            // of those that are not used
+    Index next;            // links unused nodes
     Key keys[kCapacity];
     std::uint32_t values[kCapacity];
   };
   static_assert(sizeof(Node) == 1024);
 
-  // What a full node gave up: a new node on its right.
+  // The new right neighbour of a node that was full.
   struct Split {
     Index node = 0;
     Key least = 0;
@@ -68,7 +68,7 @@ class KeyTrees {
 
   [[nodiscard]] Index make(unsigned height) noexcept;
   void drop(Index node) noexcept;
-  [[nodiscard]] static unsigned rank(const Node& node, Key key);  // keys that are no greater
+  [[nodiscard]] static unsigned rank(const Node& node, Key key);  // number of keys up to `key`
   [[nodiscard]] static unsigned child_of(const Node& node, Key key);
   static void put(Node& node, unsigned at, Key key, std::uint32_t value);
   static void cut(Node& node, unsigned at);

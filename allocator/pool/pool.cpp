@@ -1,4 +1,4 @@
-// Splitting and merging the blocks of a pool.
+// Splits and merges the blocks of a pool.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/pool/pool.h"
 
@@ -44,8 +44,8 @@ void Pools::restore(const BlockTable& blocks, BlockIndex block) noexcept {
   free_.insert(b.pool(), block, b.size, b.address());
 }
 
-// The lower part keeps the record, so a segment's first block is one record all its life. The
-// rest inherits requested_size: PyTorch's snapshots show that of the last life.
+// The lower part keeps the record, so that a segment's first block is always the same record. The
+// rest inherits requested_size, because PyTorch's snapshots show that of the last allocation.
 void Pools::cut_off(PoolClass pool, BlockTable& blocks, BlockIndex block, Units size,
                     Units rest) noexcept {
   const BlockIndex above = blocks.create();
@@ -83,7 +83,7 @@ SplitChange Pools::take(PoolClass pool, BlockTable& blocks, const Found& found,
   return {.count = rest > 0, .bytes = signed_bytes(rest)};
 }
 
-// Whichever of the records that merge now stays.
+// Numbers all of them, since any of the merging records may stay.
 void Pools::number(BlockTable& blocks, BlockIndex block, Waits::Number freed) noexcept {
   const Block& b = blocks[block];
   for (const BlockIndex neighbour : {b.prev, b.next}) {

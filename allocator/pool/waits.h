@@ -1,4 +1,4 @@
-// Waits are numbered, so that a freed block tells which of them prove that nothing uses it now.
+// Waits are numbered, so that a freed block says which of them prove that nothing uses it now.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,23 +8,23 @@
 
 namespace vramscope {
 
-// Waits are numbered as they begin. A free block carries the number of the newest wait that had
-// begun when it was freed; one that began later and finished proves it unused. So a free costs no
-// count of its own, and numbers wrap only after 2^31 waits: a block that was free for longer is
-// waited for once more.
+// A wait gets its number when it begins. A free block carries the number of the newest wait that
+// had begun when it was freed; a later wait that finished proves the block unused. So a free needs
+// no number of its own. Numbers wrap after 2^31 waits; a block that was free for longer is waited
+// for once more.
 // Threads: one at a time.
 class Waits {
  public:
   using Number = std::uint32_t;
 
   [[nodiscard]] Number begin() { return ++begun_; }
-  // The numbered wait succeeded. One that did not begin here is none of ours.
+  // Notes that the numbered wait succeeded. Ignores a number that did not begin here.
   void end(Number number) {
     if (fault(Fault::later_frees_covered)) number = begin();
     if (!is_after(number, begun_) && is_after(number, finished_)) finished_ = number;
   }
 
-  // What a block carries that is freed now, or that nothing uses already.
+  // The numbers for a block that is freed now, and for one that nothing uses already.
   [[nodiscard]] Number now() const { return begun_; }
   [[nodiscard]] Number settled() const { return finished_ - 1; }
   [[nodiscard]] bool cover(Number freed) const { return is_after(finished_, freed); }
