@@ -28,12 +28,12 @@ namespace {
   if (leaving::is_on()) leaving::go_on();
 }
 
-// Whole, as it was stored: parts would be waited for.
+// Copies the place in one load, as it was stored, since partial loads would stall.
 Place of_kind(Kind kind, const Place& here) {
   return kind == Kind::device ? here : in_context(kind, here.device, here.context);
 }
 
-// A device that nobody asked about before is described now.
+// Describes a device at the first question about it.
 [[gnu::cold, gnu::noinline]] void ask_what_is_free(const Call& call, std::uint16_t device) {
   Place here;
   const bool can_ask = call.find_place(here) && here.device == device;
@@ -42,7 +42,8 @@ Place of_kind(Kind kind, const Place& here) {
 
 }  // namespace
 
-// The mark comes first: a child that a signal handler forks from here on is prepared for a call.
+// The mark is set first, so that a child that a signal handler forks from here on is prepared for a
+// call.
 Call::Call(Function function, Effect effect, Kind kind, const void* frame) noexcept
     : profiler_(nullptr),
       event_{.function = static_cast<std::uint16_t>(function),
@@ -104,7 +105,7 @@ Origin Call::origin(Place place, std::size_t bytes) const noexcept {
   const Sampling sampling = every == 0 ? Sampling::every : choose(bytes, every);
   const std::uint8_t size_class = size_class_of(bytes);
   if (!profiler_->attributes()) {
-    // What is estimated from samples is told by class.
+    // Estimates from samples need the size class.
     return {.place = place,
             .size_class = every == 0 ? std::uint8_t{0} : size_class,
             .sampling = sampling};
@@ -156,12 +157,12 @@ void Call::take_stack(const Origin& asked, const KnownTag& known, Request& reque
 
 Request Call::request(Place place, std::size_t bytes) noexcept {
   const Origin asked = origin(place, bytes);
-  const bool may_be_part = profiler_->may_be_part(bytes);  // else it can be exported as it is
+  const bool may_be_part = profiler_->may_be_part(bytes);  // else it can be exported
   const KnownTag known = profiler_->recorder().known(asked, frame_);
   Request request{.where = place, .bytes = bytes, .tag = known.tag};
   if (known.tag != 0) {
     if (!may_be_part) return request;
-    // The tag of those that are left out stands for many stacks.
+    // The tag of an unsampled call stands for many stacks.
     const bool is_left_out = asked.sampling == Sampling::left_out;
     const std::uint64_t key = known.is_by_caller ? caller()
                               : is_left_out      ? known.stack
@@ -239,7 +240,7 @@ void Call::forget(const Releases::Underway& release) noexcept {
   note_gone(release.forget(profiler_->allocator(), event_.place.kind, event_.address));
 }
 
-// The event tells of the first memory that went; others are side effects.
+// The event describes the first memory that was freed; the others are side effects.
 void Call::note_gone(const Outcome& gone) noexcept {
   if (!gone.status.ok()) return;
   if (event_.change != MemoryChange::none) {
@@ -248,10 +249,10 @@ void Call::note_gone(const Outcome& gone) noexcept {
   note_outcome(event_, MemoryChange::went, gone);
 }
 
-// Memory came from the driver or went there: who waits for growth hears of it, and how much of the
-// device is free is asked anew, now and then, so that what others use is known as of about the last
-// such call. Frees that the cache keeps ask, too, but rarely: else a program that it always serves
-// would never learn that others want what lies idle there.
+// After a driver call for memory: reports the growth, and now and then samples the device's free
+// memory, so that the use by others is known as of about the last such call. Frees that the cache
+// keeps also sample, but rarely; otherwise a program that the cache always serves would never
+// notice that others need its idle memory.
 inline void Call::renew_sample(std::uint64_t end_ns) noexcept {
   const Place place = event_.place;
   const bool is_hit = event_.served == Served::hit;
@@ -271,7 +272,7 @@ void Call::name_refused() noexcept {
   event_.tag = tag(event_.place, event_.bytes);
 }
 
-// The driver is asked on this thread: no other one of ours has a context.
+// Asks the driver on this thread, because no thread of ours has a context.
 void Call::tell_refused() noexcept {
   Refusal refusal{.event = event_, .by_limit = by_limit_, .counted_bytes = counted_bytes_};
   Place here;

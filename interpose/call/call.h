@@ -1,5 +1,5 @@
-// A call is one driver function that the program called and we intercepted: it guards its thread,
-// keeps the time, and becomes one Event.
+// A call is one driver function that the program called and we intercepted. It guards its thread,
+// measures the time, and becomes one Event.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace vramscope {
 
-// The address in a row's column: a device or host pointer, or 0 for none.
+// Converts the address in a row's column, a device or host pointer. 0: none.
 template <class T>
 [[nodiscard]] Address to_address(T address) {
   if constexpr (std::is_pointer_v<T>) {
@@ -28,71 +28,73 @@ template <class T>
 // Threads: one, the calling thread. Keeps errno as the real call left it.
 class Call {
  public:
-  // effect, kind: the row's, which a wrapper knows without looking. frame: of the function that the
-  // program called.
+  // effect, kind: those of the row, which a wrapper knows at compile time. frame: the frame of the
+  // function that the program called.
   Call(Function function, Effect effect, Kind kind, const void* frame) noexcept;
-  ~Call() noexcept(false);  // a thread that leaves goes on from it (ground/leaving.h)
+  ~Call() noexcept(false);  // a thread that is ending continues here (ground/leaving.h)
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  // False before cuInit, in a forked child and in a call made from inside another of ours: the call
-  // goes straight to the real function and leaves no trace.
+  // False before cuInit, in a forked child, and in a call made inside another call of ours. Then
+  // the call goes straight to the real function and is not recorded.
   [[nodiscard]] bool active() const noexcept { return profiler_ != nullptr; }
   [[nodiscard]] Profiler& profiler() const noexcept { return *profiler_; }
 
-  // For a free that is not active: its answer when it is of memory of ours and was made during
-  // another call on this thread. It is freed as that call ends.
+  // For a free that is not active: returns its answer if it frees memory of ours during another
+  // call on this thread. The memory is freed when that call ends.
   [[nodiscard]] static std::optional<CUresult> defer_free(Function function,
                                                           Address address) noexcept;
 
-  // The row's.
+  // The kind of the row.
   [[nodiscard]] Kind kind() const noexcept { return event_.place.kind; }
-  // Where memory of the row's kind is now: in the current context. False when there is none.
+  // Sets the place of memory of the row's kind in the current context. Returns false if there is no
+  // context.
   [[nodiscard]] bool find_place(Place& place) const noexcept;
-  // The tag of the calling stack for memory at `place`. Takes the stack: call it before any lock.
+  // Returns the tag of the calling stack for memory at `place`. Captures the stack, so call it
+  // before taking any lock.
   [[nodiscard]] Tag tag(Place place, std::size_t bytes) noexcept;
-  // The stream that the call takes, if it takes one.
+  // Sets the stream argument of the call.
   void set_stream(CUstream stream) noexcept { stream_ = stream; }
-  // The same as a request for device memory: dedicated, if the caller may export it.
+  // The same as a request for device memory. It is dedicated if the caller may export it.
   [[nodiscard]] Request request(Place place, std::size_t bytes) noexcept;
 
-  // Where memory of `kind` is: in the current context, or nowhere in particular. The driver is not
-  // asked again in a call for which find_place() has found it.
+  // Returns the place of memory of `kind`: in the current context, or without one. Does not ask the
+  // driver if find_place() has found the place in this call.
   [[nodiscard]] Place place_of(Kind kind) const noexcept;
 
-  // For bodies that say themselves what came and went. adopt() takes the stack; without bytes
-  // nothing is recorded.
+  // For bodies that report themselves what was allocated and freed. adopt() captures the stack;
+  // with 0 bytes it records nothing.
   void adopt(Place where, Address address, std::size_t bytes) noexcept;
-  // What the event tells of the memory, without recording that it is there: the tag.
+  // Describes memory in the event without recording it as allocated. Returns the tag.
   Tag describe(Place where, Address address, std::size_t bytes) noexcept;
-  // Recorded memory that starts at this address of the kind's space; found.direct: there is some.
+  // Finds recorded memory that begins at this address of the kind's space. found.direct: there is
+  // some.
   [[nodiscard]] Found find(Kind kind, Address address) noexcept;
-  // The end of what find() found, after the driver agreed. A failed call has changed no counter,
-  // and memory that another thread got at the same address in between stays. Where it ended it in
-  // the name of `release`, that tells of it.
+  // Ends the memory that find() found, after the driver has freed it. Memory that another thread
+  // got at the same address meanwhile stays. If that thread's call ended this memory already,
+  // `release` holds its record.
   void forget(const Found& found, const Releases::Underway* release = nullptr) noexcept;
-  // The same for what was at the event's address before the call.
+  // The same for the memory at the event's address before the call.
   void forget(const Releases::Underway& release) noexcept;
   void count_unrecorded() noexcept { profiler_->recorder().count_unrecorded(); }
-  // Room that the allocator keeps for what the real function gives.
+  // Keeps a promise: the capacity that is reserved for what the real function allocates.
   void keep(Promise promise) noexcept { promise_ = promise; }
 
-  // The bytes that the call asks for, for when it is refused; then, that a limit of ours refused
-  // it.
+  // Sets the requested bytes, which the event shows if the call is refused.
   void plan(std::uint64_t bytes) noexcept { event_.bytes = bytes; }
-  // counted_bytes: against the limit, at that instant.
+  // Notes that a limit of ours refused the call. counted_bytes: the bytes that counted against the
+  // limit then.
   void note_refused_by_limit(std::uint64_t counted_bytes) noexcept {
     by_limit_ = true;
     counted_bytes_ = counted_bytes;
   }
 
-  // What our allocator decided becomes part of the event.
+  // Enters the allocator's outcome in the event.
   void note(const Outcome& outcome) noexcept;
 
-  // The calls of real functions are not noexcept: before cuInit, where there is no profiler, a
-  // thread may leave through them. The row's effect, done by the real function and recorded.
-  // `memory` gives {address, bytes} and is asked once it is valid: after a success, for a release
-  // before the call.
+  // Calls the real function and records the row's effect. `memory` returns {address, bytes}, and is
+  // called when that is valid: after a success, or, for a release, before the call. Not noexcept:
+  // before cuInit, without a profiler, an ending thread may be unwound through it.
   template <class RealFunction, class Memory>
   CUresult direct(RealFunction real_function, Memory memory) {
     switch (event_.effect) {
@@ -107,7 +109,7 @@ class Call {
     }
   }
 
-  // The real function, whatever the row's effect: the body says itself what came and went.
+  // Calls the real function without recording the row's effect, which the body reports itself.
   template <class RealFunction>
   CUresult pass(RealFunction real_function) {
     return timed(real_function);
@@ -119,8 +121,8 @@ class Call {
  private:
   void note_gone(const Outcome& gone) noexcept;
   void renew_sample(std::uint64_t end_ns) noexcept;
-  // Memory ran out: whose stack it was, before the event is recorded, and what there is to say of
-  // it, after that.
+  // For out of memory: name_refused() captures the stack before the event is recorded, and
+  // tell_refused() reports the refusal after that.
   void name_refused() noexcept;
   void tell_refused() noexcept;
   void tell_served() noexcept;
@@ -139,8 +141,8 @@ class Call {
     return code;
   }
 
-  // Reading the clock costs as much as what came before the first call of the driver did: that
-  // counts as the driver's.
+  // Reading the clock costs as much as our work before the first driver call, so that work counts
+  // as the driver's time.
   [[nodiscard]] std::uint64_t start_of_driver() const noexcept {
     return event_.driver_ns == 0 && promise_.bytes == 0 ? event_.start_ns : now_ns();
   }
@@ -171,25 +173,25 @@ class Call {
   Profiler* profiler_;
   Event event_;
   [[nodiscard]] Origin origin(Place place, std::size_t bytes) const noexcept;
-  // Where the driver was called from.
+  // The address from which the driver was called.
   [[nodiscard]] Address caller() const noexcept {
     return static_cast<const Frame*>(frame_)->code();
   }
-  // The tag of the stack, which is taken as far as it is needed, and whether the memory is to be
-  // dedicated. On the stack of ours: these take much of it.
+  // Find the tag of the stack, captured as far as needed, and whether the memory must be dedicated.
+  // They need much stack, so they run on an own stack.
   [[nodiscard]] Tag tag_of(const Origin& asked, Stack& stack) noexcept;
   [[gnu::noinline]] Tag take_tag(const Origin& asked) noexcept;
   [[gnu::noinline]] void take_stack(const Origin& asked, const KnownTag& known,
                                     Request& request) noexcept;
   const void* frame_;
   std::optional<CUstream> stream_;
-  mutable std::optional<Place> here_;  // of device memory in the current context, once it is known
+  mutable std::optional<Place> here_;  // of device memory in the current context, if known
   Promise promise_;
   bool by_limit_ = false;
   std::uint64_t counted_bytes_ = 0;
   std::uint64_t answered_ns_ = 0;  // when the driver did last; what we note after that is not the
                                    // function's time. 0: it was not called
-  int* const errno_place_;         // the thread's: the C library is asked once
+  int* const errno_place_;         // the thread's errno, whose address is asked once
   int errno_;
 };
 

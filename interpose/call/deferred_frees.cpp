@@ -17,7 +17,7 @@ namespace vramscope::deferred_frees {
 
 namespace {
 
-// How many frees this thread has deferred.
+// Returns how many frees this thread has deferred.
 std::size_t count() noexcept { return guard_due.load(std::memory_order_relaxed) & ~kThreadLeaves; }
 
 struct Deferred {
@@ -25,20 +25,21 @@ struct Deferred {
   Address address = 0;
 };
 
-// A signal handler interrupts its own thread only: a slot that it took is filled when it returns.
+// A signal handler interrupts only its own thread, so the slot that it took is filled when it
+// returns.
 constexpr std::size_t kMost = 64;
 using Frees = std::array<Deferred, kMost>;
 
-// Null: this thread has no room.
+// Returns null if this thread has no buffer.
 Frees* own_frees() {
   return thread_buffer::part_of<Frees>(thread_buffer::get(), &thread_buffer::Parts::deferred_frees);
 }
 
-// Sections under the allocator's lock are short, but for snapshots: who does not get it after so
-// many tries holds it himself.
+// Sections under the allocator's lock are short, except for snapshots. A thread that does not get
+// it after this many tries holds it itself.
 constexpr int kTries = 1000;
 
-// What may free memory of ours; other releases are of handles and ranges.
+// Whether a function can free memory of ours. Other releases end handles and ranges.
 bool may_be_ours(Function function) {
   return function == Function::cuMemFree_v2 || function == Function::cuMemFreeAsync ||
          function == Function::cuMemFreeAsync_ptsz || function == Function::cuMemFreeHost;
@@ -57,7 +58,8 @@ bool is_deferred(const Frees& frees, Address address) {
   return false;
 }
 
-// An address that could not be looked up when it was deferred may turn out to be the driver's.
+// Frees an address that turned out to belong to the driver, which could not be looked up when the
+// free was deferred.
 void free_directly(Profiler& profiler, const Deferred& free, Event& event) {
   CachingAllocator& allocator = profiler.allocator();
   const Kind kind = is_pinned_free(free.function) ? Kind::pinned : Kind::device;
@@ -115,7 +117,7 @@ Answer defer(Profiler& profiler, Function function, Address address) noexcept {
     (*frees)[slot] = {function, address};
     return Answer::deferred;
   }
-  // The block stays live for ever: better than a wrong answer.
+  // The block stays live for ever, which is better than a wrong answer.
   if (frees != nullptr) guard_due.fetch_sub(1, std::memory_order_relaxed);
   profiler.recorder().count_unrecorded();
   return Answer::deferred;
@@ -123,14 +125,15 @@ Answer defer(Profiler& profiler, Function function, Address address) noexcept {
 
 void complete(Profiler& profiler, CachingAllocator::Wait when) noexcept {
   if (count() == 0) return;
-  if (leaving::is_on()) when = CachingAllocator::Wait::later;  // the driver is not to be called
-  if (profiler.waits_at_reuse()) when = CachingAllocator::Wait::now;  // which does not wait then
-  Frees* const frees = own_frees();  // there, since something was deferred
+  if (leaving::is_on()) when = CachingAllocator::Wait::later;  // the driver must not be called
+  if (profiler.waits_at_reuse())
+    when = CachingAllocator::Wait::now;  // with at-reuse this does not wait
+  Frees* const frees = own_frees();      // exists, since something was deferred
   std::size_t done = 0;
   for (std::size_t due = guard_due.load(); done < (due & ~kThreadLeaves); due = guard_due.load()) {
     complete_one(profiler, (*frees)[done], when);
     (*frees)[done++].address = 0;
-    // Empty when everything is done, unless a handler has just added to it.
+    // Empties the list when everything is done, unless a handler has just added to it.
     const bool is_last = done == (due & ~kThreadLeaves);
     if (is_last && guard_due.compare_exchange_strong(due, due & kThreadLeaves)) return;
   }

@@ -22,7 +22,8 @@ constexpr bool between(unsigned int format, unsigned int first, unsigned int las
   return format >= first && format <= last;
 }
 
-// Formats by number: a toolkit that is older than the driver has no names for the newer ones.
+// Formats are given by number, because a toolkit that is older than the driver lacks names for
+// newer ones.
 Element element_of(CUarray_format format, unsigned int channels) {
   const auto number = static_cast<unsigned int>(format);
   switch (number) {
@@ -84,7 +85,7 @@ std::size_t level_bytes(const Shape& shape, std::size_t width, std::size_t heigh
   return (width * height * depth * element.bits + 7) / 8;
 }
 
-// Layers and the faces of cubes are as many in each level; all else halves.
+// Each level has the same number of layers and cube faces; all other extents halve.
 std::size_t bytes_of(const Shape& shape, unsigned int levels) {
   constexpr unsigned int kMappedLater = CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
   if ((shape.flags & kMappedLater) != 0) return 0;

@@ -1,4 +1,5 @@
-// The bytes of an array, computed from its descriptor, since the call that creates it names none.
+// array_bytes() computes the bytes of an array from its descriptor, since the call that creates it
+// names no size.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,9 +10,8 @@
 
 namespace vramscope {
 
-// What the elements of an array take, by its descriptor; 0 when memory is mapped into it afterwards
-// (sparse arrays, deferred mapping). The driver tells sizes of the latter only, and its own layout
-// may take more.
+// Returns the bytes of an array's elements; 0 if memory is mapped into it later (sparse arrays,
+// deferred mapping). The driver's layout may take more; it reports sizes only for the latter.
 [[nodiscard]] std::size_t array_bytes(const CUDA_ARRAY_DESCRIPTOR_v1& array) noexcept;
 [[nodiscard]] std::size_t array_bytes(const CUDA_ARRAY_DESCRIPTOR& array) noexcept;
 [[nodiscard]] std::size_t array_bytes(const CUDA_ARRAY3D_DESCRIPTOR_v1& array) noexcept;

@@ -46,8 +46,8 @@ Captures::Number Captures::begins(const Key& key, CUstreamCaptureMode mode) noex
     open_.push_back({.key = key, .number = number, .is_strict = is_strict});
     newest_ = number;
   } catch (const std::bad_alloc&) {
-    // Counted all the same: waiting too little is safe, waiting in a capture is not. Once begun,
-    // the count stays above zero and frees stay pending.
+    // It is still counted, because waiting too little is safe and waiting in a capture is not. If
+    // it begins, the count stays above zero and frees stay pending.
     number = kUnlisted;
     is_strict = true;
   }
@@ -64,8 +64,7 @@ void Captures::began(Number capture, CUgraph graph) noexcept {
   it->has_begun = true;
 }
 
-// One that is still being begun is ended by another thread only when the driver has begun it
-// already.
+// Another thread can end a capture that is still beginning only after the driver has begun it.
 Captures::Number Captures::find(const Key& key) noexcept {
   const SystemLock lock(mutex_);
   Number found = none;

@@ -1,5 +1,5 @@
-// The stream captures that are open in this process: while there is one, nothing of ours may wait,
-// query or free.
+// Captures tracks the open stream captures of this process. While one is open, our code must not
+// wait, query or free.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,32 +15,32 @@ namespace vramscope {
 // Threads: any.
 class Captures {
  public:
-  // A stream of a program is known by its handle alone, whatever context is current; default
-  // streams have one handle for many streams: those of each context, and of each thread.
+  // The handle alone identifies an ordinary stream in any context. A default stream's handle stands
+  // for one stream in each context, or in each thread.
   struct Key {
     CUcontext context = nullptr;  // that the stream belongs to
     CUstream stream = nullptr;
     int thread = 0;  // 0 for ordinary streams
     friend bool operator==(const Key&, const Key&) = default;
   };
-  // `per_thread`: asked by the _ptsz flavour.
+  // `per_thread`: the call is the _ptsz flavour.
   [[nodiscard]] static Key key(CUstream stream, bool per_thread) noexcept;
 
-  // The graph that the stream captures into, null when it does not capture.
+  // Returns the graph into which the stream captures; null if it does not capture.
   [[nodiscard]] static CUgraph graph_of(CUstream stream, bool per_thread) noexcept;
 
-  // Tells captures of one stream apart.
+  // Identifies a capture among those of its stream.
   using Number = std::uint64_t;
   static constexpr Number none = 0;
 
-  // A capture is open from before the driver's call that begins it: no wait of ours starts
-  // meanwhile. Withdrawn by ended() when the driver refuses.
+  // Opens a capture before the driver's call that begins it, so that no wait of ours starts
+  // meanwhile. If the driver refuses, call ended().
   [[nodiscard]] Number begins(const Key& key, CUstreamCaptureMode mode) noexcept;
-  // The driver began it. `graph`: that ends with the capture when it fails; null when the program
-  // owns it.
+  // Notes that the driver began the capture. `graph`: the graph that ends with a failed capture;
+  // null if the program owns it.
   void began(Number capture, CUgraph graph) noexcept;
-  // The capture that an end of the stream's capture will end, to be asked before the driver's call:
-  // once that returns another thread may begin the next.
+  // Finds the stream's capture before the driver's call that ends it. When that call returns,
+  // another thread may begin the next one.
   [[nodiscard]] Number find(const Key& key) noexcept;
   [[nodiscard]] CUgraph graph_of(Number capture) noexcept;
   void ended(Number capture) noexcept;
@@ -57,14 +57,14 @@ class Captures {
     count_.fetch_sub(gone, std::memory_order_release);
   }
   [[nodiscard]] bool any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
-  // Is there one during which the driver refuses a free, and breaks the capture? It allows frees
-  // where all are relaxed (measured on an H200, driver 580).
+  // Whether an open capture makes the driver refuse a free and break the capture. The driver allows
+  // frees if all captures are relaxed (measured on an H200, driver 580).
   [[nodiscard]] bool forbid_frees() const noexcept {
     return strict_.load(std::memory_order_acquire) != 0;
   }
 
  private:
-  static constexpr Number kUnlisted = ~Number{0};  // counted alone, for want of memory
+  static constexpr Number kUnlisted = ~Number{0};  // counted, but not listed for want of memory
   struct Open {
     Key key;
     Number number;

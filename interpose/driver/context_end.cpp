@@ -7,8 +7,9 @@
 namespace vramscope {
 namespace {
 
-// Memory of pools, handles and graphs does not end with a context: it is the device's. Nor does an
-// executable graph end with any (seen on an H200): it can be launched in others.
+// Memory of pools, handles and graphs belongs to the device and does not end with a context. An
+// executable graph does not end with any context either (seen on an H200): it can be launched in
+// others.
 constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned,   Kind::registered,
                                     Kind::array,  Kind::imported, Kind::external, Kind::graphics};
 

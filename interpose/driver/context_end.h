@@ -1,4 +1,5 @@
-// The end of a context: its memory, graphs, executables and captures are forgotten with it.
+// ContextEnd handles the end of a context: its memory, graphs, executables and captures are
+// forgotten.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,17 +7,18 @@
 
 namespace vramscope {
 
-// The driver may give the handle to another thread's new context as soon as the call that ended
-// this one returns: what belongs to the new one stays.
+// The driver may give the handle to another thread's new context as soon as its call returns. What
+// belongs to the new context stays.
 class ContextEnd {
  public:
-  // Before the driver's call: no wait of ours enters the context until this object is gone.
+  // Make it before the driver's call. No wait of ours enters the context while this object lives.
   ContextEnd(Profiler& profiler, CUcontext context, Contexts::Ending::Uses uses) noexcept;
-  // Unless it happened, the context lives on.
+  // Without happened() the context counts as living on.
   ~ContextEnd();
   ContextEnd(const ContextEnd&) = delete;
   ContextEnd& operator=(const ContextEnd&) = delete;
-  // The driver has ended the context: nothing of it is given back to the driver.
+  // Call it when the driver has ended the context. Nothing of the context is given back to the
+  // driver.
   void happened() noexcept;
 
  private:

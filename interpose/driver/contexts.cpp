@@ -10,8 +10,8 @@
 namespace vramscope {
 namespace {
 
-// The device of the current context, if that lives. cuCtxGetDevice answers in one that has ended,
-// too; the version of its interface is told of living ones alone (an H200 with driver 580.159.04).
+// Returns the device of the current context if it lives. cuCtxGetDevice also answers in an ended
+// context; cuCtxGetApiVersion only in a living one (H200, driver 580.159.04).
 CUresult device_of_living(CUcontext current, CUdevice& device) noexcept {
   unsigned version = 0;
   const CUresult life = real().cuCtxGetApiVersion(current, &version);
@@ -49,7 +49,7 @@ void Contexts::attached(CUcontext context) noexcept {
   try {
     attachments_.push_back(context);
   } catch (const std::bad_alloc&) {
-    // Its memory is then forgotten one detach early.
+    // Without memory: the context's memory is forgotten one detach early.
   }
 }
 
@@ -78,7 +78,7 @@ void Contexts::add_view(const void* green, CUcontext view, CUcontext primary) no
   try {
     views_.push_back({green, view, primary});
   } catch (const std::bad_alloc&) {
-    // Its memory then has a place of its own.
+    // Without memory: the view's memory has a place of its own.
   }
   changes_.fetch_add(1, std::memory_order_release);
 }
@@ -123,7 +123,7 @@ void Contexts::mark_ended(CUcontext context) noexcept {
     ended_.insert(at, context);
     changes_.fetch_add(1, std::memory_order_release);
   } catch (const std::bad_alloc&) {
-    // It is taken for a new one where it is current still.
+    // Without memory: the ended context counts as a new one where it is still current.
   }
 }
 
@@ -134,7 +134,7 @@ void Contexts::mark_living(CUcontext context) noexcept {
   changes_.fetch_add(1, std::memory_order_release);
 }
 
-// A context that has ended may still be current: the driver refuses to be called in it.
+// An ended context may still be current; the driver refuses calls in it.
 CUresult Contexts::check_current() noexcept {
   CUcontext context = nullptr;
   if (const CUresult code = real().cuCtxGetCurrent(&context); code != CUDA_SUCCESS) return code;
@@ -165,7 +165,7 @@ Contexts::Generation Contexts::see(CUcontext current, CUdevice device) noexcept 
 Contexts::Generation Contexts::find_or_add(CUcontext context, CUdevice device) noexcept {
   if (const Generation known = find_generation(context); known != unseen) return known;
   const std::uint32_t count = count_.load(std::memory_order_relaxed);
-  // A new entry goes to the end, or over an ended one.
+  // A new entry is appended, or replaces an ended one.
   const Generation at = count < kMaxContexts ? count : find_generation(nullptr);
   if (at == unseen) return kMaxContexts;
   entries_[at].device = static_cast<std::uint16_t>(device);
@@ -209,8 +209,8 @@ void Contexts::released(CUcontext primary) noexcept {
   if (seen != 0) retains.store(seen - 1, std::memory_order_relaxed);
 }
 
-// An earlier generation of the handle has ended, though the thread that ended it may not have said
-// so yet.
+// An earlier generation of the handle has ended, although the thread that ended it may not have
+// noted that yet.
 void Contexts::created(CUcontext context, CUdevice device) noexcept {
   {
     const SystemLock lock(mutex_);
@@ -282,7 +282,7 @@ bool Contexts::Use::begin(AtEnd at_end) noexcept {
     const std::uint32_t held = entry.held.fetch_add(1, std::memory_order_acq_rel);
     if (held < kOneEnding || fault(Fault::ended_context_used)) return true;
     entry.held.fetch_sub(1, std::memory_order_acq_rel);
-    contexts_.turns_.raise();  // whoever ends the context may have seen us and waits
+    contexts_.turns_.raise();  // a thread that ends the context may be waiting for us
   }
 }
 
@@ -326,8 +326,9 @@ ContextScope::ContextScope(Contexts& contexts, Contexts::Generation generation) 
 ContextScope::ContextScope(Contexts& contexts, CUcontext just_given) noexcept
     : contexts_(contexts), code_(enter(just_given)) {}
 
-// The driver's pop makes current what was so before: that must not have ended by then. It is held
-// second, so whoever ends it now is not waited for: two threads could wait for each other.
+// The driver's pop makes the previous context current again, which must not have ended by then. It
+// is held as the second use, without waiting for a thread that is ending it, because two threads
+// could wait for each other.
 CUresult ContextScope::enter(CUcontext context) noexcept {
   CUcontext current = nullptr;
   if (const CUresult code = real().cuCtxGetCurrent(&current); code != CUDA_SUCCESS) return code;

@@ -1,5 +1,5 @@
-// The driver's contexts, as places of the allocator. A handle's value can come back after a reset,
-// so each generation of a handle, from creation to end, has an entry of its own.
+// Contexts maps the driver's contexts to places of the allocator. The driver may reuse a handle
+// after a reset, so each generation of a handle, from creation to end, has an entry of its own.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,13 +18,14 @@
 
 namespace vramscope {
 
-// Pinned memory of other flags is another place: its number holds them beside the context's.
+// Pinned memory with other flags is another place, whose number holds the flags beside the
+// context's number.
 inline constexpr unsigned kHostFlagBits = 3;
 inline constexpr unsigned kHostFlags =
     CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP | CU_MEMHOSTALLOC_WRITECOMBINED;
 static_assert(kHostFlags == (1U << kHostFlagBits) - 1);
 
-// Where memory of `kind` is that belongs to a context. Pinned memory: without flags.
+// Returns the place of memory of `kind` in a context. For pinned memory: without flags.
 [[nodiscard]] constexpr Place in_context(Kind kind, std::uint16_t device, std::uint32_t context) {
   return {.kind = kind,
           .device = has_device(kind) ? device : std::uint16_t{0},
@@ -36,23 +37,23 @@ static_assert(kHostFlags == (1U << kHostFlagBits) - 1);
   return pinned;
 }
 [[nodiscard]] constexpr unsigned host_flags(Place pinned) { return pinned.context & kHostFlags; }
-// The number of a place's context alone.
+// Returns the number of a place's context, without flags.
 [[nodiscard]] constexpr std::uint32_t context_of(Place place) {
   return place.kind == Kind::pinned ? place.context >> kHostFlagBits : place.context;
 }
 
-// Whether a context lives is known here, not asked: where a destroyed one is current the driver
-// answers cuCtxGetDevice, and crashes when that context is pushed or popped (seen on a driver 580;
-// what it refuses there is refused too late). So a handle that ended lives again only when the
-// driver has given it out anew. Threads: any.
+// This class knows whether a context lives, because the driver cannot be asked: for a destroyed
+// current context it answers cuCtxGetDevice, and it crashes when that context is pushed or popped
+// (seen on driver 580). So an ended handle lives again only after the driver has given it out anew.
+// Threads: any.
 class Contexts {
  public:
   struct Current {
-    // The driver's own; INVALID_CONTEXT when no context is current, CONTEXT_IS_DESTROYED when it
-    // has ended.
+    // The driver's code; INVALID_CONTEXT if no context is current, CONTEXT_IS_DESTROYED if the
+    // current one has ended.
     CUresult code = CUDA_SUCCESS;
     Place place;                   // kind device; set on success
-    bool first_of_device = false;  // nobody asked about this device before
+    bool first_of_device = false;  // this is the first question about the device
   };
   // The calling thread's current context.
   [[nodiscard]] Current current() noexcept {
@@ -66,52 +67,54 @@ class Contexts {
       return {.code = CUDA_SUCCESS, .place = remembered_.place};
     return look_at(context, changes);
   }
-  // Only whether it has ended, as a code of the driver's; fine where there is none.
+  // Returns a driver's error code if the current context has ended; CUDA_SUCCESS if there is none.
   [[nodiscard]] CUresult check_current() noexcept;
 
-  // Handle of the context of a place, null once the context has ended.
+  // Returns the handle of a place's context; null if the context has ended.
   [[nodiscard]] CUcontext handle(Place place) const noexcept;
 
-  // A context lives until everybody who attached to it has detached too. is_attached: does somebody
-  // hold it besides its creator? detached: did somebody else still hold it?
+  // A context lives until everybody who attached to it has detached. is_attached: whether somebody
+  // besides its creator holds it. detached: whether somebody else still held it.
   void attached(CUcontext context) noexcept;
   [[nodiscard]] bool is_attached(CUcontext context) noexcept;
   [[nodiscard]] bool detached(CUcontext context) noexcept;
   void forget_attachments(CUcontext context) noexcept;
 
-  // `view`, made from the green context `green`, shares its memory with `primary`: it is that
-  // place.
+  // `view`, made from the green context `green`, shares memory with `primary` and has its place.
   void add_view(const void* green, CUcontext view, CUcontext primary) noexcept;
   void remove_views(const void* green) noexcept;
-  // The life of the context whose views are made from `green`; unseen: there are none.
+  // Returns the generation of the context whose views are made from `green`; `unseen` if there are
+  // none.
   [[nodiscard]] std::uint32_t view_owner(const void* green) const noexcept;
 
-  // The program created a context, or retained one that may be there already: from now on its work
-  // counts.
+  // Note that the program created a context, or retained one that may exist already. From now on
+  // its work counts.
   void created(CUcontext context, CUdevice device) noexcept;
   void retained(CUcontext context, CUdevice device) noexcept;
-  // The current context may use the memory of `peer`'s device; of a peer that was never seen, of
-  // any device. It is never taken back: what waits for too many contexts is slow, what waits for
-  // too few is wrong.
+  // Notes that the current context may use the memory of `peer`'s device, or of any device if the
+  // peer was never seen. This is never withdrawn: waiting for too many contexts is slow, waiting
+  // for too few is wrong.
   void enabled_peer(CUcontext peer) noexcept;
 
-  // Tells contexts apart that had the same handle, one after the other.
+  // Distinguishes contexts that had the same handle one after the other.
   using Generation = std::uint32_t;
   static constexpr Generation unseen = ~Generation{0};
 
-  // Keeps the driver from ending a context while something of ours uses its handle: the driver may
-  // crash on one that has ended (test/simulator/OPEN.md). While a call that may end it runs, the
-  // constructor waits for that call. One at a time a thread; nothing locked meanwhile.
+  // Keeps the program from ending a context while our code uses its handle: the driver may crash on
+  // an ended one (test/simulator/OPEN.md). The constructor waits for a running call that may end
+  // the context. A thread has one use at a time and holds no lock during it.
   class Use {
    public:
-    // gives_up: an end that runs now counts as one that has happened. So may a thread that has a
-    // use already have another: it waits for nobody.
+    // gives_up: a running end counts as done. As it waits for nobody, a thread with a use may take
+    // such a second one.
     enum class AtEnd : bool { waits, gives_up };
     Use(Contexts& contexts, Generation generation, AtEnd at_end = AtEnd::waits) noexcept;
     ~Use();
     Use(const Use&) = delete;
     Use& operator=(const Use&) = delete;
-    [[nodiscard]] CUcontext context() const noexcept { return context_; }  // null: it has ended
+    [[nodiscard]] CUcontext context() const noexcept {
+      return context_;
+    }  // null: the context has ended
 
    private:
     [[nodiscard]] bool begin(AtEnd at_end) noexcept;
@@ -122,8 +125,8 @@ class Contexts {
     CUcontext context_ = nullptr;
   };
 
-  // For the driver's call that may end a context: no use begins meanwhile, and with
-  // `are_waited_for` none goes on. go_on: the call leaves the context to others that hold it.
+  // Surrounds a driver call that may end a context. No use begins meanwhile. are_waited_for: waits
+  // until all uses have ended. go_on: the call leaves the context to others that hold it.
   class Ending {
    public:
     enum class Uses : bool { go_on, are_waited_for };
@@ -138,15 +141,15 @@ class Contexts {
     const Generation generation_;
   };
 
-  // Whether there was ever but one.
+  // Whether there was never more than one context.
   [[nodiscard]] bool is_sole() const noexcept {
     return count_.load(std::memory_order_acquire) <= 1;
   }
-  // Calls visit(handle, generation) for each living context for which a free of memory of the place
-  // waits besides the place's own: those of other devices that enabled access to its device, for
-  // host memory all of other devices. Not other contexts of its own device: the driver's free waits
-  // for none (an H200 with driver 580; test program second_context). What ran in contexts that
-  // ended is over.
+  // Calls visit(handle, generation) for each living context, besides the place's own, for which a
+  // free of memory of the place waits: contexts of other devices with access to its device, or, for
+  // host memory, all contexts of other devices. The driver's free does not wait for other contexts
+  // of the same device (H200, driver 580; test program second_context). Work in ended contexts is
+  // over.
   template <class F>
   void each_beside(Place place, F visit) const noexcept {
     const std::uint16_t device = entries_[context_of(place)].device;
@@ -157,7 +160,7 @@ class Contexts {
       if ((entries_[i].reached.load(std::memory_order_acquire) & bit) != 0) visit(context, i);
     }
   }
-  // The same for each living context of a device.
+  // Calls visit(handle, generation) for each living context of a device.
   template <class F>
   void each_on(std::uint16_t device, F visit) const noexcept {
     for (std::uint32_t i = 0; i < count_.load(std::memory_order_acquire); ++i) {
@@ -165,28 +168,28 @@ class Contexts {
       if (context != nullptr && entries_[i].device == device) visit(context, i);
     }
   }
-  // The devices of living contexts that can reach memory of a device: a bit each.
+  // Returns the devices of living contexts that can access memory of a device, one bit each.
   [[nodiscard]] std::uint64_t devices_reaching(std::uint16_t device) const noexcept;
-  // Whether a wait in its own context is all that a free of memory of the place waits for.
+  // Whether a free of memory of the place needs to wait only in the place's own context.
   [[nodiscard]] bool is_alone(Place place) const noexcept;
-  // The device place of a living context. False: never seen.
+  // Sets the device place of a living context. Returns false if the context was never seen.
   [[nodiscard]] bool find(CUcontext context, Place& place) noexcept;
 
   [[nodiscard]] Generation generation_of(CUcontext context) noexcept;
-  // The same before a call that may end the context. One that was never seen counts as ended from
-  // then on, unless not_ended() says that the call has left it.
+  // Returns the generation before a call that may end the context. A context that was never seen
+  // counts as ended from then on, unless not_ended() says that it lives.
   [[nodiscard]] Generation begin_end(CUcontext context) noexcept;
   void not_ended(CUcontext context) noexcept;
-  // The release that follows may be the last of a primary context: no retain that was seen, and not
-  // released since, keeps it.
+  // Whether the next release may be the last of a primary context, because no known retain keeps
+  // it.
   [[nodiscard]] bool may_be_last_release(CUcontext primary) const noexcept;
   void released(CUcontext primary) noexcept;
-  // Whether that generation lives and has this handle, which is not null.
+  // Whether the generation lives and has this handle, which is not null.
   [[nodiscard]] bool is(Generation generation, CUcontext context) const noexcept {
     return entries_[generation].context.load(std::memory_order_acquire) == context;
   }
-  // That generation ended: calls end(place) for the place that it was. Its handle means something
-  // new from now on, and may mean it already.
+  // Notes that the generation ended, and calls end(place) for its place. From now on, or already,
+  // its handle may belong to a new context.
   template <class F>
   void ended(CUcontext context, Generation generation, F end) noexcept {
     const SystemLock lock(mutex_);
@@ -201,11 +204,11 @@ class Contexts {
     changes_.fetch_add(1, std::memory_order_release);
   }
 
-  // Of a context that was made from a green one the context whose memory it shares; else itself.
+  // Returns the context whose memory a view of a green context shares; else the context itself.
   [[nodiscard]] CUcontext memory_owner(CUcontext context) noexcept;
 
  private:
-  // The calling thread's last answer: valid while no context has ended since.
+  // The calling thread's last answer, valid until a context ends.
   struct Remembered {
     CUcontext context = nullptr;
     std::uint32_t changes = 0;  // 0: there was none
@@ -218,8 +221,9 @@ class Contexts {
     std::atomic<CUcontext> context{nullptr};
     std::uint16_t device = 0;
     std::atomic<std::uint64_t> reached{0};  // bit i: memory of device i
-    std::atomic<std::uint32_t> held{0};     // uses, and kOneEnding for each call that may end it
-    std::atomic<std::uint32_t> retains{0};  // of a primary context, as far as they were seen
+    std::atomic<std::uint32_t> held{
+        0};  // number of uses, plus kOneEnding for each call that may end it
+    std::atomic<std::uint32_t> retains{0};  // known retains of a primary context
   };
   [[nodiscard]] static constexpr std::uint64_t bit_of(CUdevice device) {
     return std::uint64_t{1} << device;
@@ -229,15 +233,15 @@ class Contexts {
 
   [[nodiscard]] Generation find_or_add(CUcontext context, CUdevice device) noexcept
       VRAMSCOPE_REQUIRES(mutex_);
-  // What is current is seen; unseen: it has ended, kMaxContexts: there is no room.
+  // Notes the current context. Returns `unseen` if it has ended, kMaxContexts if the table is full.
   [[nodiscard]] Generation see(CUcontext current, CUdevice device) noexcept;
-  // Null: an ended one.
+  // Finds a living generation; for null, an ended one.
   [[nodiscard]] Generation find_generation(CUcontext context) const noexcept
       VRAMSCOPE_REQUIRES(mutex_);
   [[nodiscard]] CUcontext owner_of(CUcontext context) const noexcept VRAMSCOPE_REQUIRES(mutex_);
   [[nodiscard]] bool is_ended(CUcontext context) const noexcept VRAMSCOPE_REQUIRES(mutex_);
   void mark_ended(CUcontext context) noexcept VRAMSCOPE_REQUIRES(mutex_);
-  // The driver gave the handle out.
+  // Notes that the driver gave the handle out.
   void mark_living(CUcontext context) noexcept VRAMSCOPE_REQUIRES(mutex_);
 
   static constexpr std::uint32_t kOneEnding = 1U << 16;  // no process has as many threads
@@ -248,27 +252,26 @@ class Contexts {
     CUcontext primary = nullptr;
   };
 
-  mutable SystemMutex mutex_;  // of those who write; the entries are atomic for those who read
-  std::vector<CUcontext> attachments_ VRAMSCOPE_GUARDED_BY(mutex_);  // one entry an attachment
+  mutable SystemMutex mutex_;  // for writers; readers use the atomic entries
+  std::vector<CUcontext> attachments_
+      VRAMSCOPE_GUARDED_BY(mutex_);  // one entry for each attachment
   std::vector<View> views_ VRAMSCOPE_GUARDED_BY(mutex_);
-  std::vector<CUcontext> ended_ VRAMSCOPE_GUARDED_BY(mutex_);  // and not given out since; sorted
+  std::vector<CUcontext> ended_ VRAMSCOPE_GUARDED_BY(mutex_);  // sorted; not given out since
   std::array<Entry, kMaxContexts> entries_{};
   std::atomic<std::uint32_t> count_{0};
-  WaitableCounter turns_;  // raised when somebody who waits in Use or Ending may go on
-  std::atomic<std::uint32_t> changes_{
-      1};  // rises when an answer that a thread remembers may be wrong
+  WaitableCounter turns_;                  // raised when a waiter in Use or Ending may continue
+  std::atomic<std::uint32_t> changes_{1};  // rises when a remembered answer may be wrong
   std::atomic<std::uint64_t> devices_seen_{0};  // bit i: device i
 };
 
-// Makes a context current for one scope, when it is not already: the only way of ours to change a
-// thread's current context. Nobody can end that context meanwhile, nor the one that is current
-// before and after, to which the driver goes back; where one of them has ended nothing is pushed,
-// and code() is CONTEXT_IS_DESTROYED. Threads: one; as a use is.
+// Makes a context current for one scope if it is not already. Our code changes a thread's current
+// context in no other way. Nobody can end that context, or the previous one, meanwhile. If one of
+// them has ended, nothing is pushed and code() is CONTEXT_IS_DESTROYED. Threads: one, like a use.
 class ContextScope {
  public:
   ContextScope(Contexts& contexts, Contexts::Generation generation) noexcept;
-  // A context that the driver gave to this thread in the call that runs: no other thread knows of
-  // it.
+  // For a context that the driver gave to this thread in the current call, which no other thread
+  // knows.
   ContextScope(Contexts& contexts, CUcontext just_given) noexcept;
   ~ContextScope();
   ContextScope(const ContextScope&) = delete;

@@ -23,14 +23,14 @@ Status to_status(CUresult code) noexcept {
 
 namespace {
 
-// A thread that leaves amid the driver's function (ground/leaving.h) may have been given memory:
-// the driver wrote where it is.
+// A thread that ends inside the driver's function (ground/leaving.h) may have got memory: then the
+// driver wrote its address.
 CUresult as_given(CUresult code, Address segment) {
   return code == kThreadLeft && segment != 0 ? CUDA_SUCCESS : code;
 }
 
-// Every context reaches pinned memory, whichever asked for it (CUDA C++ Programming Guide, unified
-// virtual addressing); it ends with the context that did.
+// Every context can access pinned memory (CUDA C++ Programming Guide, unified virtual addressing),
+// but it ends with the context that requested it.
 Grant pin(Place where, std::size_t bytes) {
   const std::uint64_t start = now_ns();
   void* segment = nullptr;
@@ -39,8 +39,8 @@ Grant pin(Place where, std::size_t bytes) {
   return {to_status(as_given(code, address)), address, elapsed_ns(start)};
 }
 
-// No context, no segment: what it was has gone with it. Nor is there one that the driver does not
-// know.
+// Whether the code means that the segment went with its context, or that the driver does not know
+// it.
 bool is_end_of_context(CUresult code) {
   switch (code) {
     case CUDA_ERROR_INVALID_VALUE:
@@ -54,7 +54,7 @@ bool is_end_of_context(CUresult code) {
   }
 }
 
-// A capture that began meanwhile refuses: nothing happened.
+// Whether a capture that began meanwhile refused, so that nothing happened.
 bool is_of_capture(CUresult code) {
   return code >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
          code <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
@@ -78,7 +78,7 @@ void CudaBackend::tell(const SegmentChange& change) const noexcept {
   if (segments_.changed != nullptr) segments_.changed(segments_.context, change);
 }
 
-// The allocator asks on the thread of the program's own call, in the context that the place is.
+// The allocator calls this on the thread of the program's call, in the place's context.
 Grant CudaBackend::reserve(Place where, std::size_t bytes) noexcept {
   const Grant grant = where.kind == Kind::pinned ? pin(where, bytes) : reserve_plain(where, bytes);
   if (!grant.status.ok()) return grant;
@@ -109,7 +109,7 @@ Reply CudaBackend::release(Place where, Address segment) noexcept {
 
 Reply CudaBackend::release_in_context(Place where, Address segment) noexcept {
   if (leaving::is_on()) return {{Result::forbidden, 0}};
-  const Uncancelled whole;  // the program did not ask for it
+  const Uncancelled whole;  // the program did not request it
   const std::uint64_t start = now_ns();
   const ContextScope scope(contexts_, context_of(where));
   if (contexts_.handle(where) == nullptr) {
@@ -122,10 +122,10 @@ Reply CudaBackend::release_in_context(Place where, Address segment) noexcept {
   if (code == CUDA_SUCCESS) code = give_back(where, segment);
   if (is_of_capture(code)) return {{Result::forbidden, 0}, elapsed_ns(start)};
   Status status = to_status(code);
-  // What has ended is the context that is current here, and the segment is another one's.
+  // The current context has ended, and the segment belongs to another one.
   const bool is_kept = scope.code() == CUDA_ERROR_CONTEXT_IS_DESTROYED;
   if (is_end_of_context(code) && !is_kept) status.result = Result::invalid;
-  // The driver may have it back already: it must not serve again.
+  // The driver may have taken it back already, so it must not be reused.
   if (leaving::is_on()) status.result = Result::invalid;
   return {status, elapsed_ns(start)};
 }
@@ -163,8 +163,8 @@ void CudaBackend::release_addresses(Place, Address address, std::uint64_t bytes)
   pages_.release(address, bytes);
 }
 
-// A capture may have begun since the allocator asked: whoever begins one does not wait for us, but
-// nothing starts here from then on.
+// A capture may have begun since the allocator checked. The thread that begins one does not wait
+// for us, but no wait starts here from then on.
 CUresult CudaBackend::wait_here() noexcept {
   if (captures_.any()) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   CUresult of_one_stream = CUDA_ERROR_NOT_READY;
@@ -181,8 +181,8 @@ CUresult CudaBackend::wait_in(Contexts::Generation one) noexcept {
   return scope.code() == CUDA_SUCCESS ? wait_here() : scope.code();
 }
 
-// In the context in which the program made its call, its handle is not used: who ends that context
-// meanwhile would end it amid the driver's own function, too.
+// Waits without using the handle if the place's context is current: a thread that ends that context
+// meanwhile would also end it during the program's own call.
 CUresult CudaBackend::wait_in_own(Contexts::Generation own) noexcept {
   CUcontext current = nullptr;
   const CUresult code = real().cuCtxGetCurrent.first(&current);
@@ -191,9 +191,9 @@ CUresult CudaBackend::wait_in_own(Contexts::Generation own) noexcept {
   return own_waits_(own, [this] { return wait_here(); });
 }
 
-// What ran in another context is over once that answers, whatever it answers: one with a sticky
-// error runs nothing more, one that ends meanwhile is finished, and neither error is the caller's.
-// A capture that began meanwhile forbids the wait: then nothing is known.
+// Any answer of another context proves that its work is over: a context with a sticky error runs
+// nothing more, and a context that ends meanwhile is finished. Neither error concerns the caller.
+// If a capture that began meanwhile forbids the wait, nothing is proved.
 CUresult CudaBackend::wait_in_others(Place where) noexcept {
   CUresult refusal = CUDA_SUCCESS;
   if (contexts_.is_sole() || fault(Fault::reuse_after_one_context)) return refusal;
@@ -206,11 +206,13 @@ CUresult CudaBackend::wait_in_others(Place where) noexcept {
 }
 
 Reply CudaBackend::wait(Place where) noexcept {
-  if (leaving::is_on()) return {to_status(kThreadLeft)};  // the first wait of the call ended so
+  if (leaving::is_on())
+    return {to_status(kThreadLeft)};  // the thread ended during the call's first wait
   return wait_from(now_ns(), where);
 }
 
-// Reading the clock costs as much as what came before this did.
+// Counts from the call's beginning, since reading the clock costs as much as the work before the
+// wait.
 Reply CudaBackend::wait_first(Place where) noexcept { return wait_from(call_time_ns, where); }
 
 Reply CudaBackend::wait_from(std::uint64_t start, Place where) noexcept {
@@ -222,7 +224,7 @@ Reply CudaBackend::wait_from(std::uint64_t start, Place where) noexcept {
   return {to_status(code), elapsed_ns(start)};
 }
 
-// A query of the default stream costs least of the calls that report what went wrong before.
+// A query of the default stream is the cheapest call that reports earlier errors.
 Reply CudaBackend::probe(Place where) noexcept {
   const std::uint64_t start = now_ns();
   const ContextScope scope(contexts_, context_of(where));
@@ -240,7 +242,7 @@ bool CudaBackend::may_release(Place) noexcept {
   return !captures_.forbid_frees() && !leaving::is_on();
 }
 
-// The first sample may be on its way, on the thread that used the device first.
+// The first sample may be unfinished on the thread that used the device first.
 std::uint64_t CudaBackend::total_bytes(Place where) noexcept {
   if (where.kind == Kind::pinned) return host_memory_bytes();
   std::size_t total = samples_[where.device].total_bytes.load(std::memory_order_relaxed);
@@ -274,8 +276,8 @@ void CudaBackend::renew_sample(std::uint16_t device) noexcept {
   note_free_memory(device, free_bytes, total_bytes);
 }
 
-// Who uses the rest of the device is told by the allocator, which knows how much is recorded: from
-// here its lock would be taken a second time.
+// The allocator reports the use by others, since it knows how much is recorded. A report from here
+// would take its lock twice.
 void CudaBackend::sample_free_memory(std::uint16_t device, Grant& grant) noexcept {
   if (captures_.any() || !is_sample_old(device, now_ns(), kSampleEveryNs)) return;
   std::size_t free_bytes = 0;

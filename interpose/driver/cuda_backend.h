@@ -1,5 +1,5 @@
-// The allocator's backend on the real driver: device segments by cuMemAlloc, pinned ones by
-// cuMemHostAlloc, proof of completion by synchronising every context that reaches them.
+// The allocator's backend on the real driver. It allocates device segments with cuMemAlloc and
+// pinned ones with cuMemHostAlloc, and waits by synchronising every context that can access them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -23,14 +23,15 @@ struct FreeMemory {
   std::uint64_t taken_ns = 0;  // CLOCK_MONOTONIC; 0: never
 };
 
-// Called with each sample of free memory, but for those that go with a segment: see Grant.
+// Receives each sample of free memory, except those that are part of a Grant.
 struct FreeMemoryCallback {
   void (*function)(void* context, std::uint16_t device, std::uint64_t free_bytes,
                    std::uint64_t total_bytes) noexcept = nullptr;
   void* context = nullptr;
 };
 
-// Told of each segment that came or went. newest() gives the number of the newest allocation.
+// Receives each segment that was added or removed. newest() returns the number of the newest
+// allocation.
 struct SegmentCallback {
   void (*changed)(void* context, const SegmentChange& change) noexcept = nullptr;
   std::uint64_t (*newest)(void* context) noexcept = nullptr;
@@ -63,18 +64,18 @@ class CudaBackend final : public Backend {
 
   [[nodiscard]] PageMemory& pages() noexcept { return pages_; }
 
-  // Once, before the first sample.
+  // Call it once, before the first sample.
   void on_free_memory(FreeMemoryCallback callback) noexcept { callback_ = callback; }
-  // Once, before the first segment.
+  // Call it once, before the first segment.
   void on_segments(SegmentCallback callback) noexcept { segments_ = callback; }
-  // cuMemGetInfo answered this for the current context of `device`.
+  // Notes the answer of cuMemGetInfo in the current context of `device`.
   void note_free_memory(std::uint16_t device, std::size_t free_bytes,
                         std::size_t total_bytes) noexcept;
-  // Asks the driver again. On a thread of the program, in its own call that
-  // changed what is used, in a context of `device`; not while a stream is captured.
+  // Takes a new sample from the driver. Call it on a thread of the program, in its own call that
+  // changed the used memory, in a context of `device`, and not while a stream is captured.
   void renew_sample(std::uint16_t device) noexcept;
-  // How old a sample of free memory may get before another is taken: cuMemGetInfo costs about as
-  // much as a small cuMemAlloc. At calls of the driver, and at frees that the cache keeps.
+  // The age at which a sample of free memory is replaced: at driver calls, and at frees that the
+  // cache serves. cuMemGetInfo costs about as much as a small cuMemAlloc.
   static constexpr std::uint64_t kSampleEveryNs = 10'000'000;
   static constexpr std::uint64_t kSampleAmidHitsNs = 100'000'000;
   [[nodiscard]] bool is_sample_old(std::uint16_t device, std::uint64_t now_ns,
@@ -93,7 +94,7 @@ class CudaBackend final : public Backend {
   [[nodiscard]] CUresult wait_in_others(Place where) noexcept;
   [[nodiscard]] Grant reserve_plain(Place where, std::size_t bytes) noexcept;
   [[nodiscard]] Reply release_in_context(Place where, Address segment) noexcept;
-  // Of this instant, if anybody is told.
+  // Completes the change with the current instant, if there is a callback.
   [[nodiscard]] SegmentChange noted(SegmentChange change) const noexcept;
   void tell(const SegmentChange& change) const noexcept;
   void keep_sample(std::uint16_t device, std::size_t free_bytes, std::size_t total_bytes) noexcept;
@@ -103,11 +104,12 @@ class CudaBackend final : public Backend {
     std::atomic<std::uint64_t> free_bytes{0};
     std::atomic<std::uint64_t> total_bytes{0};
     std::atomic<std::uint64_t> taken_ns{0};
-    std::atomic<bool> is_first{false};  // amid a call, whose memory may be there and not recorded
+    std::atomic<bool> is_first{
+        false};  // taken during a call whose memory may exist and not be recorded
   };
   Contexts& contexts_;
   Captures& captures_;
-  SharedWait own_waits_;  // in the context that is current
+  SharedWait own_waits_;  // in the current context
   PageMemory pages_;
   FreeMemoryCallback callback_;
   SegmentCallback segments_;

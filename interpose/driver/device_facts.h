@@ -8,18 +8,20 @@
 
 namespace vramscope {
 
-// "GPU-...", "" unknown. May throw bad_alloc.
+// Returns "GPU-...", or "" if unknown. May throw bad_alloc.
 [[nodiscard]] std::string uuid_of(int device);
 
-// Asks the driver, on the calling thread, whose current context is on `device`. What it refuses to
-// say stays empty. May throw bad_alloc.
+// Asks the driver. The calling thread's current context must be on `device`. Facts that the driver
+// refuses stay empty. May throw bad_alloc.
 [[nodiscard]] DeviceFacts ask_device(std::uint16_t device);
 
-// The driver is Vramscope's own simulated device.
+// Whether the driver is Vramscope's simulated device.
 [[nodiscard]] bool is_simulated_device() noexcept;
-// It is, and other processes that seem to use the same device have one of their own.
+// Whether it is a simulated device that other processes do not share, although they seem to use the
+// same one.
 [[nodiscard]] bool is_simulated_for_one_process() noexcept;
-// Kernels that the simulated device accepted; 0 on a real one. Not a call of CUDA: any thread.
+// Returns the number of kernels that the simulated device accepted; 0 on a real one. It is no CUDA
+// call. Threads: any.
 [[nodiscard]] std::uint64_t simulated_launches() noexcept;
 
 }  // namespace vramscope

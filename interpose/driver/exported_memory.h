@@ -1,4 +1,4 @@
-// Device memory that the program gave to others by address: where it starts, until it is freed.
+// ExportedMemory remembers device memory that the program exported by address, until it is freed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,7 +19,8 @@ class ExportedMemory {
     std::uint64_t bytes = 0;  // 0: not exported
   };
 
-  // `start` is that of the driver's allocation. Without memory of our own it is not remembered.
+  // `start`: the start of the driver's allocation. If our memory is exhausted, it is not
+  // remembered.
   void add(Address start, Piece piece) noexcept {
     const SystemLock lock(mutex_);
     try {
@@ -28,9 +29,9 @@ class ExportedMemory {
     } catch (const std::bad_alloc&) {
     }
   }
-  // Whether there was ever some.
+  // Whether memory was ever exported.
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_relaxed); }
-  // What starts there is about to be freed.
+  // Removes and returns the piece at `start`, which is about to be freed.
   [[nodiscard]] Piece take(Address start) noexcept {
     if (!any()) return {};
     const SystemLock lock(mutex_);

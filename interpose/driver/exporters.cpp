@@ -10,8 +10,9 @@
 namespace vramscope {
 namespace {
 
-// File names of libraries that hand device memory on: beginnings, because versions, plug-ins and
-// languages follow. A part of a segment would be the wrong bytes there.
+// Beginnings of file names of libraries that export device memory; versions, plug-ins and languages
+// follow. They export whole driver allocations, so a part of a segment would export the wrong
+// bytes.
 struct Name {
   std::string_view beginning;
   std::string_view reason;
@@ -38,8 +39,7 @@ constexpr Name kExporters[] = {
     {"libcufile", "GPUDirect Storage: registers device memory with storage"},
     {"libnixl", "transfers of device memory between machines"},
 };
-constexpr std::string_view kCuda =
-    "libcuda";  // libcuda.so.1, libcudart.so.12: not the ones who ask
+constexpr std::string_view kCuda = "libcuda";  // libcuda.so.1, libcudart.so.12: their callers count
 
 std::string_view file_of(const char* path) {
   const std::string_view all = path == nullptr ? "" : path;
@@ -75,7 +75,7 @@ Exporters::Loaded Exporters::find_loaded() noexcept {
   return found;
 }
 
-// A stack or a caller that nobody has seen may be in an object that nobody has seen.
+// A new stack or caller may be in a new object.
 void Exporters::refresh() noexcept {
   const LoadedCounts now = count_loaded();
   {
@@ -84,7 +84,7 @@ void Exporters::refresh() noexcept {
   }
   const Loaded found = find_loaded();
   const std::lock_guard lock(mutex_);
-  if (found.adds + found.subs < loaded_.adds + loaded_.subs) return;  // another thread saw more
+  if (found.adds + found.subs < loaded_.adds + loaded_.subs) return;  // another thread is ahead
   if (found.subs != loaded_.subs) {
     for (std::atomic<std::uint64_t>& known : known_) known.store(0, std::memory_order_relaxed);
   }
@@ -94,14 +94,14 @@ void Exporters::refresh() noexcept {
 const Exporters::Range* Exporters::range_of(std::uintptr_t address) const noexcept {
   const auto end = loaded_.ranges.begin() + static_cast<std::ptrdiff_t>(loaded_.count);
   const auto range = std::find_if(loaded_.ranges.begin(), end, [&](const Range& r) {
-    return address > r.begin && address <= r.end;  // a return address is behind its call
+    return address > r.begin && address <= r.end;  // a return address lies after its call
   });
   return range == end ? nullptr : &*range;
 }
 
-// The innermost frame that is not CUDA's own decides. Without stacks only the driver's caller is
-// known: a library that calls the driver itself, or has the runtime linked statically as NVIDIA's
-// have, is recognised; one that calls a shared runtime is not.
+// The innermost frame outside CUDA decides. Without stacks only the driver's caller is known. That
+// recognises a library that calls the driver or has a static runtime, as NVIDIA's have, but not one
+// that calls a shared runtime.
 bool Exporters::find_out(std::span<const std::uintptr_t> frames, std::uint64_t key) noexcept {
   refresh();
   const std::lock_guard lock(mutex_);

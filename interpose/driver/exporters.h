@@ -1,5 +1,5 @@
-// Exporters hand memory on to other processes or devices: what they ask for is dedicated, a segment
-// of its own.
+// Exporters are libraries that hand memory to other processes or devices. Their requests are
+// dedicated: each gets a segment of its own.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,26 +17,26 @@
 
 namespace vramscope {
 
-// Whether an object of this file name (without folder) belongs to a library that exports memory.
+// Whether a file name (without folder) is that of a library that exports memory.
 [[nodiscard]] bool is_exporter(std::string_view file) noexcept;
 
-// Threads: any. Asks the loader, never while our lock is held.
+// Threads: any. It asks the loader, and holds no lock of ours then.
 class Exporters {
  public:
-  // everybody: mode dedicated.
+  // everybody: true in mode dedicated.
   explicit Exporters(bool everybody) noexcept : everybody_(everybody) {}
 
-  // Whether the memory that is asked for by the code at these return addresses, innermost first,
-  // must be dedicated: everybody's is after the first export, before that only what an exporting
-  // library asks for. `key`, not 0 and below 2^63, stands for the addresses: the stack's tag or
-  // hash, or without stacks where the driver was called from.
+  // Whether a request from these return addresses, innermost first, must be dedicated. After the
+  // first export all are; before, only those from an exporting library. `key`, from 1 to below
+  // 2^63, stands for the addresses: the stack's tag or hash, or, without stacks, the caller of the
+  // driver.
   [[nodiscard]] bool wants_dedicated(std::span<const std::uintptr_t> frames,
                                      std::uint64_t key) noexcept {
     const std::optional<bool> answer = known(key);
     return answer ? *answer : find_out(frames, key);
   }
 
-  // The answer that stands for `key`, if there is one.
+  // Returns the remembered answer for `key`, if there is one.
   [[nodiscard]] std::optional<bool> known(std::uint64_t key) const noexcept {
     if (everybody_.load(std::memory_order_relaxed)) return true;
     const std::uint64_t known = known_[key % kKnown].load(std::memory_order_relaxed);
@@ -45,16 +45,16 @@ class Exporters {
     return std::nullopt;
   }
 
-  // The program exported memory: what it asks for from now on is dedicated.
+  // Notes that the program exported memory: all later requests are dedicated.
   void note_export(Recorder& recorder) noexcept;
 
  private:
   struct Range {
     std::uintptr_t begin = 0, end = 0;
-    bool exports = false;  // else it belongs to CUDA: whoever called it counts
+    bool exports = false;  // false: it belongs to CUDA, and its caller counts
   };
   static constexpr std::size_t kMaxRanges = 128;  // code of such libraries; a job loads about 20
-  static constexpr std::size_t kKnown = 4096;     // answers kept; the others are found out again
+  static constexpr std::size_t kKnown = 4096;     // remembered answers
   struct Loaded {
     std::array<Range, kMaxRanges> ranges;
     std::size_t count = 0;
@@ -67,8 +67,8 @@ class Exporters {
   [[nodiscard]] const Range* range_of(std::uintptr_t address) const noexcept;
 
   std::atomic<bool> everybody_;
-  // Key << 1 | answer, at the key's place. A tag means the same stack for ever; what return
-  // addresses mean is forgotten when an object was unloaded.
+  // Key << 1 | answer, at the key's index. A tag means the same stack for ever. Answers for
+  // addresses are forgotten when an object is unloaded.
   std::array<std::atomic<std::uint64_t>, kKnown> known_{};
   std::mutex mutex_;
   Loaded loaded_;

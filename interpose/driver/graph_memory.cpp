@@ -29,7 +29,7 @@ GraphMemory::Number GraphMemory::number_for(CUgraph graph) {
   return ++newest_;
 }
 
-// The driver gives an address twice only when what had it is gone, which we have not seen.
+// The driver reuses an address only after its memory is gone, so we missed its end.
 void GraphMemory::replace(Memories::iterator it) {
   const auto graph = graphs_.find(it->second.graph);
   if (graph != graphs_.end()) std::erase(graph->second.allocations, it->first);
@@ -42,7 +42,7 @@ bool GraphMemory::allocates(CUgraph graph, const GraphNodeMemory& memory) noexce
   try {
     const Number number = number_for(graph);
     if (const auto it = memories_.find(memory.address); it != memories_.end()) {
-      if (it->second.graph == number) {  // again, after a node that frees it
+      if (it->second.graph == number) {  // allocated again after a node that frees it
         it->second.node.bytes = std::max(it->second.node.bytes, memory.bytes);
         it->second.freed_inside = false;
         return true;
@@ -89,11 +89,11 @@ void GraphMemory::moved(CUgraph child, CUgraph parent) noexcept {
       memories_.at(address).graph = number;
     }
     graphs_.erase(old);
-    for (auto& [handle, named] : handles_) {  // of the child, and of those that it owns
+    for (auto& [handle, named] : handles_) {  // of the child and of graphs that it owns
       if (named == old) named = number;
     }
   } catch (const std::bad_alloc&) {
-    // Its memory is then not seen.
+    // Without memory: the graph's memory is not recorded.
   }
 }
 
@@ -107,7 +107,7 @@ void GraphMemory::instantiated(CUgraphExec executable, CUgraph graph) noexcept {
     executables_[executable] = {.number = ++newest_, .graph = number};
     ++graphs_.at(number).holders;
   } catch (const std::bad_alloc&) {
-    // Its launches are then not seen.
+    // Without memory: the launches are not recorded.
   }
 }
 
@@ -122,8 +122,8 @@ GraphMemory::Bytes GraphMemory::sizes_of(Number number) const {
   return sizes;
 }
 
-// What other graphs have and do not run with: whether they run now only the driver knows, which
-// refuses if they do.
+// Counts idle memory of other graphs as available. Only the driver knows whether those graphs run
+// now, and refuses the launch if they do.
 GraphMemory::Bytes GraphMemory::needs_of(Number number) const {
   Bytes needs{};
   const auto graph = graphs_.find(number);
@@ -160,7 +160,7 @@ GraphMemory::Bytes GraphMemory::needs(CUgraphExec executable) const noexcept {
   return needs_of(find_in(executables_, executable).graph);
 }
 
-// Memory that is used now and was not, or the other way round, is counted in or out.
+// Changes memory, and counts it in or out if its use changed.
 template <class Change>
 void GraphMemory::change(Memories::iterator it, Change what) {
   Memory& memory = it->second;
@@ -280,7 +280,7 @@ GraphMemory::Number GraphMemory::number_of(CUgraphExec executable) const noexcep
   return find_in(executables_, executable).number;
 }
 
-// One holder less. Without any, the nodes are gone; what launches took is not.
+// Removes a holder. Without holders the nodes are gone, but not the memory that launches took.
 void GraphMemory::release(Number number) {
   const auto graph = graphs_.find(number);
   if (graph == graphs_.end() || --graph->second.holders > 0) return;
@@ -290,7 +290,7 @@ void GraphMemory::release(Number number) {
   graphs_.erase(graph);
 }
 
-// A child that was moved here ends with its parent, and its handle with it.
+// A moved child graph ends with its parent, and so does its handle.
 void GraphMemory::ended(CUgraph, Number number) noexcept {
   const SystemLock lock(mutex_);
   std::erase_if(handles_, [number](const auto& handle) { return handle.second == number; });

@@ -1,4 +1,4 @@
-// The memory of graphs, remembered: what their allocation nodes ask for, and when it is there.
+// GraphMemory tracks the memory of graphs: what their allocation nodes request, and when it exists.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,60 +24,62 @@ struct GraphNodeMemory {
   Tag tag = 0;
 };
 
-// A node takes nothing. Its memory is adopted when an executable that was made from its graph is
-// launched or uploaded. From then on the driver keeps it, also without its graph, until
-// cuDeviceGraphMemTrim, and shares it between graphs that do not run at the same time: it counts as
-// that of the last one launched, and the sum follows what the driver says is mapped (programming
-// guide 16.5 and 16.6). What no node of the same graph frees a launch leaves behind: that is shared
-// with no other until the program frees it or launches a graph that does (cuda.h,
-// cuGraphAddMemAllocNode).
-// Threads: any. Nothing here calls the driver. What our own memory does not suffice for is left
-// out.
+// A node takes no memory. Its memory is adopted when an executable of its graph is launched or
+// uploaded. From then on the driver keeps it until cuDeviceGraphMemTrim, even without the graph,
+// and shares it between graphs that do not run at the same time. It counts as memory of the last
+// launched graph, and the sum follows what the driver says is mapped (programming guide 16.5 and
+// 16.6). A launch leaves memory behind that no node of the same graph frees. That memory is not
+// shared until the program, or another graph, frees it (cuda.h, cuGraphAddMemAllocNode).
+// Threads: any. It does not call the driver. If our memory is exhausted, figures are incomplete.
 class GraphMemory {
  public:
   GraphMemory(CachingAllocator& allocator, Releases& releases)
       : allocator_(allocator), releases_(releases) {}
 
-  // For all memory that comes and goes here. Before the first node.
+  // Sets the receiver of all changes of memory. Call it before the first node.
   void on_side_effect(SideEffectCallback callback) noexcept { callback_ = callback; }
 
-  // Has any graph had memory nodes? Without the lock.
+  // Whether any graph has had memory nodes. Takes no lock.
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_acquire); }
 
-  // A node of `graph` allocates, or frees what starts at `address`. False: out of memory.
+  // Note that a node of `graph` allocates memory, or frees the memory at `address`. Return false if
+  // memory is exhausted.
   [[nodiscard]] bool allocates(CUgraph graph, const GraphNodeMemory& memory) noexcept;
   [[nodiscard]] bool frees(CUgraph graph, Address address) noexcept;
-  // `child` became a node of `parent`, which owns its memory now and ends its handle.
+  // Notes that `child` became a node of `parent`, which owns its memory now and ends its handle.
   void moved(CUgraph child, CUgraph parent) noexcept;
-  // What the handle was before has ended.
+  // Notes a new executable. An earlier one with the same handle has ended.
   void instantiated(CUgraphExec executable, CUgraph graph) noexcept;
 
   // Bytes by device.
   using Bytes = std::array<std::uint64_t, kMaxDevices>;
-  // Nothing known of what the driver has mapped.
+  // It is unknown how much the driver has mapped.
   static constexpr std::uint64_t unknown = ~std::uint64_t{0};
-  // What the nodes of its graph ask for.
+  // Return the bytes that the nodes of a graph request.
   [[nodiscard]] Bytes sizes(CUgraph graph) const noexcept;
   [[nodiscard]] Bytes sizes(CUgraphExec executable) const noexcept;
-  // What a launch or upload takes that neither is there yet nor lies idle with other graphs.
+  // Return the bytes that a launch or upload takes in addition to existing memory and to idle
+  // memory of other graphs.
   [[nodiscard]] Bytes needs(CUgraph graph) const noexcept;
   [[nodiscard]] Bytes needs(CUgraphExec executable) const noexcept;
-  // It succeeded, and the driver now has `mapped` bytes for graphs, or unknown. Room that was
-  // promised for it is given up.
+  // Note that an upload or launch succeeded, and that the driver now has `mapped` bytes for graphs,
+  // or unknown. They end the promise for it.
   void uploaded(CUgraphExec executable, Bytes promised, const Bytes& mapped) noexcept;
   void launched(CUgraphExec executable, Bytes promised, const Bytes& mapped) noexcept;
 
-  // Of memory that a launch left behind: its number, which no other launch's has; else none. To be
-  // asked before the driver frees it, and told when it did.
+  // left_behind() returns the unique number of memory that a launch left behind, or none; call it
+  // before the driver frees the memory, and freed() afterwards.
   using Number = std::uint64_t;
   static constexpr Number none = 0;
   [[nodiscard]] Number left_behind(Address address) const noexcept;
   void freed(Address address, Number number) noexcept;
 
-  // The idle memory of a device went back to it: the driver has `mapped` bytes for graphs still.
+  // Notes that a device's idle memory was trimmed, and that the driver still has `mapped` bytes for
+  // graphs.
   void trimmed(std::uint16_t device, std::uint64_t mapped) noexcept;
 
-  // To be asked before the driver destroys it: another thread may get the handle at once.
+  // Call number_of() before the driver destroys the graph or executable, since another thread may
+  // get the handle at once.
   [[nodiscard]] Number number_of(CUgraph graph) const noexcept;
   [[nodiscard]] Number number_of(CUgraphExec executable) const noexcept;
   void ended(CUgraph graph, Number number) noexcept;
@@ -86,11 +88,11 @@ class GraphMemory {
  private:
   struct Memory {
     GraphNodeMemory node;
-    Number graph = none;        // that has the node, or an executable of it
+    Number graph = none;        // the graph that has the node
     bool freed_inside = false;  // by a node of the same graph
-    Number taken = none;        // by which launch or upload last; none: not there
-    Number left = none;         // behind, by which launch
-    std::uint64_t serial = 0;   // of the record of it: later ones there are of other memory
+    Number taken = none;        // last launch or upload that took it; none: it does not exist
+    Number left = none;         // launch that left it behind
+    std::uint64_t serial = 0;   // of its record; later records at the address are of other memory
     [[nodiscard]] bool used() const noexcept { return taken != none; }
     [[nodiscard]] bool idle() const noexcept { return used() && left == none; }
   };
@@ -101,7 +103,7 @@ class GraphMemory {
   };
   struct Executable {
     Number number = none;
-    Number graph = none;  // that it was made from
+    Number graph = none;  // from which it was made
   };
   using Executables = std::map<CUgraphExec, Executable>;
   using Memories = std::map<Address, Memory>;
@@ -111,8 +113,8 @@ class GraphMemory {
   [[nodiscard]] Bytes sizes_of(Number graph) const VRAMSCOPE_REQUIRES(mutex_);
   [[nodiscard]] Bytes needs_of(Number graph) const VRAMSCOPE_REQUIRES(mutex_);
   void take(Number graph, Bytes& promised, const Bytes& mapped) VRAMSCOPE_REQUIRES(mutex_);
-  // Idle memory of other graphs than `but` goes, what was taken first at first, until what counts
-  // on the device fits into so many bytes.
+  // Drops idle memory of graphs other than `but`, the oldest first, until the device's sum is at
+  // most `bytes`.
   void fit(std::uint16_t device, std::uint64_t bytes, Number but) VRAMSCOPE_REQUIRES(mutex_);
   void end_promises(const Bytes& promised) noexcept;
   template <class Change>
@@ -130,7 +132,7 @@ class GraphMemory {
   Executables executables_ VRAMSCOPE_GUARDED_BY(mutex_);
   std::map<Number, Graph> graphs_ VRAMSCOPE_GUARDED_BY(mutex_);
   Memories memories_ VRAMSCOPE_GUARDED_BY(mutex_);
-  Bytes counted_ VRAMSCOPE_GUARDED_BY(mutex_){};  // of all memory that is there
+  Bytes counted_ VRAMSCOPE_GUARDED_BY(mutex_){};  // of all existing memory
 };
 
 }  // namespace vramscope

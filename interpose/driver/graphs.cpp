@@ -11,7 +11,8 @@ void Graphs::began(const void* graph) noexcept {
     living_.push_back({graph, ++newest_});
     allocator_.hold_blocks();
   } catch (const std::bad_alloc&) {
-    // Its end would not be known. What it names is then reused, as far as graphs before allow.
+    // Without memory its end would not be noticed, so it is ignored: blocks that it names may be
+    // reused, as far as earlier graphs allow.
   }
 }
 

@@ -1,5 +1,5 @@
-// The program's graphs that may name blocks of ours, remembered: those that captures gave, their
-// clones, and executable ones.
+// Graphs tracks the program's graphs that may name blocks of ours: captured graphs, their clones,
+// and executables.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,17 +12,17 @@
 
 namespace vramscope {
 
-// While there is one, blocks that were live when the last of them came are not handed out again.
+// While such a graph exists, blocks that were live when the newest of them was made are not reused.
 // Threads: any.
 class Graphs {
  public:
   explicit Graphs(CachingAllocator& allocator) : allocator_(allocator) {}
 
   void began(const void* graph) noexcept;
-  // Take the number before the driver destroys the graph: its handle may come back at once.
+  // Take the number before the driver destroys the graph, whose handle may be reused at once.
   using Number = std::uint64_t;
   [[nodiscard]] Number newest() noexcept;
-  // However often it began (captures may go on in one graph), up to that number.
+  // Ends all records of the graph up to that number (several captures may go to one graph).
   void ended(const void* graph, Number newest) noexcept;
 
  private:

@@ -16,11 +16,11 @@ namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-// The limits of control groups of both versions, where a container sees its own.
+// The limits of control groups, versions 2 and 1, as a container sees its own.
 constexpr const char* kLimits[] = {"/sys/fs/cgroup/memory.max",
                                    "/sys/fs/cgroup/memory/memory.limit_in_bytes"};
 
-// A number of bytes; "max", and a file that is not there: none.
+// Returns the limit in bytes; none for "max" or a missing file.
 std::uint64_t limit_in(const char* path) {
   char text[32] = {};
   const int file = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-// Host memory: how much of it this process may use at most.
+// host_memory_bytes() says how much host memory this process may use.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace vramscope {
 
-// Bytes of the machine's memory, or of what the container may use where that is less. Reads two
-// small files; `errno` is kept.
+// Returns the bytes of the machine's memory, or the container's limit if that is less. Reads two
+// small files. Keeps errno.
 [[nodiscard]] std::uint64_t host_memory_bytes() noexcept;
 
 }  // namespace vramscope

@@ -1,5 +1,5 @@
-// Counts how often the program has each piece of imported memory open: an IPC handle that is opened
-// again gives the same address, and the memory goes with the last close.
+// ImportCounts counts how often the program has each piece of imported memory open. An IPC handle
+// that is opened again gives the same address, and the memory goes with the last close.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,12 +17,13 @@ namespace vramscope {
 class ImportCounts {
  public:
   using Handle = std::array<unsigned char, 64>;  // the bytes of a CUipcMemHandle
-  // Of what was opened at an address until it is closed: no other import's.
+  // The unique number of an import, from its first open to its last close.
   using Number = std::uint64_t;
 
-  // Opened: gives how often it is open now; 1 also when our own memory is exhausted. The driver may
-  // give an address to another import before it answers the one that closes what was there: so
-  // where every open there is being closed, another handle is of other memory.
+  // Counts an open and returns how often the memory is open now; 1 also if our memory is exhausted.
+  // The driver may give an address to another import before it answers the call that closes the
+  // previous one. So if every open at the address is being closed, another handle means other
+  // memory.
   [[nodiscard]] std::uint64_t add(Address address, const Handle& handle) noexcept {
     const SystemLock lock(mutex_);
     try {
@@ -34,12 +35,12 @@ class ImportCounts {
       return 1;
     }
   }
-  // Opened anew: what was open there ended with its context.
+  // Counts an open after the previous memory at the address ended with its context.
   void begin_again(Address address) noexcept {
     const SystemLock lock(mutex_);
     if (const auto it = imports_.find(address); it != imports_.end()) it->second.opens = 1;
   }
-  // Before the driver closes it; remove() follows, or refused().
+  // Call it before the driver closes the memory, and remove() or refused() afterwards.
   [[nodiscard]] Number begin_close(Address address) noexcept {
     const SystemLock lock(mutex_);
     const auto it = imports_.find(address);
@@ -47,7 +48,7 @@ class ImportCounts {
     ++it->second.closing;
     return it->second.number;
   }
-  // Closed: gives how often it is still open.
+  // Counts a close and returns how often the memory is still open.
   [[nodiscard]] std::uint64_t remove(Address address, Number number) noexcept {
     const SystemLock lock(mutex_);
     const auto it = find(address, number);

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::uint64_t kProbeBytes = std::uint64_t{2} << 20;
 
-// Nobody is given a handle of such memory: parts of it must not be exported as if they were whole.
+// The memory has no exportable handle, because parts of it must not be exported like whole
+// allocations.
 CUmemAllocationProp properties_on(std::uint16_t device) {
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
@@ -30,7 +31,7 @@ int attribute(CUdevice_attribute which, std::uint16_t device) {
   return real().cuDeviceGetAttribute(&value, which, device) == CUDA_SUCCESS ? value : 0;
 }
 
-// Drivers there say that they can and fail later.
+// Drivers under WSL report support and fail later.
 bool is_subsystem_for_linux() {
   const Uncancelled uncancelled;
   std::array<char, 256> text{};
@@ -63,7 +64,7 @@ Grant PageMemory::reserve(std::uint16_t device, std::uint64_t bytes) noexcept {
   return {.status = status, .address = address, .ns = elapsed_ns(start)};
 }
 
-// A device whose probe another thread runs is not usable yet.
+// A device is not usable while another thread probes it.
 bool PageMemory::is_usable(std::uint16_t device) noexcept {
   {
     const SystemLock lock(mutex_);
@@ -131,7 +132,7 @@ void PageMemory::note(std::uint16_t device, Failure failure) noexcept {
   if (known.failures >= kMostFailures) known.use = Use::off;
 }
 
-// The mapping keeps the memory, so the handle goes at once.
+// The mapping keeps the memory, so the handle is released at once.
 PageMemory::Failure PageMemory::map_page(std::uint16_t device, Address address,
                                          std::uint64_t bytes) noexcept {
   const CUmemAllocationProp properties = properties_on(device);
@@ -143,8 +144,8 @@ PageMemory::Failure PageMemory::map_page(std::uint16_t device, Address address,
   return code == CUDA_SUCCESS ? Failure{} : Failure{"cuMemMap", code};
 }
 
-// The device's own, and those that have enabled it as a peer. A device that is busy is waited for
-// once.
+// Gives access to the device and to those that have enabled it as a peer. Waits once for a busy
+// device.
 PageMemory::Failure PageMemory::give_access(std::uint16_t device, Address address,
                                             std::uint64_t bytes) noexcept {
   std::array<CUmemAccessDesc, kMaxDevices> access{};
@@ -162,12 +163,12 @@ PageMemory::Failure PageMemory::give_access(std::uint16_t device, Address addres
   return code == CUDA_SUCCESS ? Failure{} : Failure{"cuMemSetAccess", code};
 }
 
-// Out of memory is the one refusal that is no failure. One that has too many pages gets no more,
-// but keeps those that it has.
+// Out of memory is the only refusal that counts as no failure. A device with too many pages gets no
+// more, but keeps its pages.
 Grant PageMemory::map(std::uint16_t device, Address address, std::uint64_t bytes,
                       std::uint64_t page) noexcept {
   if (captures_.any()) return {.status = {Result::forbidden, 0}};
-  const Uncancelled whole;  // many calls of ours are one of the program's
+  const Uncancelled whole;  // many calls of ours belong to one of the program
   if (!is_usable(device) || !has_room(device, bytes / page)) {
     return {.status = {Result::failed, CUDA_ERROR_NOT_SUPPORTED}};
   }
@@ -225,8 +226,8 @@ PageTimes PageMemory::times(std::uint16_t device) const {
   return devices_[device].times;
 }
 
-// Page by page: the driver takes whole mappings only. When it refuses one after others have gone,
-// that one is lost: nobody uses it again, and map() is refused there.
+// Unmaps page by page, because the driver takes only whole mappings. If it refuses a page after
+// others are unmapped, that page is lost: nobody uses it again, and map() refuses it.
 Reply PageMemory::unmap(Address address, std::uint64_t bytes) noexcept {
   if (captures_.forbid_frees()) return {.status = {Result::forbidden, 0}};
   const Uncancelled whole;
@@ -254,7 +255,7 @@ Reply PageMemory::unmap(Address address, std::uint64_t bytes) noexcept {
   return {.status = status, .ns = elapsed_ns(start)};
 }
 
-// The driver is never called with the lock held.
+// Callers call the driver without the lock.
 std::optional<std::pair<Address, PageMemory::Page>> PageMemory::next_page(Address from,
                                                                           Address end) const {
   const SystemLock lock(mutex_);
@@ -267,7 +268,7 @@ void PageMemory::release(Address address, std::uint64_t bytes) noexcept {
   real().cuMemAddressFree(address, bytes);
 }
 
-// Memory that is mapped later includes the peer by itself.
+// Pages that are mapped later include the peer.
 void PageMemory::enabled_peer(std::uint16_t accessing, std::uint16_t owner) noexcept {
   const CUmemAccessDesc access{.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = accessing},
                                .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
@@ -278,7 +279,7 @@ void PageMemory::enabled_peer(std::uint16_t accessing, std::uint16_t owner) noex
     const CUresult code = real().cuMemSetAccess(page->first, page->second.bytes, &access, 1);
     if (code == CUDA_SUCCESS) continue;
     const SystemLock lock(mutex_);
-    devices_[owner].use = Use::off;  // what is mapped stays
+    devices_[owner].use = Use::off;  // mapped pages stay
     devices_[owner].last = {"cuMemSetAccess for a peer", code};
     return;
   }

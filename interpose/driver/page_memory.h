@@ -1,5 +1,5 @@
-// Memory in pages that are mapped into reserved addresses (the driver's virtual memory management):
-// the part of the backend under segments that grow.
+// PageMemory is the part of the backend for segments that grow. It maps pages into reserved
+// addresses (the driver's virtual memory management).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,32 +20,33 @@
 
 namespace vramscope {
 
-// A device, a driver or a version proves nothing here: before the first use of a device all calls
-// are tried on one page, which is written and read back. What fails later is undone; after three
-// failures in a row nothing more is tried there. Nothing is called while a stream is captured.
-// Threads: any. The calls are not the program's: nobody records them.
+// Support cannot be derived from a device, a driver or a version. So before the first use of a
+// device all calls are tried on one page, which is written and read back. A later failure is
+// undone; after three failures in a row the device is not tried again. Nothing is called while a
+// stream is captured. Threads: any. The calls are not those of the program and are not recorded.
 class PageMemory {
  public:
   PageMemory(Contexts& contexts, Captures& captures) : contexts_(contexts), captures_(captures) {}
 
-  // See Backend. A context of the device is current.
+  // See Backend. A context of the device must be current.
   [[nodiscard]] Grant reserve(std::uint16_t device, std::uint64_t bytes) noexcept;
   [[nodiscard]] Grant map(std::uint16_t device, Address address, std::uint64_t bytes,
                           std::uint64_t page) noexcept;
-  // With any context or none.
+  // See Backend. Any context or none may be current.
   [[nodiscard]] Reply unmap(Address address, std::uint64_t bytes) noexcept;
   void release(Address address, std::uint64_t bytes) noexcept;
 
-  // A context of `accessing` may use the memory of `owner` from now on: pages too.
+  // Lets contexts of `accessing` use the pages of `owner` from now on.
   void enabled_peer(std::uint16_t accessing, std::uint16_t owner) noexcept;
 
-  // What the driver took for them so far.
+  // Returns the time that the driver spent on pages so far.
   [[nodiscard]] PageTimes times(std::uint16_t device) const;
-  // One line for each device where segments stay plain, and why. May throw bad_alloc.
+  // Returns one line for each device on which segments stay plain, with the reason. May throw
+  // bad_alloc.
   [[nodiscard]] std::vector<std::string> problems() const;
 
  private:
-  // What did not succeed: a call, or something in its place, with the driver's code.
+  // What failed: a call or a check, with the driver's code.
   struct Failure {
     const char* what = nullptr;  // null: none
     CUresult code = CUDA_SUCCESS;
@@ -57,7 +58,7 @@ class PageMemory {
     unsigned failures = 0;  // in a row
     Failure last;
     std::size_t pages = 0;     // that are mapped
-    bool is_at_limit = false;  // of pages, and more were wanted
+    bool is_at_limit = false;  // the number of pages reached the limit
     PageTimes times;
   };
   struct Page {
@@ -65,9 +66,9 @@ class PageMemory {
     std::uint16_t device = 0;
   };
   static constexpr unsigned kMostFailures = 3;
-  // A range that is at least as long is asked for in halves when it is refused.
+  // If a range of at least this size is refused, it is requested in halves.
   static constexpr std::uint64_t kHalved = std::uint64_t{2} << 30;
-  // Of a device. Some drivers refuse access to more than some 500,000 mappings.
+  // Pages of a device. Some drivers refuse access to more than some 500,000 mappings.
   static constexpr std::size_t kMostPages = std::size_t{1} << 16;
 
   [[nodiscard]] bool is_usable(std::uint16_t device) noexcept;

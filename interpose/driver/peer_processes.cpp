@@ -22,7 +22,7 @@ namespace {
 constexpr const char* kFile = "contexts";  // in the private folder
 constexpr std::size_t kPage = 4096;
 
-// An offset of a file has 63 bits: device, before, taken, process, from the highest on.
+// A file offset has 63 bits. From the highest on they hold device, before, taken and process.
 constexpr unsigned kProcessBits = 11;
 constexpr unsigned kTakenBits = 12;
 constexpr unsigned kBeforeBits = 18;
@@ -33,7 +33,7 @@ constexpr unsigned kDeviceAt = kBeforeAt + kBeforeBits;
 static_assert(kDeviceAt + kDeviceBits == 63);
 
 constexpr std::uint64_t kSharedUnit = std::uint64_t{2} << 20;  // of bytes
-constexpr std::size_t kMostNotes = 512;  // that are read: a device has fewer users
+constexpr std::size_t kMostNotes = 512;  // notes that are read; a device has fewer users
 
 constexpr std::uint64_t most(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
 constexpr std::uint64_t part(std::uint64_t note, unsigned at, unsigned bits) {
@@ -43,7 +43,7 @@ constexpr std::uint64_t with_taken(std::uint64_t note, std::uint64_t units) {
   return (note & ~(most(kTakenBits) << kTakenAt)) | units << kTakenAt;
 }
 
-// FNV-1a; never 0, so that no note is.
+// Hashes the UUID with FNV-1a. Never 0, so that no note is 0.
 std::uint64_t device_number(std::string_view uuid) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char letter : uuid) {
@@ -63,14 +63,14 @@ flock lock_of(short type, std::uint64_t first, std::uint64_t length) {
 
 constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 
-// Only who can open it has locks on it: this user, and root.
+// Whether only this user and root can open the file and so lock it.
 bool is_ours_alone(int file) noexcept {
   struct stat found {};
   return fstat(file, &found) == 0 && S_ISREG(found.st_mode) && found.st_uid == geteuid() &&
          (found.st_mode & (S_IRWXG | S_IRWXO)) == 0;
 }
 
-// -1: it is not there, or not ours. "": there is no place for it.
+// Returns -1 if the file is missing or not ours. "": there is no folder for it.
 int open_file(const char* path) noexcept {
   const StandardFilesTaken above_them;
   const int file = open(path, kFlags);
@@ -79,7 +79,7 @@ int open_file(const char* path) noexcept {
   return -1;
 }
 
-// Whatever the program's umask is, others that make use of the file can open it.
+// Sets the mode explicitly, so that other processes can open the file whatever the umask is.
 bool make_file(int folder) noexcept {
   const int file = openat(folder, kFile, kFlags | O_CREAT | O_EXCL, S_IRUSR | S_IWUSR);
   if (file < 0) return errno == EEXIST;
@@ -88,7 +88,7 @@ bool make_file(int folder) noexcept {
   return done;
 }
 
-// The path of the file, in the first folder that can have it. Never freed.
+// Returns the path of the file in the first usable folder. Never freed.
 const std::string* choose_file(const std::string& runtime_folder) {
   const Uncancelled uncancelled;
   const StandardFilesTaken above_them;
@@ -101,14 +101,14 @@ const std::string* choose_file(const std::string& runtime_folder) {
   return new std::string;
 }
 
-// The mapping that holds the lock; null where there can be none.
+// Returns the mapping that holds the lock, or null.
 void* publish(const char* path, std::uint64_t note) noexcept {
   const Uncancelled uncancelled;
   const int file = open_file(path);
   if (file < 0) return nullptr;
   void* page = mmap(nullptr, kPage, PROT_NONE, MAP_PRIVATE, file, 0);
   flock lock = lock_of(F_RDLCK, note, 1);
-  // A child that fork makes would keep the note of a process that has ended.
+  // Otherwise a forked child would keep the note of an ended process.
   const bool done = page != MAP_FAILED && madvise(page, kPage, MADV_DONTFORK) == 0 &&
                     fcntl(file, F_OFD_SETLK, &lock) == 0;
   if (!done && page != MAP_FAILED) munmap(page, kPage);
@@ -120,7 +120,7 @@ struct Range {
   std::uint64_t first, last;
 };
 
-// The kernel names one lock in a range; the others are to both sides of it. May throw bad_alloc.
+// The kernel reports one lock in a range, so both sides of it are searched. May throw bad_alloc.
 template <class Visit>
 void each_in(int file, Range whole, const Visit& visit) {
   std::vector<Range> ranges{whole};
@@ -131,14 +131,14 @@ void each_in(int file, Range whole, const Visit& visit) {
     if (fcntl(file, F_OFD_GETLK, &lock) != 0) return;
     if (lock.l_type == F_UNLCK) continue;
     const auto note = static_cast<std::uint64_t>(lock.l_start);
-    if (note < range.first || lock.l_len != 1) return;  // nobody of ours locks like that
+    if (note < range.first || lock.l_len != 1) return;  // not a note of ours
     visit(note);
     if (note > range.first) ranges.push_back({range.first, note - 1});
     if (note < range.last) ranges.push_back({note + 1, range.last});
   }
 }
 
-// Visits the notes about the device of `own`, that one included.
+// Visits the notes about the device of `own`, including `own`.
 template <class Visit>
 void each_beside(const char* path, std::uint64_t own, const Visit& visit) noexcept {
   if (own == 0) return;
@@ -148,12 +148,12 @@ void each_beside(const char* path, std::uint64_t own, const Visit& visit) noexce
   const std::uint64_t first = own >> kDeviceAt << kDeviceAt;
   try {
     each_in(file, {first, first + most(kDeviceAt)}, visit);
-  } catch (const std::exception&) {  // no memory: those that were seen count
+  } catch (const std::exception&) {  // no memory: count those seen so far
   }
   close(file);
 }
 
-// One a process, as the driver and its devices are.
+// Process-wide, like the driver and its devices.
 constinit std::array<std::atomic<void*>, kMaxDevices> pages{};
 constinit std::atomic<pid_t> owner{0};
 
@@ -162,7 +162,7 @@ void hold(std::uint16_t device, void* page) noexcept {
   if (before != nullptr) munmap(before, kPage);
 }
 
-// Its contexts end before the process does.
+// Withdraws all notes at exit, when the contexts end.
 void withdraw_all() {
   if (owner != getpid()) return;
   for (std::uint16_t device = 0; device < kMaxDevices; ++device) hold(device, nullptr);
@@ -170,7 +170,7 @@ void withdraw_all() {
 
 }  // namespace
 
-// Chosen once: a program that changes its user has its notes where they were.
+// Chosen once, so a program that changes its user keeps its notes where they are.
 const char* PeerProcesses::file() const noexcept {
   try {
     static const std::string* const chosen = choose_file(runtime_folder_);
@@ -180,7 +180,7 @@ const char* PeerProcesses::file() const noexcept {
   }
 }
 
-// For a moment nothing is told: two notes of one process would count as two processes.
+// Removes the old note first, since two notes of one process would count as two processes.
 void PeerProcesses::note(std::uint16_t device, std::uint64_t text) noexcept {
   hold(device, nullptr);
   notes_[device] = text;

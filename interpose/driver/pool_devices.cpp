@@ -23,18 +23,18 @@ void PoolDevices::note(CUmemoryPool pool, std::uint16_t device, Asked asked) noe
     known.may_ask = asked == Asked::yes;
     if (known.may_ask) any_.store(true, std::memory_order_relaxed);
   } catch (const std::bad_alloc&) {
-    // Its memory then counts on the device of the stream.
+    // Without memory: the pool's memory counts on the stream's device.
   }
 }
 
-// Managed memory may lie on the host, whichever device its pool prefers.
+// Managed memory may be on the host, whatever device its pool prefers.
 void PoolDevices::created(CUmemoryPool pool, const CUmemPoolProps& properties) noexcept {
   const CUmemLocation& location = properties.location;
   const bool on_device = location.type == CU_MEM_LOCATION_TYPE_DEVICE && location.id >= 0 &&
                          location.id < int{kMaxDevices};
   const bool stays = properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED;
   const SystemLock lock(mutex_);
-  pools_.erase(pool);  // what the handle was before has ended
+  pools_.erase(pool);  // an earlier pool with this handle has ended
   if (!on_device) return;
   note(pool, static_cast<std::uint16_t>(location.id), stays ? Asked::yes : Asked::no);
 }

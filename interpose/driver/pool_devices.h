@@ -1,5 +1,5 @@
-// Pools of the program's and the device of each, which is not always that of the stream which takes
-// memory from the pool; and what they have of it, by the driver's word.
+// PoolDevices knows the device of each of the program's pools, which may differ from the device of
+// the stream that allocates from it. It also asks the driver how much memory the pools hold.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,19 +16,20 @@
 
 namespace vramscope {
 
-// What pools have of a device (cuda.h, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), and what of that they
-// count as used: memory that the program freed, too, until its stream has come so far.
+// The bytes that pools hold of a device (cuda.h, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT), and how
+// many of them count as used. Freed memory counts as used until its stream has reached the free.
 struct PoolUse {
   std::uint64_t reserved_bytes = 0;
   std::uint64_t used_bytes = 0;
 };
 
-// Threads: any. Asks the driver, never while its own lock is held.
+// Threads: any. It asks the driver, and does not hold its own lock then.
 class PoolDevices {
  public:
   void created(CUmemoryPool pool, const CUmemPoolProps& properties) noexcept;
-  // Before the driver destroys the pool, whose handle may come back at once: from here on nobody
-  // asks about it, and who does is waited for. Then the one, or the other.
+  // Call ending() before the driver destroys the pool, whose handle may be reused at once. It waits
+  // for threads that ask about the pool, and lets nobody ask again. Then call destroyed() or
+  // not_destroyed().
   using Number = std::uint64_t;
   struct Ending {
     Number newest = 0;
@@ -38,12 +39,13 @@ class PoolDevices {
   void destroyed(CUmemoryPool pool, Ending ending) noexcept;
   void not_destroyed(CUmemoryPool pool, Ending ending) noexcept;
 
-  // The device's own pool, or the one that the program made current there, served memory.
+  // Notes that the device's default pool, or its current one, gave memory.
   void served(std::uint16_t device) noexcept {
     if (!knows_default_[device].load(std::memory_order_relaxed)) find_default(device);
   }
-  // For the driver's call that may reset the device: nobody asks about its pools meanwhile. Once it
-  // has, they may have ended: nobody asks about them any more, about its own until it serves again.
+  // Surrounds a driver call that may reset the device; nobody asks about its pools meanwhile. After
+  // happened() nobody asks about them again, and about the default pool only when it gives memory
+  // again.
   class Reset {
    public:
     Reset(PoolDevices& pools, CUdevice device) noexcept;
@@ -58,19 +60,20 @@ class PoolDevices {
     [[nodiscard]] bool is_known() const { return device_ >= 0 && device_ < int{kMaxDevices}; }
   };
 
-  // Of all pools of the device that are known; of more than 32 some are left out. To be asked on a
-  // thread of the program in a call of its own, and not while a stream is captured.
+  // Returns the sum for up to 32 known pools of the device. Call it on a thread of the program in a
+  // call of its own, and not while a stream is captured.
   [[nodiscard]] PoolUse use(std::uint16_t device) noexcept;
 
-  // Nothing: a pool on no device, or that nobody knows. Asks the driver for its default pools.
+  // Returns the device of a pool; nothing for an unknown pool or one on no device. Asks the driver
+  // for its default pools.
   [[nodiscard]] std::optional<std::uint16_t> device_of(CUmemoryPool pool) noexcept;
 
  private:
   struct Pool {
     Number number = 0;
     std::uint16_t device = 0;
-    bool may_ask = false;      // about what it has
-    std::uint32_t askers = 0;  // that are at it
+    bool may_ask = false;      // how much it holds
+    std::uint32_t askers = 0;  // threads that are asking
   };
   using Pools = std::map<CUmemoryPool, Pool>;
   enum class Asked : bool { no, yes };
@@ -78,9 +81,11 @@ class PoolDevices {
       VRAMSCOPE_REQUIRES(mutex_);
   void find_default(std::uint16_t device) noexcept;
   [[nodiscard]] bool is_asked_about(std::uint16_t device) const VRAMSCOPE_REQUIRES(mutex_);
-  // Until nobody asks about that one, and nobody will. True: somebody might have.
+  // Waits until nobody asks about the pool, and prevents further questions. Returns whether it
+  // could be asked about before.
   bool stop_asking(CUmemoryPool pool) noexcept;
-  // The next pool of the device behind `last` that may be asked about, and that it was.
+  // Returns the next pool of the device after `last` that may be asked about, and counts the
+  // question.
   [[nodiscard]] CUmemoryPool begin_asking(std::uint16_t device, CUmemoryPool last,
                                           Number& number) noexcept;
   void end_asking(CUmemoryPool pool, Number number) noexcept;
@@ -89,9 +94,9 @@ class PoolDevices {
 
   std::array<std::atomic<bool>, kMaxDevices> knows_default_{};
   std::atomic<bool> any_{false};
-  WaitableCounter turns_;  // raised when nobody asks about some pool any more
+  WaitableCounter turns_;  // raised when the last question about a pool ends
   mutable SystemMutex mutex_;
-  // By calls that may reset the device.
+  // Running calls that may reset the device.
   std::array<std::uint32_t, kMaxDevices> resets_ VRAMSCOPE_GUARDED_BY(mutex_){};
   Number newest_ VRAMSCOPE_GUARDED_BY(mutex_) = 0;
   Pools pools_ VRAMSCOPE_GUARDED_BY(mutex_);

@@ -1,5 +1,5 @@
-// The profiler is what an intercepted call reaches: the options that decide what becomes of it, the
-// allocator, the recorder, and what the program did to the driver before.
+// The profiler holds what intercepted calls need: the options, the allocator, the recorder, and the
+// state of the driver as the program changed it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -25,65 +25,65 @@
 
 namespace vramscope {
 
-// Called with each allocation that fails because memory ran out, before the program hears of it;
-// `served` with those of at least wanted_bytes() that succeed. The calling thread is amid a call of
-// ours and holds no lock.
+// `function` receives each allocation that fails because memory ran out, before the program gets
+// the error. `served` receives successful allocations of at least wanted_bytes(). The calling
+// thread is inside a call of ours and holds no lock.
 struct RefusalCallback {
   void (*function)(void* context, const Refusal& refusal) noexcept = nullptr;
   void (*served)(void* context, const Event& event) noexcept = nullptr;
   void* context = nullptr;
 };
 
-// Called when the driver has given device memory. The calling thread is amid a call of ours and
+// Called when the driver has given device memory. The calling thread is inside a call of ours and
 // holds no lock.
 struct GrowthCallback {
   void (*function)(void* context) noexcept = nullptr;
   void* context = nullptr;
 };
 
-// One a process, never destroyed: the program may call CUDA from its last handler.
+// There is one for each process. It is never destroyed, because the program may call CUDA from its
+// last exit handler.
 // Threads: any.
 class Profiler {
  public:
-  // `live`: where it keeps what outlives the process. May throw bad_alloc.
+  // `live`: memory for what outlives the process. May throw bad_alloc.
   Profiler(const Options& options, const Limits& limits, LiveMemory* live);
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  // Null before the program's first cuInit, when switched off, and in a forked child (which owns
-  // nothing).
+  // Returns null before the program's first cuInit, when switched off, and in a forked child.
   [[nodiscard]] static Profiler* active() noexcept {
     return static_cast<Profiler*>(current_.get());
   }
-  // From now on calls reach this one. Once.
+  // Makes calls reach this profiler. Call it once.
   void activate() noexcept { current_.set(this); }
-  // In a forked child: none does any more.
+  // In a forked child: makes calls reach no profiler.
   static void deactivate() noexcept { current_.clear(); }
 
   [[nodiscard]] bool routes_device_memory() const noexcept {
     return options_.mode == Mode::cache || options_.mode == Mode::dedicated;
   }
-  // Whether a block of so many bytes may be a part of a segment, unless it is dedicated.
+  // Whether a block of `bytes` may be a part of a segment, unless it is dedicated.
   [[nodiscard]] bool may_be_part(std::size_t bytes) const noexcept {
     return options_.policy == Policy::pytorch || options_.mode == Mode::dedicated ||
            bytes <= kSmallRequest;
   }
-  // What a block of so many bytes, which is such a part, could be exported with.
+  // Returns the option with which a block of `bytes` that is such a part could be exported.
   [[nodiscard]] const char* way_to_export(std::size_t bytes) const noexcept {
     const bool is_cut = options_.policy == Policy::pytorch && options_.mode == Mode::cache;
     return is_cut && bytes > kSmallRequest ? "--policy native-safe" : "--mode dedicated";
   }
   [[nodiscard]] bool routes_pinned_memory() const noexcept { return options_.mode == Mode::cache; }
   [[nodiscard]] bool attributes() const noexcept { return options_.attribution; }
-  // Mean distance of the samples that get a stack; 0: all calls do.
+  // Returns the mean distance in bytes of the samples that get a stack; 0: all calls get one.
   [[nodiscard]] std::uint64_t sample_bytes() const noexcept { return options_.sample_bytes.value; }
   [[nodiscard]] bool waits_at_reuse() const noexcept {
     return options_.reuse == ReuseTime::at_reuse;
   }
   [[nodiscard]] bool limits_capacity() const noexcept { return limits_capacity_; }
-  // Time 0 of reports and traces, by now_ns(): the program's first cuInit has succeeded.
+  // Time 0 of reports and traces, by now_ns(): when the program's first cuInit succeeded.
   [[nodiscard]] std::uint64_t started_ns() const noexcept { return started_ns_; }
-  // The recorder has a trace: set before the profiler is active.
+  // Whether the recorder has a trace. Set before the profiler is active.
   [[nodiscard]] bool traces() const noexcept { return traces_; }
   void set_traces() noexcept { traces_ = true; }
   // Before the profiler is active.
@@ -92,8 +92,8 @@ class Profiler {
     if (refusal_callback_.function == nullptr) return;
     refusal_callback_.function(refusal_callback_.context, refusal);
   }
-  // Who waits for an allocation to succeed that is as large as one that was refused writes here how
-  // large; all ones: nobody.
+  // The size from which tell_served() is called, set by the code that waits for an allocation as
+  // large as a refused one; all ones: never.
   [[nodiscard]] std::atomic<std::uint64_t>& wanted_bytes() noexcept { return wanted_bytes_; }
   void tell_served(const Event& event) const noexcept {
     if (refusal_callback_.served == nullptr) return;

@@ -1,4 +1,4 @@
-// The size of memory that only the driver knows, asked by its address.
+// range_bytes() asks the driver for the size of memory that only it knows.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace vramscope {
 
-// Size of the allocation around `address`; 0 when the driver does not tell.
+// Returns the bytes of the allocation around `address`; 0 if the driver does not say.
 [[nodiscard]] std::size_t range_bytes(CUdeviceptr address) noexcept;
 
 }  // namespace vramscope

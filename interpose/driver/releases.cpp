@@ -29,8 +29,8 @@ Releases::Slot* Releases::claim_in(std::size_t word) noexcept {
   }
 }
 
-// The first thread that frees has a slot to itself, which takes no atomic instruction. Of the
-// others the first word suffices nearly always, so that further ones need not be looked at.
+// The first thread that frees owns a slot, which needs no atomic instruction. For the others the
+// first word of bits nearly always suffices.
 Releases::Slot* Releases::claim() noexcept {
   const std::uintptr_t self = this_control_block();
   std::uintptr_t owner = owner_.load(std::memory_order_relaxed);
@@ -79,9 +79,9 @@ void Releases::end_overlapped(CachingAllocator& allocator, Kind kind, Address ad
   }
 }
 
-// The slot is told before the record goes: who finds no record finds what it was. The place of the
-// end among all changes is known exactly once it has happened: who looks in between gets one that
-// may be some allocations of others too early.
+// The slot is filled before the record is removed, so that a thread which finds no record finds the
+// slot. The exact order of the end is known only after the removal; a thread that looks in between
+// may get an order that is some allocations too early.
 void Releases::end_overlapped_by(Slot& slot, CachingAllocator& allocator, Kind kind,
                                  Address address, std::uint64_t bytes) noexcept {
   const Address start = slot.address.load(std::memory_order_acquire);
@@ -114,7 +114,7 @@ Outcome Releases::Underway::ended() const noexcept {
   return outcome;
 }
 
-// Functions that free plain memory take mapped buffers of external memory too.
+// Functions that free plain memory also take mapped buffers of external memory.
 Outcome Releases::Underway::forget(CachingAllocator& allocator, Kind kind,
                                    Address address) const noexcept {
   Outcome gone = allocator.forget(kind, address, newest_);

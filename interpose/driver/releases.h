@@ -1,6 +1,6 @@
-// Releases that the driver is amid. It may give an address to another thread before it answers the
-// one that freed it: what that thread gets is recorded first then, and takes the place of a record
-// whose end belongs to the release.
+// Releases tracks the driver calls that are releasing memory. The driver may give an address to
+// another thread before it answers the thread that freed it. The new memory is then recorded first,
+// and ends the old record in the name of the release.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,16 +19,16 @@ class Releases {
   struct Release {
     Kind kind = Kind::device;
     Address address = 0;
-    std::uint64_t newest = 0;    // allocation when it began: later ones are not what it ends
-    std::uint64_t start_ns = 0;  // when that was, by the clock of call_time_ns
+    std::uint64_t newest = 0;    // newest allocation when it began; it does not end later ones
+    std::uint64_t start_ns = 0;  // when it began, by the clock of call_time_ns
   };
 
  private:
   struct alignas(64) Slot;
 
  public:
-  // From before the driver's function to after the release is recorded. With kMost of them underway
-  // one more is not noted. Threads: one.
+  // Lives from before the driver's function until the release is recorded. Beyond kMost at a time a
+  // release is not tracked. Threads: one.
   class Underway {
    public:
     Underway(Releases& releases, const Release& release) noexcept
@@ -41,9 +41,10 @@ class Releases {
     Underway(const Underway&) = delete;
     Underway& operator=(const Underway&) = delete;
 
-    // For who finds no record any more: what end_before() ended in this one's name.
+    // Returns what end_before() ended in the name of this release. For a caller that finds no
+    // record any more.
     [[nodiscard]] Outcome ended() const noexcept;
-    // The record of what was at the address before it goes; gives it, or what ended() does.
+    // Removes the record of the memory at the address, and returns it, or ended().
     [[nodiscard]] Outcome forget(CachingAllocator& allocator, Kind kind,
                                  Address address) const noexcept;
 
@@ -55,8 +56,8 @@ class Releases {
 
   static constexpr std::size_t kMost = 257;
 
-  // The driver gave this memory, which is recorded next: what lay there is ended now in the name of
-  // the release that is amid, at the time at which that began.
+  // Call it when the driver gave memory that is recorded next. It ends the records of earlier
+  // memory there in the name of the unfinished release, at the time at which that began.
   void end_before(CachingAllocator& allocator, Kind kind, Address address,
                   std::uint64_t bytes) noexcept {
     const std::uint64_t busy = busy_[0].load(std::memory_order_acquire) |
@@ -72,7 +73,7 @@ class Releases {
     std::atomic<Kind> kind{};
     std::atomic<std::uint64_t> newest{0};
     std::atomic<std::uint64_t> start_ns{0};
-    // What was ended; no bytes: nothing was.
+    // What was ended; 0 bytes: nothing.
     std::atomic<std::uint64_t> bytes{0};
     std::atomic<std::uint64_t> where{0};
     std::atomic<std::uint64_t> serial{0};
@@ -91,10 +92,10 @@ class Releases {
   [[gnu::cold]] void end_overlapped_by(Slot& slot, CachingAllocator& allocator, Kind kind,
                                        Address address, std::uint64_t bytes) noexcept;
 
-  std::atomic<std::uintptr_t> owner_{0};  // of own_: the control block of a thread; 0: nobody yet
-  std::atomic<std::uint64_t> beyond_{0};  // slots that are busy behind those of the first word
+  std::atomic<std::uintptr_t> owner_{0};  // of own_: the control block of its thread; 0: none yet
+  std::atomic<std::uint64_t> beyond_{0};  // busy slots after those of the first word
   std::array<std::atomic<std::uint64_t>, kMost / kBits> busy_{};  // a bit a slot
-  Slot own_;                                                      // while it has an address
+  Slot own_;                                                      // busy while it has an address
   std::array<Slot, kMost - 1> slots_;
 };
 

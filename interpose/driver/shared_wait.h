@@ -1,4 +1,4 @@
-// Threads that wait for one context at the same time share a wait.
+// SharedWait lets threads that wait for one context at the same time share a wait.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,33 +10,32 @@
 
 namespace vramscope {
 
-// The driver makes waits one after the other, under a lock of its own: on an H200 (driver 580) one
-// costs 0.27 us alone and 0.74 us with two threads or more, however many they are. A wait that
-// began after a thread came proves for this thread what its own would have proved. So one thread
-// waits, and those that came meanwhile take the next wait together. A thread never depends on
-// another's wait: after some microseconds, or when that wait failed, it makes its own. Work that is
-// submitted after it came, and that may wait for it, is thus waited for no more than by a call that
-// began a little later. Threads: any.
+// The driver serialises waits under a lock of its own. On an H200 (driver 580) a wait costs 0.27 us
+// alone and 0.74 us with two or more threads. A wait that began after a thread arrived proves the
+// same as the thread's own wait. So one thread waits, and those that arrive meanwhile share the
+// next wait. A thread does not depend on another's wait: after some microseconds, or if that wait
+// failed, it makes its own. Work that is submitted after the thread arrived, and that may wait for
+// it, is then waited for no longer than by a call that began a little later. Threads: any.
 class SharedWait {
  public:
-  // 0 where a wait for `context` that began after the call did has succeeded; else what `wait`
-  // gave on this thread.
+  // Returns 0 if a wait for `context` that began after this call has succeeded; else the result of
+  // wait() on this thread.
   template <class Wait>
   [[nodiscard]] auto operator()(std::uint32_t context, Wait wait) noexcept -> decltype(wait());
 
  private:
-  // The context, the number of the wait that began last, and what became of it.
+  // The context, the number of the newest wait, and its state.
   using Word = std::uint64_t;
   static constexpr Word kGoesOn = 1;
   static constexpr Word kFailed = 2;
-  static constexpr Word kNumber = 4;  // the numbers go round
+  static constexpr Word kNumber = 4;  // the numbers wrap
   static constexpr Word kNumbers = (Word{1} << 32) - kNumber;
   static constexpr int kPauses = 64;  // 1 to 3 us in all
 
-  // What threads that wait write, and nothing else.
+  // Only waiting threads write this cache line.
   struct alignas(64) Line {
     std::atomic<Word> word{0};
-    std::atomic<const void*> last{nullptr};  // who waited last: alone, a thread asks nobody
+    std::atomic<const void*> last{nullptr};  // the last waiter: a lone thread skips the sharing
   } line_;
 };
 
@@ -45,7 +44,7 @@ inline auto SharedWait::operator()(std::uint32_t context, Wait wait) noexcept ->
   using Code = decltype(wait());
   static constinit thread_local const char self = 0;
   if (line_.last.load(std::memory_order_relaxed) == &self) return wait();
-  // What this thread submitted is submitted before it looks which wait began last.
+  // Orders the work that this thread submitted before its look at the newest wait.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   Word seen = line_.word.load(std::memory_order_acquire);
   const Word before = seen;

@@ -23,7 +23,7 @@ std::uint64_t positive(std::int64_t bytes) {
 
 std::uint32_t own_pid() { return static_cast<std::uint32_t>(getpid()); }
 
-constexpr int kMostTries = 4;  // to measure while no other process makes a context
+constexpr int kMostTries = 4;  // to measure without another process making a context meanwhile
 
 std::int64_t difference(std::uint64_t before, std::uint64_t after) {
   return static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
@@ -36,7 +36,7 @@ void UnrecordedUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
   const std::uint64_t used = total_bytes - std::min(free_bytes, total_bytes);
   const DeviceCapacity now = allocator_.capacity(device);
   const std::uint64_t held = now.held + now.rounding;
-  const std::uint64_t outside = used - std::min(held, used);  // managed pages may lie on the host
+  const std::uint64_t outside = used - std::min(held, used);  // managed pages may be on the host
   allocator_.note_unrecorded(device, outside);
   note_unrecorded(device, outside);
 }
@@ -53,8 +53,8 @@ void UnrecordedUse::note_unrecorded(std::uint16_t device, std::uint64_t bytes) n
   publish(device);
 }
 
-// What the program freed stays in the pool, and counts as used there until its stream has come so
-// far. Nothing while a stream is captured, whose capture the question would end.
+// Freed memory stays in the pool, and counts as used there until its stream has reached the free.
+// Returns nothing while a stream is captured, because the question would end the capture.
 std::optional<UnrecordedUse::Kept> UnrecordedUse::ask_pools(std::uint16_t device) noexcept {
   if (captures_.any()) return std::nullopt;
   const PoolUse use = pools_.use(device);
@@ -64,7 +64,7 @@ std::optional<UnrecordedUse::Kept> UnrecordedUse::ask_pools(std::uint16_t device
   return Kept{.bytes = kept, .pending_bytes = kept - std::min(kept, idle)};
 }
 
-// Nobody tells when an importer lets go: all that is known is that no more is there than is used.
+// The end of an import is not reported, so exported memory is only bounded by the used memory.
 void UnrecordedUse::set_outside(std::uint16_t device, std::uint64_t bytes) {
   outside_[device] = bytes;
   exported_[device] = std::min(exported_[device], bytes);
@@ -95,7 +95,7 @@ std::optional<std::uint64_t> UnrecordedUse::used_before(CUdevice device) noexcep
     std::size_t total = 0;
     const bool known = bytes && real().cuDeviceTotalMem_v2(&total, device) == CUDA_SUCCESS;
     if (known && *bytes <= total) return total - *bytes;
-  } catch (...) {  // no memory for a name: then nobody knows
+  } catch (...) {  // no memory for a name: unknown
   }
   return std::nullopt;
 }
@@ -106,7 +106,7 @@ UnrecordedUse::Part* UnrecordedUse::part_of(CUcontext context, std::uint16_t dev
   if (known != parts_.end()) return &*known;
   try {
     return &parts_.emplace_back(Part{.context = context, .device = device});
-  } catch (...) {  // no memory: it stays with the others
+  } catch (...) {  // no memory: it counts with the others
     return nullptr;
   }
 }
@@ -120,13 +120,15 @@ void UnrecordedUse::made_context(CUcontext context, std::uint16_t device, std::u
       part->is_measured = true;
     }
     Told& told = told_[device];
-    if (told.context_bytes != 0) told.driver_bytes += told.context_bytes;  // as large as the first
+    if (told.context_bytes != 0)
+      told.driver_bytes += told.context_bytes;  // assumed as large as the first
   }
   bound_contexts(device);
   publish(device);
 }
 
-// Each try gives a bound: those that were counted have their context, and others may have more.
+// Each try gives an upper bound: the counted processes have their contexts, and others may have
+// made more.
 void UnrecordedUse::made_first_context(CUcontext context, std::uint16_t device,
                                        std::uint64_t before) noexcept {
   announce(device, before);
@@ -146,7 +148,7 @@ void UnrecordedUse::made_first_context(CUcontext context, std::uint16_t device,
   measure_first_context(device);
 }
 
-// Where `run` told what was free, it can be asked, too.
+// If `run` reported the free memory, it can also be asked.
 void UnrecordedUse::measure_first_context(std::uint16_t device) noexcept {
   if (is_simulated_for_one_process()) return;
   try {
@@ -167,7 +169,7 @@ void UnrecordedUse::measure_first_context(std::uint16_t device) noexcept {
       }
     }
     publish(device);
-  } catch (...) {  // no memory for an answer: then the difference counts
+  } catch (...) {  // no memory for an answer: the difference counts
   }
 }
 
@@ -176,7 +178,7 @@ std::uint64_t UnrecordedUse::contexts_on(std::uint16_t device) const {
   return static_cast<std::uint64_t>(std::count_if(parts_.begin(), parts_.end(), on_device));
 }
 
-// What is recorded and what NVML says belong together where nothing came or went in between.
+// The record and NVML's answer match only if no memory changed in between.
 std::optional<UnrecordedUse::Answer> UnrecordedUse::answer_of_nvml(std::uint16_t device) {
   constexpr int kMostAnswers = 3;
   std::string uuid;
@@ -198,15 +200,15 @@ std::optional<UnrecordedUse::Answer> UnrecordedUse::answer_of_nvml(std::uint16_t
   return answer;
 }
 
-// Of managed memory NVML counts the pages that lie on the device, of which nobody else tells: then
-// what the driver keeps lies between two bounds, as the differences have it. What the pools keep is
-// told by themselves.
+// NVML counts the pages of managed memory on the device, whose number is not available elsewhere.
+// So with managed memory the driver's use is only known within bounds, and the differences choose
+// between them. The pools report what they keep.
 void UnrecordedUse::take_answer(std::uint16_t device, const Answer& answer) {
   Told& told = told_[device];
   const auto own =
       std::find_if(answer.processes.begin(), answer.processes.end(),
                    [](const DeviceProcess& process) { return process.pid == own_pid(); });
-  if (own == answer.processes.end()) {  // none of ours, or it sees other numbers than we do
+  if (own == answer.processes.end()) {  // not seen, or NVML uses other process numbers
     if (contexts_on(device) == 0) told.driver_bytes = 0;
     return;
   }
@@ -228,7 +230,7 @@ std::vector<DeviceProcess> UnrecordedUse::ask_nvml(std::uint16_t device) {
   std::vector<DeviceProcess>& all = answer->processes;
   const std::size_t before = all.size();
   std::erase_if(all, [](const DeviceProcess& process) { return process.pid == own_pid(); });
-  // Who does not see this process sees others by numbers of another kind.
+  // An NVML that does not see this process uses process numbers of another namespace.
   if (all.size() == before && contexts_on(device) != 0) return {};
   return std::move(all);
 }
@@ -237,7 +239,7 @@ void UnrecordedUse::announce(std::uint16_t device, std::uint64_t before) noexcep
   if (is_simulated_for_one_process()) return;  // another process's device has the same name
   try {
     peers_.announce(device, uuid_of(device), before);
-  } catch (...) {  // no memory for a name: then it seems to be alone
+  } catch (...) {  // no memory for a name: this process seems to be alone
   }
 }
 
@@ -262,7 +264,8 @@ void UnrecordedUse::changed_code(CUcontext context, std::uint16_t device, std::u
   publish(device);
 }
 
-// There may be no context left in which the driver could be asked: what came with it goes with it.
+// There may be no context left in which the driver could be asked, so the measured part is removed
+// with its context.
 void UnrecordedUse::ended(CUcontext context) noexcept {
   if (const auto device = remove(context)) publish(*device);
 }
@@ -308,7 +311,7 @@ UnrecordedUse::Figures UnrecordedUse::sum(std::uint16_t device) const {
     contexts += part.context_bytes;
     modules += part.module_bytes;
   }
-  // What is known to be there was not hidden by managed memory, whose pages may lie on the host.
+  // Known memory cannot be hidden by managed memory, whose pages may be on the host.
   const Told& told = told_[device];
   const bool is_told = told.context_bytes != 0;
   if (is_told) {
@@ -332,9 +335,9 @@ UnrecordedUse::Figures UnrecordedUse::sum(std::uint16_t device) const {
           .pool_pending_bytes = std::min(kept.pending_bytes, in_pools)};
 }
 
-// As UsedDevices::facts() does, but for what other processes say: asking them is a system call.
+// Like UsedDevices::facts(), except for figures from other processes, which cost a system call.
 void UnrecordedUse::publish(std::uint16_t device) noexcept {
-  // On a GPU of the size that the limit names, contexts and code would have their part of it.
+  // On a GPU of the limit's size, contexts and code would take their part of it.
   const std::uint64_t limit = allocator_.capacity(device).limit;
   if (limit != Limits::kUnlimited) {
     const Figures now = sum(device);

@@ -21,8 +21,7 @@ void UsedDevices::note(std::uint16_t device) noexcept {
   }
 }
 
-// A lock that the ending thread holds is given up by an exception (LockLost): what the last report
-// asks for must let it through.
+// An abandoned lock throws LockLost, which functions for the last report must let through.
 static_assert(!noexcept(std::declval<const PageMemory&>().times(0)));
 
 std::vector<DeviceFacts> UsedDevices::facts() {

@@ -1,5 +1,5 @@
-// The devices that the program has used: what the driver said of each at its first memory, and how
-// much of each is used now.
+// UsedDevices knows the devices that the program has used: their facts, asked at the first memory,
+// and their current use.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,17 +16,18 @@
 
 namespace vramscope {
 
-// Threads: any. Asks the driver and the allocator, never while its own lock is held.
+// Threads: any. It asks the driver and the allocator, and does not hold its own lock then.
 class UsedDevices {
  public:
   UsedDevices(CachingAllocator& allocator, CudaBackend& backend, UnrecordedUse& use,
               Recorder& recorder, LiveProcess& live) noexcept
       : allocator_(allocator), backend_(backend), use_(use), recorder_(recorder), live_(live) {}
 
-  // The first memory on `device`: asks the driver what it is called, on the program's own thread.
+  // Asks the driver for the facts of `device` at its first memory, on the program's own thread.
   void note(std::uint16_t device) noexcept;
 
-  // May throw bad_alloc. Makes no call of the driver. Asks `run` who uses the devices.
+  // Returns facts and use of all devices. Asks `run` which processes use them. Does not call the
+  // driver. May throw bad_alloc.
   [[nodiscard]] std::vector<DeviceFacts> facts();
 
  private:

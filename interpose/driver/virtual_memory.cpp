@@ -83,7 +83,7 @@ void VirtualMemory::add_tile(const Tiles& tiles, Handle handle) noexcept {
   try {
     if (tiles_.emplace(tile, it->second).second) ++objects_.at(it->second).uses;
   } catch (const std::bad_alloc&) {
-    // Its end is then noted with its last reference.
+    // Without memory: its end is noted with its last reference.
   }
 }
 
@@ -96,7 +96,7 @@ void VirtualMemory::bound(Handle multicast, std::size_t offset, Handle memory) n
   try {
     objects_.at(object->second).bindings.push_back({user.where.device, offset, used->second});
   } catch (const std::bad_alloc&) {
-    return;  // its end is then noted with its last reference
+    return;  // no memory: its end is noted with its last reference
   }
   ++user.uses;
 }

@@ -1,5 +1,5 @@
-// Memory that the program creates by handle, remembered with its references and mappings: it lives
-// until the last of both is gone.
+// VirtualMemory tracks memory that the program creates by handle, with its references and mappings.
+// It lives until the last of both ends.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,19 +16,19 @@
 
 namespace vramscope {
 
-// Threads: any. Nothing here calls the driver. `end` is called as end(kind, address) for each piece
-// of memory that ended, with the lock held: it may go to the allocator, not back to here.
-// When our own memory is exhausted the answer is `none` or false, and the caller counts that.
+// Threads: any. It does not call the driver. end(kind, address) is called for each piece of memory
+// that ended, with the lock held: it may call the allocator, but not this class.
+// If our memory is exhausted, functions return `none` or false, and the caller counts that.
 class VirtualMemory {
  public:
   using Handle = CUmemGenericAllocationHandle;
-  // Numbers objects and mappings in the order in which they came, and never twice: they are also
-  // the objects' addresses in the ledger.
+  // The unique number of an object or mapping, in order of creation. It is also the object's
+  // address in the ledger.
   using Number = std::uint64_t;
   static constexpr Number none = 0;
 
-  // A part of a sparse array: tiles of one level and layer, from (x, y, z) to before (x, y, z), or
-  // bytes of a tail of levels as x. Arrays that are mapped as a whole are one tile.
+  // A part of a sparse array: the tiles of one level and layer in [from, to), or the bytes of a mip
+  // tail as x. An array that is mapped as a whole is one tile.
   struct Tiles {
     std::uintptr_t array = 0;
     unsigned type = 0, level = 0, layer = 0;
@@ -37,31 +37,31 @@ class VirtualMemory {
 
   struct Mapped {
     bool known = false;
-    Place where;  // kind mapping, or imported when the memory is not ours
+    Place where;  // of kind mapping, or imported if the memory belongs to others
   };
 
-  // The newest number. Taken before a call of the driver that ends something, it keeps what other
-  // threads were given meanwhile under the same handle or address.
+  // Returns the newest number. Take it before a driver call that ends something, so that memory
+  // that other threads get meanwhile under the same handle or address stays.
   [[nodiscard]] Number now() const noexcept;
 
-  // The driver gave out `handle`, with one reference, for memory at `where`.
+  // Notes that the driver gave out `handle`, with one reference, for memory at `where`.
   template <class End>
   [[nodiscard]] Number created(Handle handle, Place where, End end) noexcept {
     const SystemLock lock(mutex_);
     lose_handle(handle, newest_, end);
     return add(handle, where);
   }
-  // The memory of the handle was exported: others may come to hold it.
+  // Notes that the memory of the handle was exported, so that others may hold it.
   void exported(Handle handle) noexcept;
-  // Whose memory among what a release of `handle`, or an unmapping of the range, may end was
-  // exported; 0 bytes are no range.
+  // Whether a release of `handle`, or an unmapping of the range, may end exported memory, and its
+  // device. 0 bytes are no range.
   struct Exported {
     bool any = false;
     std::uint16_t device = 0;
   };
   [[nodiscard]] Exported exported_of(Handle handle) const noexcept;
   [[nodiscard]] Exported exported_in(Address address, std::size_t bytes) const noexcept;
-  // One more reference. A handle that is not known stays unknown.
+  // Counts one more reference. Ignores an unknown handle.
   void retained(Handle handle) noexcept;
   template <class End>
   void released(Handle handle, Number before, End end) noexcept {
@@ -71,7 +71,7 @@ class VirtualMemory {
     Object& object = objects_.at(it->second);
     if (--object.references > 0) return;
     const Number number = it->second;
-    if (object.uses == 0) handles_.erase(it);  // while it is used the handle keeps its value
+    if (object.uses == 0) handles_.erase(it);  // a used object keeps its handle
     end_unused(number, end);
   }
 
@@ -81,14 +81,14 @@ class VirtualMemory {
     unmap(address, bytes, newest_, end);
     return add_mapping(address, bytes, handle);
   }
-  // Every mapping that lies in the range.
+  // Ends every mapping in the range.
   template <class End>
   void unmapped(Address address, std::size_t bytes, Number before, End end) noexcept {
     const SystemLock lock(mutex_);
     unmap(address, bytes, before, end);
   }
 
-  // Memory in the tiles of an array is used by it; what was there before no longer is.
+  // Notes that an array uses memory in its tiles, instead of what was mapped there before.
   template <class End>
   void tiles_mapped(const Tiles& tiles, Handle handle, End end) noexcept {
     const SystemLock lock(mutex_);
@@ -107,7 +107,7 @@ class VirtualMemory {
     while (it != tiles_.end() && it->first.array == array) it = empty_tile(it, end);
   }
 
-  // Memory bound to a multicast object is used by it, at an offset for each device.
+  // Notes that a multicast object uses memory, at an offset for each device.
   void bound(Handle multicast, std::size_t offset, Handle memory) noexcept;
   template <class End>
   void unbound(Handle multicast, std::uint16_t device, std::size_t offset, End end) noexcept {
@@ -125,7 +125,7 @@ class VirtualMemory {
   }
 
  private:
-  // Tiles by where they begin.
+  // The key of tiles: where they begin.
   struct Tile {
     std::uintptr_t array = 0;
     unsigned type = 0, level = 0, layer = 0;
@@ -182,7 +182,8 @@ class VirtualMemory {
     }
   }
 
-  // The driver gives a handle's value anew only when nobody holds the old one any more.
+  // Ends an old object with this handle: the driver reuses a handle only when nobody holds the old
+  // one.
   template <class End>
   void lose_handle(Handle handle, Number before, End end) noexcept VRAMSCOPE_REQUIRES(mutex_) {
     const auto it = handles_.find(handle);

@@ -1,4 +1,4 @@
-// The operations of vramscope.h on the running process.
+// Implements the functions of vramscope.h.
 // SPDX-License-Identifier: Apache-2.0
 #define VRAMSCOPE_IMPLEMENTATION
 #include "interpose/face/vramscope.h"
@@ -24,7 +24,7 @@
 namespace vramscope {
 namespace {
 
-// A note of the file, which the command line tool reads without loading it: the version.
+// An ELF note with the version, which the command line tool reads without loading the library.
 struct VersionNote {
   ElfW(Nhdr) head;
   alignas(4) char owner[12];
@@ -33,10 +33,10 @@ struct VersionNote {
 [[gnu::used, gnu::aligned(4), gnu::section(".note.vramscope")]] constexpr VersionNote version_note{
     {sizeof "vramscope", sizeof VRAMSCOPE_VERSION, 1}, "vramscope", VRAMSCOPE_VERSION};
 
-// Runs body(), with our failures as codes.
+// Runs body() and converts our failures to result codes.
 template <class Body>
 int with_codes(Body body) noexcept {
-  // Inside another call of ours this thread may hold a lock that the body wants.
+  // Inside another call of ours this thread may hold a lock that the body needs.
   if (is_guarded(&body)) return VRAMSCOPE_NOT_ACTIVE;
   try {
     return body();
@@ -45,7 +45,7 @@ int with_codes(Body body) noexcept {
   }
 }
 
-// Runs body(profiler), with our failures as codes.
+// Runs body(profiler) and converts our failures to result codes.
 template <class Body>
 int with_profiler(Body body) noexcept {
   Profiler* const profiler = Profiler::active();
@@ -107,8 +107,8 @@ void hand_out(const FlatStats& stats, vramscope_each_counter each, void* context
   for (const auto& [key, value] : stats) each(key.c_str(), value, context);
 }
 
-// Our own wrapper of a driver function, in the thread's context or in one of the device that the
-// program has used. INVALID_CONTEXT: there is none.
+// Calls our wrapper of a driver function in the thread's context or in another one that the program
+// has used on the device. Returns INVALID_CONTEXT if there is none.
 template <class Ask>
 CUresult ask_in_context_of(Profiler& profiler, CUdevice device, Ask ask) {
   const Contexts::Current current = profiler.contexts().current();
@@ -155,8 +155,8 @@ int answer(CUresult code) {
   return code == CUDA_ERROR_INVALID_CONTEXT ? VRAMSCOPE_NO_CONTEXT : VRAMSCOPE_DRIVER_ERROR;
 }
 
-// Gives the depth that body(ranges) says. There are ranges before CUDA starts: a program opens
-// those around the whole of its work there.
+// Returns the depth from body(ranges). Ranges exist before CUDA starts, because programs open
+// ranges around their whole work there.
 template <class Body>
 int with_ranges(int* depth, Body body) noexcept {
   if (switched_off()) return VRAMSCOPE_NOT_ACTIVE;
@@ -193,7 +193,7 @@ int vramscope_v1_memory_stats(int device, vramscope_each_counter each, void* con
 
 int vramscope_v1_memory_stat(int device, const char* key, int64_t* value) {
   return with_device(device, [&](Profiler& profiler, std::uint16_t ordinal) {
-    const FlatStats stats = device_stats(profiler, ordinal);  // none before the first use
+    const FlatStats stats = device_stats(profiler, ordinal);  // empty before the first use
     if (!stats.empty()) return find_stat(stats, key, *value);
     DeviceReport unused;
     unused.used = true;
@@ -263,7 +263,7 @@ int vramscope_v1_memory_snapshot(vramscope_each_segment each, void* context) {
   });
 }
 
-// Exported memory is never reused: a trim gives back what became free since it was freed.
+// Exported memory is never reused; a trim gives back what could not go back at its free.
 int vramscope_v1_ipc_collect(void) { return vramscope_v1_empty_cache(); }
 
 int vramscope_v1_device_count(int* count) {

@@ -19,7 +19,7 @@ constinit CounterClock counter_clock;
 
 namespace {
 
-// Both ends are known to some 20 ns: one part in 500,000.
+// Both ends are exact to some 20 ns, which is one part in 500,000.
 constexpr std::uint64_t kWindowNs = 20'000'000;
 
 struct Moment {
@@ -28,10 +28,10 @@ struct Moment {
 };
 Moment first;
 constinit std::atomic_flag started;
-constinit std::atomic<bool> measuring{false};  // `first` is set, and nobody has the rate yet
+constinit std::atomic<bool> measuring{false};  // `first` is set and the rate is unknown
 
-// The best of a few readings: one may be interrupted between the two clocks. `ticks` counts those
-// of the first.
+// Returns the best of a few readings, since one may be interrupted between the two clocks. `ticks`
+// belongs to the first clock.
 template <class First, class Second>
 Moment read_together(First first_clock, Second second_clock) noexcept {
   Moment best;
@@ -52,8 +52,8 @@ Moment read_both_clocks() noexcept {
 }
 
 #ifdef __aarch64__
-// Arm's manual, D11: the count's rate is constant. The kernel tells the instructions of a process
-// that may not read it what it would have read.
+// Arm's manual, D11: the counter has a constant rate. If a process may not read it, the kernel
+// emulates the instruction.
 constexpr std::string_view kTrusted = "arch_sys_counter\n";
 
 bool can_be_a_clock() noexcept { return true; }
@@ -66,7 +66,7 @@ bool has_constant_rate() noexcept {
   return __get_cpuid(0x80000007U, &a, &b, &c, &d) != 0 && (d & (1U << 8)) != 0;
 }
 
-// Reading the counter can be forbidden: it ends the process then.
+// Reading the counter can be forbidden (PR_SET_TSC); it would end the process.
 bool may_be_read() noexcept {
   int allowed = 0;
   return prctl(PR_GET_TSC, &allowed) == 0 && allowed == PR_TSC_ENABLE;
@@ -75,7 +75,7 @@ bool may_be_read() noexcept {
 bool can_be_a_clock() noexcept { return has_constant_rate() && may_be_read(); }
 #endif
 
-// The kernel watches whether all processors' counters agree, and takes another clock if not.
+// The kernel uses another clock if the counters of the processors disagree.
 bool is_trusted_by_kernel() noexcept {
   const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                         O_RDONLY | O_CLOEXEC);

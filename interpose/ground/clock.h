@@ -1,5 +1,5 @@
-// The clock of all recorded times: the processor's counter where it can be trusted, else the
-// kernel's.
+// The clock of all recorded times: the processor's counter if it can be trusted, else the kernel's
+// clock.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,10 +21,10 @@ inline std::uint64_t read_clock_ns(clockid_t clock) noexcept {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Since the epoch: for dates.
+// Nanoseconds since the epoch, for dates.
 inline std::uint64_t wall_time_ns() noexcept { return read_clock_ns(CLOCK_REALTIME); }
 
-// The processor's own counter: what x86-64 calls its time stamp, aarch64 its virtual count.
+// Reads the processor's counter: the time stamp of x86-64, the virtual count of aarch64.
 inline std::uint64_t read_counter() noexcept {
 #ifdef __aarch64__
   std::uint64_t ticks = 0;
@@ -35,24 +35,25 @@ inline std::uint64_t read_counter() noexcept {
 #endif
 }
 
-// That counter in the units of CLOCK_MONOTONIC: on x86-64 8 ns a reading instead of 21.
+// Converts the counter to CLOCK_MONOTONIC. On x86-64 a reading takes 8 ns instead of 21.
 struct CounterClock {
-  std::atomic<bool> ready{false};  // the others are set and change no more
+  std::atomic<bool> ready{false};  // the other members are set and do not change any more
   std::uint64_t ticks = 0;         // the counter ...
   std::uint64_t ns = 0;            // ... at this time
   std::uint64_t ns_per_tick = 0;   // 32 bits behind the point
 };
 extern constinit CounterClock counter_clock;
 
-// Takes the counter as the clock, some milliseconds from now, when it is known how fast it counts;
-// never where the kernel itself does not trust it or the processor does not promise a constant
-// rate. Only the first call counts. Threads: any.
+// Makes the counter the clock some milliseconds from now, when its rate is known. Does nothing if
+// the kernel does not trust the counter or the processor does not promise a constant rate. Only the
+// first call has an effect. Threads: any.
 void start_counter_clock() noexcept;
 
-// now_ns() by the kernel; the first call that comes late enough sets the counter's rate.
+// now_ns() by the kernel's clock. The first call that comes late enough sets the counter's rate.
 [[nodiscard]] std::uint64_t kernel_now_ns() noexcept;
 
-// CLOCK_MONOTONIC, to about one part in 100,000: for durations. Threads: any.
+// Returns CLOCK_MONOTONIC in nanoseconds, exact to about one part in 100,000, for durations.
+// Threads: any.
 inline std::uint64_t now_ns() noexcept {
   if (!counter_clock.ready.load(std::memory_order_acquire)) [[unlikely]]
     return kernel_now_ns();
@@ -62,11 +63,12 @@ inline std::uint64_t now_ns() noexcept {
          static_cast<std::uint64_t>(Wide{ticks} * counter_clock.ns_per_tick >> 32);
 }
 
-// The date of an instant that now_ns() gave: as near as the two clocks can be read together.
+// Converts an instant from now_ns() to nanoseconds since the epoch, as exactly as the two clocks
+// can be read together.
 [[nodiscard]] std::uint64_t wall_time_at(std::uint64_t instant_ns) noexcept;
 
-// Since now_ns() gave `start`. The change of clocks between the two may cost some ns: never below
-// 0.
+// Returns the nanoseconds since now_ns() returned `start`, at least 0. A change of clocks in
+// between can cost some ns.
 inline std::uint64_t elapsed_ns(std::uint64_t start) noexcept {
   const std::uint64_t now = now_ns();
   return now > start ? now - start : 0;

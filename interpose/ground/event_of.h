@@ -1,4 +1,4 @@
-// An outcome of the allocator becomes part of an event here, and nowhere else.
+// Only this file turns an outcome of the allocator into a part of an event.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace vramscope {
 
-// The event tells of the memory that `outcome` is about: that it came or went, if all went well.
+// Enters the memory of `outcome` in the event, and its change if the outcome is a success.
 inline void note_outcome(Event& event, MemoryChange change, const Outcome& outcome) noexcept {
   event.change = outcome.status.ok() ? change : MemoryChange::none;
   event.place = outcome.where;
@@ -18,7 +18,8 @@ inline void note_outcome(Event& event, MemoryChange change, const Outcome& outco
   event.serial = outcome.serial;
 }
 
-// A side effect of the present call: the event of memory that it is not itself about.
+// Returns the event of a side effect of the current call: a change of other memory than the call's
+// own.
 [[nodiscard]] inline Event event_of(MemoryChange change, const Outcome& outcome) noexcept {
   Event event;
   event.start_ns = call_time_ns;
@@ -26,8 +27,8 @@ inline void note_outcome(Event& event, MemoryChange change, const Outcome& outco
   return event;
 }
 
-// Called with each side effect that has happened, for those who change memory and do not know the
-// recorder. Threads: any.
+// Receives each side effect from code that changes memory and does not know the recorder. Threads:
+// any.
 struct SideEffectCallback {
   void (*function)(void* context, const Event& event) = nullptr;
   void* context = nullptr;

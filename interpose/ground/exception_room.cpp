@@ -1,6 +1,6 @@
-// Room for exceptions where there is no memory. libstdc++ has some of its own, but only from its
-// static initialisers on, which run after the library's first code, and only if it got that memory
-// then: without it the throw of a bad_alloc ends the process.
+// Static memory for exceptions, for when memory is exhausted. libstdc++ has an emergency pool, but
+// only after its static initialisers, which run after the library's first code, and only if they
+// got memory. Without a pool the throw of a bad_alloc ends the process.
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <atomic>
@@ -12,11 +12,11 @@
 namespace vramscope {
 namespace {
 
-// What libstdc++ keeps before an exception (__cxa_refcounted_exception of its unwind-cxx.h, 128
-// bytes on x86-64 since GCC 4.7), and how large ours are at most: a few words.
+// The size of libstdc++'s header before an exception (__cxa_refcounted_exception of its
+// unwind-cxx.h, 128 bytes on x86-64 since GCC 4.7), and the largest of our exceptions: a few words.
 constexpr std::size_t kHeadBytes = 128;
 constexpr std::size_t kRoomBytes = 512;
-constexpr std::size_t kRooms = 32;  // thrown and not yet caught at once, by all threads
+constexpr std::size_t kRooms = 32;  // exceptions in flight at one time, of all threads
 
 struct alignas(16) Room {
   std::array<std::byte, kRoomBytes> bytes;
@@ -44,8 +44,8 @@ bool give_room_back(const void* memory) noexcept {
 }  // namespace
 }  // namespace vramscope
 
-// The linker puts these in place of libstdc++'s own (--wrap), which is linked statically: for the
-// exceptions of this library alone.
+// The linker replaces libstdc++'s functions by these (--wrap). libstdc++ is linked statically, so
+// they serve only this library's exceptions.
 extern "C" void* __wrap___cxa_allocate_exception(std::size_t bytes) noexcept {
   using namespace vramscope;
   void* memory = std::malloc(bytes + kHeadBytes);

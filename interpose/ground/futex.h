@@ -1,4 +1,5 @@
-// Here stands a counter that one thread raises and another waits for; raising is async-signal-safe.
+// WaitableCounter is a counter that one thread raises and another waits for. Raising is
+// async-signal-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,7 +16,7 @@
 
 namespace vramscope {
 
-// No descriptor is involved: programs that close every descriptor cannot break it.
+// It uses no descriptor, so programs that close every descriptor cannot break it.
 // Threads: any; raise() also from signal handlers.
 class WaitableCounter {
  public:
@@ -36,7 +37,7 @@ class WaitableCounter {
     }
   }
 
-  // The same for at most `limit_ns`; false when the time is over.
+  // The same for at most `limit_ns`. Returns false if the time is over.
   bool wait_beyond(std::uint32_t seen, std::uint64_t limit_ns) noexcept {
     const std::uint64_t end = now_ns() + limit_ns;
     while (value() == seen) {

@@ -17,11 +17,12 @@ namespace vramscope {
 
 namespace {
 
-// Lines "begin-end ..." of the process's mappings, without allocating: it may be a signal handler
-// that asks.
+// Reads the process's mappings ("begin-end ..." lines) without allocating, since a signal handler
+// may call it.
 class Mappings {
  public:
-  // Are both addresses in one mapping? Stacks have one each: guard pages part them.
+  // Whether both addresses are in one mapping. Each stack has its own, because guard pages separate
+  // them.
   bool hold_both(std::uintptr_t one, std::uintptr_t other) {
     const int file = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
     if (file < 0) return false;
@@ -43,7 +44,7 @@ class Mappings {
     return begin_ <= address && address < end_;
   }
 
-  // True when a mapping's two numbers are known.
+  // Returns true when both numbers of a mapping are known.
   bool take(char c) {
     if (c == '\n') {
       reads_ = Reads::begin;
@@ -79,12 +80,12 @@ bool allocator_is_open() {
   return callbacks == nullptr || callbacks->allocator_is_open();
 }
 
-constinit thread_local bool holds_allocator = false;  // for ever: nothing unlocks it any more
+constinit thread_local bool holds_allocator = false;  // abandoned: nothing will unlock it
 
 }  // namespace
 
 bool was_abandoned(const void* entering) noexcept {
-  if (own_stack::holds(entering)) return false;  // what runs there is a part of the marked call
+  if (own_stack::holds(entering)) return false;  // code there belongs to the marked call
   const KeptErrno kept;
   const Uncancelled uncancelled;
   const std::uintptr_t mark = guard_mark;

@@ -1,4 +1,4 @@
-// The guard says whether code of ours runs on a thread: calls that the thread makes meanwhile go
+// The guard marks a thread on which our code runs. Calls that the thread makes meanwhile go
 // straight to the driver.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,13 +14,14 @@ namespace vramscope {
   return reinterpret_cast<std::uintptr_t>(object);
 }
 
-// The thread left what has the mark without returning from it, by longjmp from a signal handler:
-// `entering` is an older object of the same stack than that, or has its very place. Never when
-// there is doubt: another stack (of a signal handler, of a coroutine), or a lock of ours that it
-// may hold.
+// Whether the thread left the marked call without returning, by longjmp from a signal handler.
+// `entering` then lies above the marked object on the same stack, or exactly at it. Returns false
+// in doubt: on another stack (of a signal handler or a coroutine), or if the thread may hold a lock
+// of ours.
 [[nodiscard]] bool was_abandoned(const void* entering) noexcept;
 
-// Is the thread, which enters code of ours with an object on its stack, guarded already?
+// Whether the thread is guarded already. `entering` is an object on its stack with which it enters
+// our code.
 [[nodiscard]] inline bool is_guarded(const void* entering) noexcept {
   const std::uintptr_t mark = guard_mark;
   if (mark == 0) [[likely]]
@@ -28,26 +29,26 @@ namespace vramscope {
   return stack_address(entering) < mark || !was_abandoned(entering);
 }
 
-// What the guard has others do, since it knows neither the allocator nor the profiler.
+// Functions that the guard calls, since it knows neither the allocator nor the profiler.
 struct GuardCallbacks {
-  // Could the allocator's lock be taken within a short time?
+  // Whether the allocator's lock can be taken within a short time.
   bool (*allocator_is_open)() noexcept;
-  // What the thread freed while it was guarded takes effect. may_wait: for the device.
+  // Completes what the thread freed while it was guarded. may_wait: whether to wait for the device.
   void (*complete_deferred_frees)(bool may_wait) noexcept;
 };
-// Once, before anything is recorded. They are kept by reference.
+// Call it once, before anything is recorded. `callbacks` must live as long as the process.
 void set_guard_callbacks(const GuardCallbacks& callbacks) noexcept;
 
-// Guards the thread while code of ours runs that no call of the program's caused, and that takes
-// memory under our locks: a malloc of the program's own may call CUDA. Keeps errno. What was freed
-// meanwhile takes effect at the end. The thread is not cancelled meanwhile.
+// Guards the thread while our code runs without an intercepted call and allocates memory under our
+// locks, since the program's malloc may call CUDA. Keeps errno. Frees made meanwhile take effect at
+// the end. Cancellation is disabled meanwhile.
 // Threads: one, the calling thread.
 class CallGuard {
  public:
-  // Whether the end may wait for the device.
+  // Whether the end of the guard may wait for the device.
   enum class Ends : bool { without_waiting, as_a_free };
   explicit CallGuard(Ends ends = Ends::as_a_free) noexcept;
-  ~CallGuard() noexcept(false);  // a thread that leaves goes on from it (leaving.h)
+  ~CallGuard() noexcept(false);  // a thread that is ending continues here (leaving.h)
   CallGuard(const CallGuard&) = delete;
   CallGuard& operator=(const CallGuard&) = delete;
 

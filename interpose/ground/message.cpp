@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kPatienceMs = 100;
 
-// A full pipe that nobody reads, or a terminal that is stopped, takes nothing for any time.
+// A full pipe without a reader, or a stopped terminal, may accept nothing for any time.
 bool takes_a_line() noexcept {
   pollfd errors{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
   int ready = -1;

@@ -1,4 +1,4 @@
-// Messages: the few lines that Vramscope says on stderr inside the host program.
+// Messages are the lines that Vramscope prints on stderr inside the host program.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,11 +6,12 @@
 
 namespace vramscope {
 
-// One line "vramscope: <text>", left out where stderr takes none for a tenth of a second: the
-// program is not to wait for us. Never fails, keeps errno, does not allocate. Threads: any.
+// Prints one line "vramscope: <text>". Drops it if stderr accepts no output for a tenth of a
+// second, so that the program does not wait for us. Never fails, keeps errno, does not allocate.
+// Threads: any.
 void say(const char* text) noexcept;
 
-// Lines that are said at most once in a process.
+// Messages that are printed at most once in a process.
 enum class Once : std::uint8_t {
   export_of_part,
   no_helper_thread,

@@ -1,5 +1,5 @@
-// ExecReports are the reports that were written before the program was to be replaced by another:
-// of an exec that fails none is to stay, once there is a later one.
+// ExecReports are reports that were written before an exec. If the exec fails, its report is
+// removed once there is a later one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,18 +12,19 @@ namespace vramscope {
 
 class ExecReports {
  public:
-  // A thread of the program calls exec; it failed. Threads: any.
+  // Note that a thread of the program calls exec, and that an exec failed. Threads: any.
   void begin_exec() noexcept { executing_.fetch_add(1, std::memory_order_relaxed); }
   void note_failed_exec() noexcept { executing_.fetch_sub(1, std::memory_order_release); }
   [[nodiscard]] bool is_any_under_way() const noexcept {
     return executing_.load(std::memory_order_acquire) != 0;
   }
 
-  // One was written for an exec. Threads: who writes reports. May throw bad_alloc.
+  // Adds a report that was written for an exec. Threads: the one that writes reports. May throw
+  // bad_alloc.
   void add(OwnReport report) { reports_.push_back(std::move(report)); }
-  // Before another report is written, in an exec that is under way or not: those of execs that have
-  // failed give their names back. Until then they are the last word on a program that is killed.
-  // Threads: who writes reports.
+  // Removes the reports of failed execs. Call it before another report is written, for an exec or
+  // not. Until then they describe a program that may be killed. Threads: the one that writes
+  // reports.
   void take_back(bool is_for_exec) noexcept {
     if (executing_.load(std::memory_order_acquire) > (is_for_exec ? 1 : 0)) return;
     for (const OwnReport& report : reports_) remove_own_file(report.path, report.file);

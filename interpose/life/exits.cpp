@@ -1,4 +1,4 @@
-// All ways out of a process, and exec: a report is written first.
+// Writes a report before every end of the process and before exec.
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <pthread.h>
@@ -20,10 +20,10 @@
 #include "interpose/settings/startup.h"
 
 extern "C" {
-// Of the C library, and of the C++ ABI; no header declares them all.
+// Functions of the C library and the C++ ABI that no header declares.
 int __cxa_atexit(void (*function)(void*), void* argument, void* object) noexcept;
 int __cxa_at_quick_exit(void (*function)(void*), void* object) noexcept;
-// Of a sanitizer's runtime, where one is loaded.
+// A function of a sanitizer's runtime, if one is loaded.
 [[gnu::weak]] void __lsan_do_leak_check();
 }
 
@@ -56,16 +56,16 @@ template <class Function>
   __builtin_unreachable();
 }
 
-// What the kernel will answer, if `path` can be seen not to be a program. A shell's language that
-// looks for a program does so by exec itself, in one folder after the other.
+// Whether exec of `path` will certainly fail. Some languages look for a program by trying exec in
+// one folder after the other.
 bool is_hopeless(int folder, const char* path) noexcept {
   if (path == nullptr || faccessat(folder, path, X_OK, AT_EACCESS) == 0) return false;
   return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP ||
          errno == ENAMETOOLONG;
 }
 
-// It returns only when it failed, and then the program goes on. `is_seen_to_fail` asks beforehand,
-// in the process that owns the record, so that an exec in vain costs no report.
+// exec returns only on failure, and then the program continues. `is_seen_to_fail` is called before,
+// in the process that owns the record, so that a failing exec costs no report.
 template <class Function, class Forecast, class... Arguments>
 int replace_program(NextDefinition<Function>& exec, const Forecast& is_seen_to_fail,
                     Arguments... arguments) noexcept {
@@ -77,11 +77,13 @@ int replace_program(NextDefinition<Function>& exec, const Forecast& is_seen_to_f
   return result;
 }
 
-// Of execvp: a name with a slash is a path, another is looked for in the folders of PATH.
+// Whether execvp will certainly fail. A name with a slash is a path; another name is searched in
+// the folders of PATH.
 bool is_nowhere(const char* file) noexcept {
   if (file == nullptr || std::strchr(file, '/') != nullptr) return is_hopeless(AT_FDCWD, file);
   const char* const variable = std::getenv("PATH");
-  std::string_view rest = variable == nullptr ? "/bin:/usr/bin" : variable;  // as execvp(3) says
+  std::string_view rest =
+      variable == nullptr ? "/bin:/usr/bin" : variable;  // the default of execvp(3)
   for (bool is_last = false; !is_last;) {
     const std::size_t colon = rest.find(':');
     is_last = colon == rest.npos;
@@ -97,7 +99,7 @@ bool is_nowhere(const char* file) noexcept {
   return true;
 }
 
-// How many pointers a list of arguments has, the null one at its end included.
+// Returns the number of pointers in a list of arguments, including the final null.
 std::size_t length(va_list& rest) noexcept {
   std::size_t count = 1;
   while (va_arg(rest, char*) != nullptr) ++count;
@@ -109,25 +111,26 @@ __attribute__((constructor)) void find_next_definitions() {
            next::execvpe, next::fexecve, next::execveat);
 }
 
-// pthread_exit of the main thread runs this; its return from main does not.
+// pthread_exit of the main thread runs this; a return from main does not.
 void at_end_of_main_thread(void*) {
   if (Reports* const reports = Reports::of_this_process()) reports->note_end_of_main_thread();
 }
 
-// Bound to no object, so that it runs from the list of exit handlers and not with our destructors.
+// Registered without an object, so that it runs with the exit handlers and not with our
+// destructors.
 void at_end(void*) { write_last_report(); }
 constinit bool runs_at_end = false;
 constexpr int kExitsTogether = 8;
 
-// Before main, before the program can change its environment or folder.
+// Runs before main, before the program can change its environment or folder.
 __attribute__((constructor)) void at_load() {
   const KeptErrno kept;
   static_cast<void>(startup());
   // Exit handlers run last in, first out. This one is there before the C library registers the
   // destructors of all loaded objects, which it does when it calls main: it runs after them. The
   // same with quick_exit and its handlers.
-  // Several times: threads that call exit together take a handler each, and who finds none ends the
-  // process while another writes.
+  // Registered several times: threads that call exit at the same time take a handler each, and a
+  // thread without one would end the process while another writes.
   for (int i = 0; i < kExitsTogether; ++i) {
     runs_at_end = __cxa_atexit(at_end, nullptr, nullptr) == 0;
     __cxa_at_quick_exit(at_end, nullptr);
@@ -138,8 +141,8 @@ __attribute__((constructor)) void at_load() {
   }
 }
 
-// Runs before the destructors of libraries that the program links. The leak checker of a sanitizer
-// ends a process from the list of exit handlers, before ours.
+// Runs before the destructors of libraries that the program links. A sanitizer's leak checker ends
+// the process in an exit handler, before ours.
 __attribute__((destructor)) void at_unload() {
   if (!runs_at_end || &__lsan_do_leak_check != nullptr) write_last_report();
 }
@@ -152,7 +155,8 @@ VRAMSCOPE_EXPORT void _Exit(int status) noexcept {
   vramscope::leave(vramscope::next::exit_of_the_standard, status);
 }
 
-// Each passes to the C library's function of the same name. `forecast`: it is seen to fail.
+// Each function calls the C library's function of the same name. `forecast`: whether it will
+// certainly fail.
 #define VRAMSCOPE_EXEC(name, parameters, forecast, ...)                                     \
   VRAMSCOPE_EXPORT int name parameters noexcept {                                           \
     const auto is_seen_to_fail = [&]() noexcept -> bool { return (forecast); };             \
@@ -171,8 +175,8 @@ VRAMSCOPE_EXEC(execveat,
                (int folder, const char* path, char* const argv[], char* const envp[], int flags),
                flags == 0 && vramscope::is_hopeless(folder, path), folder, path, argv, envp, flags)
 
-// execl and its family: the arguments become an array on the stack (a child of vfork must not
-// allocate); execle's environment stands behind the null pointer.
+// execl and its family: the arguments are copied to an array on the stack, since a child of vfork
+// must not allocate. execle's environment follows the null pointer.
 #define VRAMSCOPE_EXEC_LIST(name, first_name, exec, read_environment)                            \
   VRAMSCOPE_EXPORT int name(const char* first_name, const char* first, ...) noexcept {           \
     va_list rest;                                                                                \

@@ -22,7 +22,7 @@ namespace {
 constinit const LiveMemory* live_memory = nullptr;
 constinit LiveCopy live_copy;
 
-// Of the thread that has `live_copy` while it forks: several may fork at once.
+// Set while a forking thread uses `live_copy`, since several threads may fork at once.
 constinit std::atomic_flag is_taken = ATOMIC_FLAG_INIT;
 __attribute__((tls_model("initial-exec"))) constinit thread_local bool has_copy = false;
 
@@ -44,8 +44,8 @@ void end_turn() noexcept {
   is_taken.clear(std::memory_order_release);
 }
 
-// A signal handler that interrupted a call of ours forks, and its child may return to that call,
-// with pages that it does not have and locks that nobody unlocks. Elsewhere a fork costs nothing.
+// If a signal handler that interrupted a call of ours forks, its child may return to that call,
+// without the live pages and with locks that nobody unlocks. Other forks cost nothing.
 void before_fork() noexcept {
   if (guard_mark == 0 || Profiler::active() == nullptr) return;
   has_copy = take_turn();
@@ -60,9 +60,8 @@ void after_fork_in_parent() noexcept {
   end_turn();
 }
 
-// Our locks may be held by threads that the child does not have, so nothing of ours is touched
-// again but by a call that is under way. Children that run no fork handlers lose the mark all the
-// same.
+// Our locks may be held by threads that the child lacks, so only an unfinished call uses our data
+// again. Children that run no fork handlers lose the mark, too.
 void after_fork_in_child() noexcept {
   if (has_copy) {
     live_copy.put(*live_memory);

@@ -1,4 +1,4 @@
-// What becomes of us when the program forks.
+// Handles forks of the program.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,9 +7,10 @@
 
 namespace vramscope {
 
-// CUDA cannot be used in a child of a process that used it: there every call goes to the driver,
-// which says so, and nothing is recorded. A child that a signal handler forks amid a call of ours
-// finishes that call, on a copy of what is live. Once; both live as long as the process.
+// CUDA cannot be used in a child of a process that used it. There every call goes to the driver,
+// which refuses it, and nothing is recorded. A child that a signal handler forks inside a call of
+// ours finishes that call on a copy of the live memory. Call it once; both arguments live as long
+// as the process.
 void handle_forks(Profiler& profiler, const LiveMemory& live) noexcept;
 
 }  // namespace vramscope

@@ -5,7 +5,8 @@
 
 namespace vramscope {
 
-// Index of one between the first and the last that is not to stay; 0: there is none.
+// Returns the index of a report between the first and the last that need not stay; 0 if there is
+// none.
 std::size_t KeptRefusals::needless() const noexcept {
   std::size_t smallest = 0;
   for (std::size_t i = 1; i + 1 < all_.size(); ++i) {

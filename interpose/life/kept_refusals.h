@@ -1,5 +1,5 @@
-// KeptRefusals are the reports on memory that ran out that stay: of a program that tries again and
-// again, those that tell something of their own.
+// KeptRefusals chooses which reports on out of memory stay, if a program runs out of memory again
+// and again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,8 +18,8 @@ class KeptRefusals {
  public:
   static constexpr std::size_t kLargest = 8;
 
-  // A report on what was asked for and refused. The first stays, and the last; of those between the
-  // ones that asked for most, no two of the same call stack and size. Others are removed.
+  // Adds a report on a refused request. The first and the last report stay, and between them those
+  // of the largest requests, no two with the same call stack and size. Others are removed.
   void add(OwnReport report, const Event& asked);
 
  private:

@@ -1,4 +1,4 @@
-// KeptReports are the newest reports that were written by themselves: older ones are removed.
+// KeptReports keeps the newest automatic reports and removes older ones.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace vramscope {
 
-// A report that this process has published, by an absolute path.
+// A report that this process has published, with its absolute path.
 struct OwnReport {
   std::string path;
   FileIdentity file;
@@ -22,12 +22,13 @@ class KeptReports {
   static constexpr std::size_t kMost = 1000;
   explicit KeptReports(std::size_t most = kMost) : most_(most) {}
 
-  // The oldest of too many is removed, unless something else has its name by now.
+  // Adds a report. If there are too many, removes the oldest, unless another file has its name by
+  // now.
   void add(OwnReport report);
 
  private:
   const std::size_t most_;
-  std::list<OwnReport> files_;  // takes no memory while it is empty
+  std::list<OwnReport> files_;  // an empty list takes no memory
 };
 
 }  // namespace vramscope

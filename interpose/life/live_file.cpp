@@ -25,15 +25,15 @@ namespace vramscope {
 namespace {
 
 constexpr long kMeanwhileNs = 1'000'000;  // a thread of the program waits
-constexpr int kMostNames = 1000;          // "~1" to "~999" are tried when a name is taken
+constexpr int kMostNames = 1000;          // "~1" to "~999" are tried if a name is taken
 
 std::string reason(int problem) { return strerrordesc_np(problem); }
 
 }  // namespace
 
-// The lock belongs to the open file, and the mapping keeps that open when the descriptor is closed.
-// Until it is there `recover` may take the file for one whose process is dead, and remove it: then
-// another is made.
+// The lock belongs to the open file description, which the mapping keeps open after the descriptor
+// is closed. Before the lock is taken, `recover` may consider the process dead and remove the file;
+// then another one is made.
 int LiveFile::begin_at(int folder, const char* name, const std::string& path) noexcept {
   const StandardFilesTaken above_them;
   constexpr int kAttempts = 3;
@@ -145,7 +145,7 @@ void LiveFile::note_next_report(Profiler& profiler, std::uint64_t sequence) noex
   try {
     profiler.live_process().set_next_report(
         sequence, path_of(startup().options.output, process_facts(), sequence));
-  } catch (const std::exception&) {  // it keeps the name of the last one, which is then taken
+  } catch (const std::exception&) {  // keeps the previous name, which is taken then
   }
   profiler.live_process().set_simulated_launches(simulated_launches());
 }

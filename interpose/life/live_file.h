@@ -1,4 +1,4 @@
-// The live file of this process: where it lies, what of the process it says, and its end.
+// LiveFile makes, publishes and removes the live file of this process.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,44 +12,44 @@
 
 namespace vramscope {
 
-// One a process, never destroyed. Where there is none, nothing that is asked of it does anything.
-// Threads: one at a time,
-// remove() any. None in a forked child.
+// There is one for each process, never destroyed. Without a file its functions do nothing. Threads:
+// one at a time; remove(): any. Do not use it in a forked child.
 class LiveFile {
  public:
   LiveFile() = default;
-  ~LiveFile() { remove(); }  // only where what needs it cannot be made
+  ~LiveFile() { remove(); }  // only if its users could not be made
   LiveFile(const LiveFile&) = delete;
   LiveFile& operator=(const LiveFile&) = delete;
 
-  // Makes the file that the options ask for. Nothing is said of it, but one line when the user
-  // asked for a path that cannot be had.
+  // Makes the file that the options ask for. Prints one line only if the user asked for a path that
+  // cannot be used.
   void begin() noexcept;
 
-  // What outlives the process, for those who keep something in it.
+  // Returns the memory that outlives the process.
   [[nodiscard]] LiveMemory& memory() noexcept { return memory_; }
-  // "": there is none.
+  // Returns the path of the file, or "".
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
-  // Before the profiler is active, and when all others have begun in its memory: from now on it can
-  // be read. Warnings of the report say what is not promised.
+  // Makes the file readable. Call it before the profiler is active, and after all others have made
+  // their objects in its memory. Adds warnings to the report about what a recovery cannot promise.
   void publish(Profiler& profiler, ProcessFacts process, const std::string& trace_path) noexcept;
 
-  // A report was written: the next one will have another name.
+  // Notes the name of the next report after one was written.
   void note_next_report(Profiler& profiler, std::uint64_t sequence) noexcept;
 
-  // Why something that came late is not in the file; "": nothing. May throw bad_alloc.
+  // Returns why later data is not in the file; "" if all is. May throw bad_alloc.
   [[nodiscard]] std::string problem() const;
 
-  // Nobody needs it any more: the program ends, or executes another, and its report was written.
+  // Removes the file when nobody needs it any more: the program ends or calls exec, and its report
+  // was written.
   void remove() noexcept;
-  // The same; that report, by its absolute path, was the last one.
+  // The same, with the absolute path of the last report.
   void remove_after(Profiler& profiler, const std::string& report) noexcept;
-  // The program goes on. A file that is gone does not come back.
+  // Notes that the program continues after a failed exec. A removed file does not come back.
   void note_failed_exec() noexcept;
 
  private:
-  // `name`: in the open folder, where `path` leads.
+  // `name`: the name in the open folder; `path`: the whole path.
   [[nodiscard]] int begin_at(int folder, const char* name, const std::string& path) noexcept;
   [[nodiscard]] int begin_once(int folder, const char* name, const std::string& path) noexcept;
   [[nodiscard]] int begin_in(const std::string& folder, const std::string& name);
@@ -59,7 +59,7 @@ class LiveFile {
 
   LiveMemory memory_;
   std::string path_;
-  std::string why_not_;  // there is no file
+  std::string why_not_;  // the reason if there is no file
   bool is_locked_ = false;
   std::atomic<bool> is_removed_{false};
 };

@@ -30,7 +30,7 @@ bool OomLog::note(Refusal refusal) noexcept {
   }
 }
 
-// Of one that does not say what it asked for nothing can be told.
+// A refusal with an unknown size cannot be watched.
 void OomLog::watch(const Refusal& refusal) {
   Watched& watched = watched_[std::min<std::uint64_t>(refusal.number - 1, kFirst)];
   if (refusal.event.bytes == 0 || refusal.number < watched.number) return;
@@ -62,7 +62,7 @@ void OomLog::begin_report() noexcept {
     const SystemLock lock(mutex_);
     known_ = last_;
   } catch (const LockLost&) {
-    // describe() meets it, too.
+    // describe() handles it.
   }
 }
 

@@ -47,7 +47,7 @@ void ProcessTrace::say_there_is_none(const TraceFile& file) {
   profiler_.recorder().warn(line.c_str());
 }
 
-// A file that cannot be made is one line; the program runs without a trace.
+// If the file cannot be made, prints one line, and the program runs without a trace.
 void ProcessTrace::start(Trace::Bell bell) noexcept {
   if (startup().options.trace.empty()) return;
   try {
@@ -103,7 +103,7 @@ void ProcessTrace::write(Which which) noexcept {
   which == Which::all ? trace->write_begun_halves() : trace->write_full_halves();
   try {
     if (profiler_.recorder().has_names_beyond(trace->known())) write_names(*trace);
-  } catch (const std::exception&) {  // they come with the next ones
+  } catch (const std::exception&) {  // they are written with the next ones
   }
   note_problem();
 }

@@ -1,4 +1,4 @@
-// The trace of this process: when it begins, what the helper thread writes to it, how it ends.
+// ProcessTrace begins, writes and ends the trace of this process.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,23 +13,24 @@ namespace vramscope {
 
 class TraceFile;
 
-// Threads: the helper, or any when there is none.
+// Threads: the helper, or any if there is none.
 class ProcessTrace {
  public:
   explicit ProcessTrace(Profiler& profiler) noexcept : profiler_(profiler) {}
 
-  // If the options ask for one, before the profiler is active. `bell` is rung when a half is full.
-  // A file that cannot be made is one line; the program runs without a trace.
+  // Starts a trace if the options ask for one. Call it before the profiler is active. `bell` is
+  // called when half a buffer is full. If the file cannot be made, prints one line, and the program
+  // runs without a trace.
   void start(Trace::Bell bell) noexcept;
   [[nodiscard]] bool exists() const noexcept { return file_ != nullptr; }
 
-  // Its file, as `run` is told; "": there is none.
+  // Returns the path of the file, as `run` gets it, or "".
   [[nodiscard]] std::string path() const;
 
-  // What has been recorded goes to the file: buffers that are full, or all.
+  // Writes recorded events to the file: full buffers, or all.
   enum class Which : bool { full_ones, all };
   void write(Which which) noexcept;
-  // The same with a mark, for the report that `trigger` asks for; "exit" ends the trace.
+  // Writes all events and a mark for the report that `trigger` asks for. "exit" ends the trace.
   [[nodiscard]] TraceReport finish(const char* trigger) noexcept;
 
  private:
@@ -39,7 +40,7 @@ class ProcessTrace {
   void note_problem() noexcept;
 
   Profiler& profiler_;
-  TraceFile* file_ = nullptr;  // of the recorder's trace
+  TraceFile* file_ = nullptr;  // the file of the recorder's trace
   std::atomic_flag problem_said_ = ATOMIC_FLAG_INIT;
 };
 

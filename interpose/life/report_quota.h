@@ -1,4 +1,4 @@
-// ReportQuota says whether a signal may have a report: a storm of signals fills no disk.
+// ReportQuota limits the reports for signals, so that a storm of signals does not fill the disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,21 +8,23 @@
 
 namespace vramscope {
 
-// For reports by signal only: those at exit and before exec are always written. Threads: one.
+// It applies only to reports by signal; those at exit and before exec are always written. Threads:
+// one.
 class ReportQuota {
  public:
   static constexpr std::size_t kMostInASecond = 10;
   static constexpr std::uint64_t kMostInAll = 1000;
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
 
-  // How long the next one has to wait: 0, up to a second, or kForever. `now_ns` never falls.
+  // Returns how long the next report must wait, in nanoseconds: 0, up to a second, or kForever.
+  // `now_ns` never falls.
   [[nodiscard]] std::uint64_t held_back_ns(std::uint64_t now_ns) const noexcept {
     constexpr std::uint64_t kSecondNs = 1'000'000'000;
     if (given_ >= kMostInAll) return kForever;
     const std::uint64_t since = now_ns - times_ns_[given_ % kMostInASecond];  // the tenth before
     return given_ < kMostInASecond || since >= kSecondNs ? 0 : kSecondNs - since;
   }
-  // One is written.
+  // Counts a report that is written.
   void count(std::uint64_t now_ns) noexcept { times_ns_[given_++ % kMostInASecond] = now_ns; }
 
  private:

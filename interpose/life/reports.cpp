@@ -36,7 +36,7 @@ constinit std::atomic<Reports*> reports{nullptr};
 constinit std::atomic<pid_t> owner{0};
 
 constexpr Patience kAtEnd{
-    .limit_ns = 60'000'000'000,  // a file system that hangs
+    .limit_ns = 60'000'000'000,  // for a hanging file system
     .given_up = "the last report could not be written in time; the program ends without it"};
 constexpr Patience kAmidProgram{
     .limit_ns = 5'000'000'000,
@@ -44,7 +44,7 @@ constexpr Patience kAmidProgram{
 
 constexpr const char* kEndedAmidCall = "a signal handler ended the process amid a call of CUDA: ";
 
-// Of this program: nothing comes after it, unless an exec fails.
+// Whether a report is the last of this program, unless an exec fails.
 bool is_last_word(std::string_view trigger) noexcept {
   return trigger == "exit" || trigger == "exec";
 }
@@ -110,7 +110,8 @@ Reports* Reports::of_this_process() noexcept {
   return ours ? reports.load(std::memory_order_acquire) : nullptr;
 }
 
-// Tells `vramscope run` of them, too. Without memory for that the live file is given up.
+// Also tells `vramscope run` about the files. If memory for that is exhausted, the live file is
+// given up.
 void Reports::begin_files() noexcept {
   const auto ring = [](void* triggers) { static_cast<Triggers*>(triggers)->ring(); };
   trace_.start({ring, &triggers_});
@@ -150,7 +151,7 @@ void Reports::write_last(const char* trigger) noexcept {
   last_left_.raise();
 }
 
-// A second or two where it cannot be written.
+// Waits for a second or two if the report cannot be written.
 void Reports::await_last() noexcept {
   constexpr std::uint64_t kSecondNs = 1'000'000'000;
   const bool is_same = ending_.load(std::memory_order_relaxed) == gettid();
@@ -172,7 +173,8 @@ void Reports::note_failed_exec() noexcept {
   exec_reports_.note_failed_exec();
 }
 
-// The live file stays when the report could not be written: one can be made of it later.
+// The live file stays if the report could not be written, so that a report can be recovered from
+// it.
 void Reports::end_files(const char* trigger) noexcept {
   has_failed_.store(ends_with_files() && options_.report_at_exit, std::memory_order_relaxed);
   if (ends_with_files()) {
@@ -182,14 +184,14 @@ void Reports::end_files(const char* trigger) noexcept {
   if (!has_failed_.load(std::memory_order_acquire)) live_file_.remove();
 }
 
-// The program waits for it, so that what is told was so when memory ran out; but not for long.
+// The program waits for the report, so that its figures are those of the refusal, but not for long.
 void Reports::note_refusal(const Refusal& refusal) noexcept {
   if (of_this_process() != this || !oom_.note(refusal)) return;
   triggers_.report_and_wait("oom", kAmidProgram);
 }
 
-// The helper thread writes it, and the program goes on. Of what the cache serves it hears when it
-// looks by itself.
+// The helper thread writes the report while the program continues. Growth within the cache is
+// noticed at the helper's next check.
 void Reports::note_growth() noexcept {
   if (of_this_process() != this) return;
   bool is_wanted = false;
@@ -205,8 +207,8 @@ DeviceUses Reports::uses() const noexcept {
   return use;
 }
 
-// Without the lock its counters can be read, but no list: a segment, a block or a call site may be
-// half in it.
+// Without the lock only counters can be read, no lists: a segment, a block or a call site may be
+// partly entered.
 void Reports::collect_memory(ReportParts& parts) {
   try {
     parts.memory = profiler_.allocator().snapshot();
@@ -218,7 +220,8 @@ void Reports::collect_memory(ReportParts& parts) {
   }
 }
 
-// After the snapshot: it knows every tag in that. The ranges come after the tags, which name them.
+// Called after the snapshot, so that every tag in it is known. Ranges are read after the tags that
+// name them.
 void Reports::collect_names(ReportParts& parts) {
   std::vector<std::string> warnings = std::move(parts.recorder.warnings);
   try {
@@ -261,8 +264,8 @@ ReportParts Reports::collect(const char* trigger) {
   collect_memory(parts);
   if (parts.memory.start_ns == 0) parts.memory.start_ns = profiler_.started_ns();  // left out
   collect_names(parts);
-  // The loader's lock, which the search takes, may be one that the ending thread holds, or the one
-  // that waits for this report.
+  // The search takes the loader's lock, which the ending thread or the thread that waits for this
+  // report may hold.
   if (!EndingThread::is_amid_call() && parts.trigger != "oom") {
     for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
     for (std::string& line : profiler_.backend().pages().problems()) {
@@ -279,7 +282,7 @@ ReportParts Reports::collect(const char* trigger) {
     parts.recorder.warnings.push_back("the trace is not complete: " + parts.trace.problem);
   }
   parts.process = process();
-  if (parts.memory.taken_ns != 0) {  // names, devices and the trace took their time since
+  if (parts.memory.taken_ns != 0) {  // collecting names, devices and the trace took time
     parts.process.report_time_ns = wall_time_at(parts.memory.taken_ns);
   }
   parts.function_names.reserve(kFunctionCount);
@@ -297,23 +300,22 @@ ProcessFacts Reports::process() const {
 
 void Reports::note_end_of_main_thread() noexcept {
   real().cuCtxGetCurrent(&last_context_);
-  static_cast<void>(profiler_.contexts().current());  // it is known from now on
+  static_cast<void>(profiler_.contexts().current());  // makes the context known
   triggers_.main_thread_ended();
 }
 
-// The program's exit handlers run on this thread now, and find the context that they would have
-// found on the main thread.
+// The program's exit handlers run on this thread now, in the context that the main thread had.
 void Reports::end_process() noexcept {
   Contexts& contexts = profiler_.contexts();
   Place place;
-  // No other thread is left that could end it.
+  // No other thread could end the context.
   const bool lives =
       last_context_ != nullptr && contexts.find(contexts.memory_owner(last_context_), place);
   if (lives) real().cuCtxPushCurrent_v2(last_context_);
   std::exit(0);
 }
 
-// The last report stays the last one, and none is cut short by exec.
+// No automatic report begins after the last report or during an exec.
 const char* Reports::due() noexcept {
   const bool ends = ended_.load(std::memory_order_relaxed) || exec_reports_.is_any_under_way();
   if (ends || !writes_by_itself()) return nullptr;
@@ -329,13 +331,14 @@ bool Reports::is_to_be_written(std::string_view trigger) noexcept {
   return options_.on_oom == OnOom::report && oom_.deserves_report(now_ns());
 }
 
-// One before exec has no number of its own: what comes after it comes where that failed.
+// A report before exec uses no number: a later report only exists if the exec failed, and gets the
+// same one.
 void Reports::note_written(std::string_view trigger, OwnReport report) {
   const bool is_of_exec = trigger == "exec";
   if (!is_of_exec) sequence_.fetch_add(1, std::memory_order_relaxed);
   has_complained_.store(false, std::memory_order_relaxed);
   if (is_last_word(trigger)) {
-    // At once: who is killed from now on has had his last report.
+    // At once, because a process that is killed from now on has written its last report.
     live_file_.remove_after(profiler_, report.path);
     has_failed_.store(false, std::memory_order_release);
   }
@@ -347,8 +350,8 @@ void Reports::note_written(std::string_view trigger, OwnReport report) {
   if (is_of_exec) exec_reports_.add(std::move(report));
 }
 
-// Signals may ask for reports for ever: after one that failed, others say so only once one was
-// written in between.
+// Signals may request reports for ever. After one failure, further failures print a message only if
+// a report was written in between.
 void Reports::complain(const char* trigger, const char* line) noexcept {
   if (Schedule::asks(trigger)) return say_once(Once::scheduled_report, line);
   const bool is_asked_again = std::string_view(trigger) == "signal" &&

@@ -1,4 +1,4 @@
-// The reports of this process: what they say, where they are written, and who asks for them.
+// Reports collects and writes the reports of this process.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,29 +22,31 @@ namespace vramscope {
 
 struct ReportParts;
 
-// One a process, never destroyed. Threads: any, unless a line says otherwise.
+// There is one for each process, never destroyed. Threads: any, unless a line says otherwise.
 class Reports {
  public:
-  // All outlive it.
+  // All arguments outlive it.
   Reports(Profiler& profiler, LiveFile& live_file, const Options& options,
           std::int32_t driver_version) noexcept;
 
-  // Those of the process that owns the record; null in all others, a child of fork or vfork too.
+  // Returns the reports of the process that owns the record; null in any other process, including a
+  // child of fork or vfork.
   [[nodiscard]] static Reports* of_this_process() noexcept;
 
-  // Before the profiler is active: the trace begins, and this process owns the record.
+  // Begins the trace and makes this process the owner of the record. Call it before the profiler is
+  // active.
   void begin() noexcept;
-  // After it: the helper thread starts, and the signal is taken.
+  // Starts the helper thread and takes the signal. Call it after the profiler is active.
   void listen() noexcept { triggers_.start(options_.signal.number); }
 
-  // The process ends now. Who comes later waits until the first has written it: this thread in a
-  // signal handler, or another.
+  // Writes the last report when the process ends. A later caller (this thread in a signal handler,
+  // or another thread) waits until the first has written it.
   void write_last(const char* trigger) noexcept;
-  // Its program is replaced, unless that fails. In between no other report is begun.
+  // Writes a report before exec. Until the exec fails, no other report begins.
   void write_before_exec() noexcept;
   void note_failed_exec() noexcept;
 
-  // The process's main thread leaves by pthread_exit. Threads: that one.
+  // Notes that the main thread calls pthread_exit. Threads: that one.
   void note_end_of_main_thread() noexcept;
 
  private:
@@ -57,18 +59,18 @@ class Reports {
   void note_growth() noexcept;
   [[nodiscard]] DeviceUses uses() const noexcept;
   void write(const char* trigger, std::atomic<bool>& writing) noexcept;
-  // False: its numbers were taken, and none is to be written.
+  // Returns false if the figures were collected but no report must be written.
   [[nodiscard]] bool is_to_be_written(std::string_view trigger) noexcept;
   [[noreturn]] void end_process() noexcept;
   [[nodiscard]] TriggerCallbacks callbacks() noexcept;
-  // What is behind a lock of a thread that will not go on is left out, with a warning.
+  // Leaves out what an abandoned lock protects, with a warning.
   [[nodiscard]] ReportParts collect(const char* trigger);
   void collect_memory(ReportParts& parts);
   void collect_names(ReportParts& parts);
   void collect_devices(ReportParts& parts);
   void collect_refusals(ReportParts& parts);
-  // Is there anything to write when the program ends? And with this trigger a report?
-  // Or may one be half written?
+  // ends_with_files(): whether there is anything to write when the program ends, or a report may be
+  // half written. wants_report(): whether this trigger gets a report.
   [[nodiscard]] bool ends_with_files() const noexcept {
     return options_.report_at_exit || trace_.exists() || writes_by_itself();
   }
@@ -86,7 +88,7 @@ class Reports {
   const std::int32_t driver_version_;
   ProcessTrace trace_;
   Triggers triggers_;
-  ReportQuota quota_;  // the helper thread's, as the next three
+  ReportQuota quota_;  // of the helper thread, like the next three
   Schedule schedule_;
   KeptReports kept_;
   KeptRefusals kept_refusals_;
@@ -95,11 +97,11 @@ class Reports {
   std::atomic<std::uint64_t> sequence_{0};
   std::atomic<bool> ended_{false};
   std::atomic<pid_t> ending_{0};             // the thread that set it
-  WaitableCounter last_written_;             // raised when the last report is complete ...
-  WaitableCounter last_left_;                // ... and when that thread goes on
-  std::atomic<bool> has_failed_{false};      // the last report: it could not be written
-  std::atomic<bool> has_complained_{false};  // that one could not be written, and none was since
-  CUcontext last_context_ = nullptr;         // of the main thread when it left by pthread_exit
+  WaitableCounter last_written_;             // raised when the last report is complete
+  WaitableCounter last_left_;                // raised when its thread continues
+  std::atomic<bool> has_failed_{false};      // the last report could not be written
+  std::atomic<bool> has_complained_{false};  // a report could not be written, and none was since
+  CUcontext last_context_ = nullptr;         // of the main thread when it called pthread_exit
 };
 
 }  // namespace vramscope

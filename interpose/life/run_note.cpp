@@ -1,4 +1,4 @@
-// Appends to the file of a run.
+// Appends lines to the note of a run.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/life/run_note.h"
 
@@ -13,17 +13,17 @@
 namespace vramscope {
 namespace {
 
-// No path has a null byte in it.
+// Paths contain no null byte, so it can replace a newline.
 std::string line_of(std::string path) {
   std::replace(path.begin(), path.end(), '\n', '\0');
   return path + '\n';
 }
 
-// All at once: other processes write there, too.
+// Writes all lines at once, because other processes also write to the file.
 void append(const std::string& lines) {
   if (startup().note_file.empty()) return;
   const int file = open_note(startup().note_file.c_str());
-  if (file < 0) return;  // the tool has gone: nobody reads it
+  if (file < 0) return;  // the tool has ended
   const HeldWriteSignals held;
   [[maybe_unused]] const ssize_t written = write(file, lines.data(), lines.size());
   close(file);

@@ -1,4 +1,5 @@
-// What the library tells the `vramscope run` that started the program: see kNoteVariable.
+// The library tells the `vramscope run` that started the program about its files: see
+// kNoteVariable.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,11 +7,11 @@
 
 namespace vramscope {
 
-// Where a report is, or kReportFailed. Without a `run`, and where the program has given up the
-// rights for it, none of these does anything. Threads: any. May throw bad_alloc.
+// Tells the path of a report, or kReportFailed. Without a `run`, or if the program has given up the
+// necessary rights, these functions do nothing. Threads: any. May throw bad_alloc.
 void note_report(const std::string& path);
 void note_trace(const std::string& path);
-// Where the live file is, and the report for which it stands from now on.
+// Tells the path of the live file, and the report that it stands for from now on.
 void note_live_file(const std::string& path, const std::string& next_report);
 
 }  // namespace vramscope

@@ -31,7 +31,7 @@ const char* Schedule::due(std::uint64_t now_ns, const DeviceUses& use) noexcept 
     return "growth";
   }
   const bool found = is_peak(use);
-  // Of any device; then the peaks of all are known. Peaks fall when the program resets them.
+  // A new peak of any device updates the peaks of all. Peaks fall when the program resets them.
   for (std::size_t i = 0; i < use.size(); ++i) {
     const std::uint64_t known = peaks_[i].load(std::memory_order_relaxed);
     const std::uint64_t now = found ? use[i].peak_bytes : std::min(known, use[i].peak_bytes);
@@ -39,7 +39,7 @@ const char* Schedule::due(std::uint64_t now_ns, const DeviceUses& use) noexcept 
   }
   if (found) return "peak";
   if (wishes_.interval_ns == 0 || now_ns < interval_end_) return nullptr;
-  // What was missed, by a report that took long or a machine that slept, is not caught up with.
+  // Intervals that were missed, because a report took long or the machine slept, are skipped.
   const std::uint64_t late = now_ns - interval_end_;
   interval_end_ += (late / wishes_.interval_ns + 1) * wishes_.interval_ns;
   return "interval";

@@ -1,5 +1,5 @@
-// Schedule says which reports are due by themselves: at an interval, when memory has grown, at a
-// peak of it.
+// Schedule says which automatic reports are due: at an interval, after growth of memory, at a peak
+// of memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,42 +15,41 @@ namespace vramscope {
 
 using DeviceUses = std::array<DeviceUse, kMaxDevices>;
 
-// Threads: one, but for wants(), which any may ask.
+// Threads: one; wants(): any.
 class Schedule {
  public:
-  // What was asked for; 0: not that.
+  // The requested schedules; 0: none.
   struct Wishes {
     std::uint64_t interval_ns = 0;
     std::uint64_t growth_bytes = 0;
     std::uint64_t peak_percent = 0;
   };
-  static constexpr std::uint64_t kLookNs = 100'000'000;  // memory is looked at so often
+  static constexpr std::uint64_t kLookNs = 100'000'000;  // how often memory is checked
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
-  static constexpr std::uint64_t kLeastPeak = 1 << 20;  // lower ones are nobody's concern
+  static constexpr std::uint64_t kLeastPeak = 1 << 20;  // lower peaks are ignored
 
   // The interval begins at `now_ns`, on a clock that never falls.
   Schedule(Wishes wishes, std::uint64_t now_ns) noexcept
       : wishes_(wishes), interval_end_(now_ns + wishes.interval_ns), look_end_(now_ns) {}
 
-  // Whether a trigger is one of those that due() gives.
+  // Whether a trigger is one that due() returns.
   [[nodiscard]] static bool asks(std::string_view trigger) noexcept {
     return trigger == "growth" || trigger == "peak" || trigger == "interval";
   }
-  // Whether `use` calls for a report that due() has not given yet.
+  // Whether `use` requires a report that due() has not returned yet.
   [[nodiscard]] bool wants(const DeviceUses& use) const noexcept {
     return has_grown(use) || is_peak(use);
   }
   [[nodiscard]] bool looks_at_memory() const noexcept {
     return wishes_.growth_bytes != 0 || wishes_.peak_percent != 0;
   }
-  // How long there is nothing to ask; kForever where nothing was wished.
+  // Returns for how many nanoseconds nothing can be due; kForever if no schedule was requested.
   [[nodiscard]] std::uint64_t wait_ns(std::uint64_t now_ns) const noexcept;
 
-  // What `use` and the time call for: "growth", "peak" or "interval", and the same again only when
-  // it is due again; null: nothing. Ask until null.
+  // Returns a due trigger, "growth", "peak" or "interval", or null. A trigger is returned again
+  // only when it is due again. Call it until it returns null.
   [[nodiscard]] const char* due(std::uint64_t now_ns, const DeviceUses& use) noexcept;
-  // What the report for such a trigger tells: more than what called for it, when memory grew
-  // meanwhile.
+  // Notes the use that the report for a trigger shows, which may have grown since the trigger.
   void note_told(std::string_view trigger, const DeviceUses& use) noexcept;
 
  private:

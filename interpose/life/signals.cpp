@@ -19,8 +19,8 @@ namespace {
 
 using Action = struct sigaction;
 
-// SA_RESTORER: x86-64's C library adds it, and it is read back. aarch64's does not; a program that
-// sets what it has read would have its handlers return to address 0.
+// SA_RESTORER: the C library of x86-64 adds it, and reading the action returns it. On aarch64 it
+// does not; a program that sets what it has read would make its handlers return to address 0.
 #ifdef __aarch64__
 constexpr int kRestorer = 0;
 #else
@@ -29,13 +29,13 @@ constexpr int kRestorer = 0x04000000;
 
 constinit std::atomic<int> taken{0};  // the signal; 0: none
 constinit std::atomic<pid_t> owner{0};
-constinit std::atomic<bool> interrupts{false};  // what the program told siginterrupt
+constinit std::atomic<bool> interrupts{false};  // the program's argument to siginterrupt
 using Poke = void (*)();
 constinit Poke wake = nullptr;
 constinit Poke tell_change = nullptr;
 
-// The program's action. The handler may run on another thread while it changes, so each change goes
-// to the next slot and the number of the valid one is switched last.
+// The program's action. The handler may run on another thread during a change, so a change is
+// written to the next slot before the number of the valid slot is switched.
 constexpr unsigned kSlots = 16;
 constinit std::array<Action, kSlots> slots{};
 constinit std::atomic<unsigned> valid{0};
@@ -48,8 +48,8 @@ void keep_program_action(const Action& action) noexcept {
   valid.store(next, std::memory_order_release);
 }
 
-// One thread changes the action. With every signal blocked: a handler must not wait for the thread
-// that it interrupted.
+// One thread at a time changes the action, with every signal blocked, since a handler must not wait
+// for the thread that it interrupted.
 class Change {
  public:
   Change() noexcept {
@@ -96,8 +96,8 @@ bool is_function(const Action& action) noexcept {
   return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
 }
 
-// The program's action for a signal that has arrived. SA_RESETHAND is for one arrival only: of two
-// threads that get the signal, one finds the default action.
+// Returns the program's action for a signal that arrived. SA_RESETHAND applies to one arrival only:
+// of two threads that get the signal, one finds the default action.
 Action take_program_action(bool own) noexcept {
   const Action seen = program_action();
   if (!own || !is_function(seen) || (seen.sa_flags & SA_RESETHAND) == 0) return seen;
@@ -105,13 +105,13 @@ Action take_program_action(bool own) noexcept {
   const Action taken_now = program_action();
   if (is_function(taken_now) && (taken_now.sa_flags & SA_RESETHAND) != 0) {
     Action after = taken_now;
-    after.sa_handler = SIG_DFL;  // as the kernel does: flags and mask stay
+    after.sa_handler = SIG_DFL;  // like the kernel; flags and mask stay
     keep_program_action(after);
   }
   return taken_now;
 }
 
-// In a child that has our handler (vfork, clone) but nothing else of ours.
+// For a child that has only our handler (vfork, clone).
 void act_by_default(int signal) noexcept {
   const Action standard{};
   real_sigaction(signal, &standard, nullptr);
@@ -133,8 +133,9 @@ void on_signal(int signal, siginfo_t* info, void* context) {
   }
 }
 
-// Our handler under the program's mask and flags, so that delivery is as the program set it up. An
-// ignored signal stays ignored: it interrupts no system call, and children inherit it.
+// Installs our handler with the program's mask and flags, so that signals are delivered as the
+// program expects. An ignored signal stays ignored: it interrupts no system call, and children
+// inherit that.
 void install_over(const Action& program) noexcept {
   Action ours = program;
   if (program.sa_handler != SIG_IGN) {
@@ -145,13 +146,13 @@ void install_over(const Action& program) noexcept {
   real_sigaction(taken.load(std::memory_order_relaxed), &ours, nullptr);
 }
 
-// A child of vfork shares our memory but not our signal table: it must not write here.
+// A child of vfork shares our memory but not our signal table, so it must not write here.
 bool is_ours(int signal) noexcept {
   return signal != 0 && signal == taken.load(std::memory_order_acquire) &&
          owner.load(std::memory_order_relaxed) == getpid();
 }
 
-// What a child that inherited our handler is to be told about it.
+// Hides our handler from a child that inherited it.
 void hide_handler(int signal, Action* old) noexcept {
   if (signal != taken.load(std::memory_order_acquire) || old == nullptr) return;
   if (old->sa_sigaction == on_signal) *old = program_action();
@@ -168,7 +169,7 @@ int change_action(int signal, const Action* action, Action* old) noexcept {
   if (action != nullptr) {
     Action kept = *action;
     kept.sa_flags |= kRestorer;
-    sigdelset(&kept.sa_mask, SIGKILL);  // the kernel does so, and it is read back
+    sigdelset(&kept.sa_mask, SIGKILL);  // like the kernel
     sigdelset(&kept.sa_mask, SIGSTOP);
     keep_program_action(kept);
     install_over(*action);
@@ -211,7 +212,7 @@ sighandler_t hold_or_set(int signal, sighandler_t handler) noexcept {
   return sigismember(&before, signal) == 1 ? SIG_HOLD : old.sa_handler;
 }
 
-// The C library has changed SA_RESTART of the handler that it found, ours.
+// The C library has changed SA_RESTART of our handler.
 void note_interrupts(bool interrupt) noexcept {
   const Change change;
   interrupts.store(interrupt, std::memory_order_relaxed);
@@ -259,8 +260,8 @@ VRAMSCOPE_EXPORT int __sigaction(int signal, const struct sigaction* action,
   return vramscope::change_action(signal, action, old);
 }
 
-// The aliases of signal(): each passes to the C library's function of its own name, unless the
-// signal is the one that we took; then it is what that function does in terms of sigaction.
+// The aliases of signal(). Each calls the C library's function of its name, unless the signal is
+// the one that we took; then it does the same in terms of sigaction.
 #define VRAMSCOPE_SIGNAL_ALIAS(name, change)                                      \
   VRAMSCOPE_EXPORT sighandler_t name(int signal, sighandler_t handler) noexcept { \
     if (vramscope::is_ours(signal)) return vramscope::change;                     \

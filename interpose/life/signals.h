@@ -1,20 +1,20 @@
-// The signal that asks for a report is taken from the program without its noticing: its own handler
-// is kept aside, runs after ours, and is what it reads back. While it ignores the signal, we do
-// too.
+// take_signal() takes the report signal without the program noticing. The program's own handler is
+// chained after ours, and is what the program reads back. While the program ignores the signal, we
+// do.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace vramscope {
 
-// Installs our handler for `signal`; `poke` runs in it, `changed` where the program changes its own
-// action: both must be async-signal-safe. The program's present action is kept and chained. Call
-// once.
+// Installs our handler for `signal`, which calls `poke`. `changed` is called when the program
+// changes its own action. Both must be async-signal-safe. The program's current action is chained.
+// Call it once.
 void take_signal(int signal, void (*poke)(), void (*changed)()) noexcept;
 
-// Whether the program has a handler of its own for it, which runs too. Threads: any.
+// Whether the program has a handler of its own for the signal, which also runs. Threads: any.
 [[nodiscard]] bool program_handles_signal() noexcept;
 
-// In a forked child: the program's own action is installed again and ours is gone.
+// In a forked child: installs the program's own action again instead of ours.
 void return_signal() noexcept;
 
 }  // namespace vramscope

@@ -32,12 +32,12 @@
 namespace vramscope {
 namespace {
 
-// Everything of a process that outlives it: never destroyed.
+// All process-wide objects; never destroyed.
 struct Parts {
   Parts(const Options& options, const Limits& limits, std::int32_t driver_version)
       : profiler(options, limits, began(live_file)),
         reports(profiler, live_file, options, driver_version) {}
-  // What is kept in the file has to find it begun.
+  // The file must be begun before objects are made in it.
   static LiveMemory* began(LiveFile& file) {
     file.begin();
     return &file.memory();
@@ -49,7 +49,7 @@ struct Parts {
 alignas(Parts) constinit std::byte storage[sizeof(Parts)] = {};
 constinit std::atomic_flag starting = ATOMIC_FLAG_INIT;
 
-// Says what of the settings has no effect; notes are for the report, too.
+// Prints the settings without effect; notes also go to the report.
 AllocConf settings_of(const Options& options) {
   Limits limits;
   limits.policy = options.policy;
@@ -64,7 +64,7 @@ AllocConf settings_of(const Options& options) {
   return conf;
 }
 
-// Null: no memory for it.
+// Returns null if memory is exhausted.
 Parts* make_parts(const Options& options, std::int32_t driver_version) noexcept {
   try {
     const AllocConf conf = settings_of(options);
@@ -94,7 +94,8 @@ void warn_of_other_dlsym(Recorder& recorder) noexcept {
   }
 }
 
-// For the report alone: the program may be run on machines with more and fewer devices.
+// Warns only in the report, since the program may run on machines with different numbers of
+// devices.
 void warn_of_absent_devices(const CapacityOption& limits, Recorder& recorder) noexcept {
   int devices = 0;
   if (!limits.any() || real().cuDeviceGetCount(&devices) != CUDA_SUCCESS) return;

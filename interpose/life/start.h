@@ -1,10 +1,11 @@
-// The start of the profiler in this process: at the program's first cuInit that succeeds.
+// start_profiler() starts the profiler at the program's first successful cuInit.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace vramscope {
 
-// Only the first call counts, and none when switched off. Threads: any, in a call of the program's.
+// Only the first call has an effect, and none does if Vramscope is switched off. Threads: any, in a
+// call of the program.
 void start_profiler() noexcept;
 
 }  // namespace vramscope

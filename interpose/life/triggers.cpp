@@ -23,9 +23,9 @@ namespace vramscope {
 namespace {
 
 constexpr std::uint64_t kLockLimitNs = 1'000'000'000;  // contract section 4, "Life"
-constexpr std::uint64_t kLookNs = 50'000'000;  // how often a wait that may be in vain is looked at
+constexpr std::uint64_t kLookNs = 50'000'000;          // how often a wait is checked for progress
 constexpr int kMostIdleLooks = kLockLimitNs / kLookNs;
-constexpr std::uint64_t kTraceNs = 500'000'000;  // between two times that all goes to the trace
+constexpr std::uint64_t kTraceNs = 500'000'000;  // between two writes of the whole trace
 constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 
 constinit std::atomic<std::uint32_t>* signal_count = nullptr;
@@ -38,8 +38,8 @@ void on_report_signal() {
 
 void on_changed_handler() { signal_requests->raise(); }
 
-// Whether it is locked. By tries: the thread sanitizer of a program does not see that a time limit
-// locks it, and reports its unlock.
+// Tries to lock within a time limit. It polls, because the program's thread sanitizer does not
+// recognise a timed lock and would report the unlock.
 bool lock_within(std::mutex& mutex, std::uint64_t limit_ns) noexcept {
   constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 1'000'000};
   const std::uint64_t begin = now_ns();
@@ -97,9 +97,9 @@ void Triggers::report_and_wait(const char* trigger, Patience patience) noexcept 
   }
 }
 
-// A helper that is slow (an emulated machine, one that is full, a group of processes that may use a
-// hundredth of a processor) still uses some of the processor in each second; one that waits for
-// what nobody will give uses none, but for a lock's looks.
+// A slow helper (on an emulated or overloaded machine, or in a group limited to a hundredth of a
+// processor) still uses some processor time in each second. A blocked helper uses none, except for
+// looking at a lock.
 bool Triggers::gets_on(std::uint64_t& used) const noexcept {
   clockid_t clock{};
   const bool is_known = pthread_getcpuclockid(thread_, &clock) == 0;
@@ -120,7 +120,7 @@ void* Triggers::run(void* self) noexcept {
 
 namespace {
 
-// The main thread has ended (it stays as a zombie) and nobody but the calling thread is left.
+// Whether the main thread has ended (it stays as a zombie) and only the calling thread is left.
 bool is_last_thread() noexcept {
   DIR* threads = opendir("/proc/self/task");
   if (threads == nullptr) return false;
@@ -156,7 +156,7 @@ void Triggers::serve() noexcept {
   }
 }
 
-// `vramscope snapshot` reads it.
+// `vramscope snapshot` reads this name.
 void Triggers::tell_state() noexcept {
   using Quota = HelperState::Quota;
   const bool is_used_up = callbacks_.held_back_ns(callbacks_.context) == TriggerCallbacks::kForever;
@@ -169,7 +169,8 @@ void Triggers::tell_state() noexcept {
   pthread_setname_np(pthread_self(), helper_name(now).data());
 }
 
-// A storm gives one report for all that came before it began. None is forgotten that has to wait.
+// One report answers all signals that arrived before it began. A report that must wait is not
+// forgotten.
 void Triggers::answer_signals() noexcept {
   const std::uint32_t signals = signals_.load(std::memory_order_acquire);
   held_until_ns_ = 0;

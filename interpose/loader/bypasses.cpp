@@ -20,7 +20,7 @@
 namespace vramscope {
 namespace {
 
-// References to functions: those that are called, and those whose address is taken.
+// Relocations of functions that are called or whose address is taken.
 #ifdef __aarch64__
 constexpr auto kCalled = R_AARCH64_JUMP_SLOT;
 constexpr auto kTaken = R_AARCH64_GLOB_DAT;
@@ -40,7 +40,7 @@ struct Object {
 
 struct Search {
   std::vector<Object> drivers;
-  std::vector<std::string> bypassing;  // libraries that bind past us
+  std::vector<std::string> bypassing;  // libraries whose references bypass us
   bool failed = false;
 };
 
@@ -65,10 +65,10 @@ struct References {
   const char* names = nullptr;
   std::array<const ElfW(Rela)*, 2> tables{};
   std::array<std::size_t, 2> bytes{};
-  std::size_t relative = 0;  // the first of tables[1] need no symbol
+  std::size_t relative = 0;  // number of entries of tables[1] without a symbol
 };
 
-// The loader has added the base to the addresses, but not in objects whose table is read-only.
+// The loader has added the base to the addresses, except in objects with a read-only table.
 template <class T>
 const T* address_in(const Object& object, const ElfW(Dyn) & entry) {
   std::uintptr_t address = entry.d_un.d_ptr;
@@ -90,7 +90,7 @@ References references_of(const Object& object) {
   return found;
 }
 
-// Does the reference at `target` to a function that we intercept end behind us?
+// Whether the reference to an intercepted function resolves to `target` behind us.
 bool ends_past_us(const char* name, std::uintptr_t target, const std::vector<Object>& drivers) {
   if (std::strcmp(name, "dlsym") == 0) {
     return target == reinterpret_cast<std::uintptr_t>(dlsym_of_c_library());
@@ -119,7 +119,8 @@ bool binds_past_us(const Object& object, const std::vector<Object>& drivers) {
   return false;
 }
 
-// Both visit every object under the loader's lock: nothing is unmapped meanwhile, nothing thrown.
+// Both are called for every object under the loader's lock, so nothing is unmapped meanwhile. They
+// must not throw.
 int note_driver(dl_phdr_info* info, std::size_t, void* argument) noexcept {
   Search& search = *static_cast<Search*>(argument);
   try {
@@ -154,7 +155,7 @@ std::string read_maps() {
   return text;
 }
 
-// Is code of a driver mapped that our namespace of the loader does not know?
+// Whether a driver is mapped that our loader namespace does not know.
 bool has_foreign_driver(const std::string& maps, const std::vector<Object>& drivers) {
   for (std::size_t at = 0; at < maps.size();) {
     const std::size_t end = std::min(maps.find('\n', at), maps.size());
@@ -186,7 +187,7 @@ std::vector<std::string> find_bypasses() {
   for (const Object& driver : search.drivers) {
     const auto* const init = reinterpret_cast<const void*>(real().cuInit.pointer());
     if (driver.contains(reinterpret_cast<std::uintptr_t>(init))) continue;
-    if (symbol_of_mapped(driver.path.c_str(), "cuInit") == init) continue;  // it stands before ours
+    if (symbol_of_mapped(driver.path.c_str(), "cuInit") == init) continue;  // it comes before ours
     lines.push_back(driver.path + " is a second driver: calls into it are not recorded");
   }
   if (has_foreign_driver(read_maps(), search.drivers)) {

@@ -1,5 +1,5 @@
-// Bypasses are ways by which CUDA calls reach the driver without being intercepted, as far as they
-// can be seen when a report is made.
+// Bypasses are ways by which CUDA calls reach the driver without being intercepted. They are found
+// when a report is made.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,13 +8,14 @@
 
 namespace vramscope {
 
-// One line for each: a library whose references bind to the driver, or to the C library's dlsym,
-// although we come first (RTLD_DEEPBIND), a second driver, a driver in another namespace (dlmopen).
-// May throw bad_alloc. Never waits for a thread that is in dlopen. Hold no lock. Threads: any.
+// Returns one line for each bypass: a library whose references bind to the driver, or to the C
+// library's dlsym, although we come first (RTLD_DEEPBIND); a second driver; a driver in another
+// namespace (dlmopen). Never waits for a thread that is in dlopen. Do not hold a lock. May throw
+// bad_alloc. Threads: any.
 [[nodiscard]] std::vector<std::string> find_bypasses();
 
-// The same line for a preloaded library that overrides dlsym and comes before us; "" when there is
-// none. May throw bad_alloc. Threads: those of the program, in a call of its own.
+// Returns such a line for a preloaded library that overrides dlsym and comes before us, or "". May
+// throw bad_alloc. Threads: those of the program, in a call of its own.
 [[nodiscard]] std::string dlsym_before_ours();
 
 }  // namespace vramscope

@@ -1,4 +1,5 @@
-// A function of the driver's, called so that a thread may end amid it (ground/leaving.h).
+// DriverFunction calls a function of the driver so that the thread may end inside it
+// (ground/leaving.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,7 +10,7 @@
 
 namespace vramscope {
 
-// What our frames are told instead of an answer when the thread leaves. The program never sees it.
+// The result for our frames if the thread ends inside the call. The program never sees it.
 inline constexpr CUresult kThreadLeft = CUDA_ERROR_UNKNOWN;
 
 template <class Pointer>
@@ -29,8 +30,8 @@ class DriverFunction<CUresult (*)(Parameters...)> {
       return kThreadLeft;
     return first(arguments...);
   }
-  // The same where the thread cannot have left: nothing was asked of the driver before, amid the
-  // call of ours, that could wait. A hit pays for no look at it.
+  // The same without the check whether the thread is ending: for the first driver call that can
+  // wait in a call of ours.
   CUresult first(Parameters... arguments) const {
     try {
       return function_(arguments...);
@@ -39,9 +40,9 @@ class DriverFunction<CUresult (*)(Parameters...)> {
     }
     return kThreadLeft;
   }
-  // For a call that is none of ours: what unwinds it passes.
+  // For a call that is not part of ours: unwinding passes through it.
   [[nodiscard]] Pointer pointer() const noexcept { return function_; }
-  // Does the driver have it?
+  // Whether the driver has the function.
   explicit operator bool() const noexcept { return function_ != nullptr; }
   friend bool operator==(const DriverFunction& one, std::nullptr_t) noexcept { return !one; }
 

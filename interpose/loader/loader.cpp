@@ -10,14 +10,14 @@
 using DlsymPointer = void* (*)(void*, const char*);
 
 extern "C" {
-// Read by lookup_gate_*.S, which jumps through it.
+// lookup_gate_*.S jumps through this pointer.
 __attribute__((visibility("hidden"))) constinit DlsymPointer vramscope_real_dlsym = nullptr;
 }
 
 namespace vramscope {
 namespace {
 
-// The versions that dlsym carries: glibc 2.34 and newer, x86-64 and aarch64 before that.
+// The symbol versions of dlsym: glibc 2.34 and newer, and x86-64 and aarch64 before that.
 constexpr const char* kDlsymVersions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17"};
 
 constinit std::atomic<const void*> c_library_dlsym{nullptr};

@@ -25,7 +25,8 @@ void* const* wrappers() noexcept {
   return table;
 }
 
-// By plain steps: clang gives a constant expression a million of them, and string_view takes more.
+// A plain loop, because clang limits a constant expression to a million steps, and string_view
+// takes more.
 constexpr int compare(const char* one, const char* other) {
   while (*one != '\0' && *one == *other) {
     ++one;
@@ -34,8 +35,8 @@ constexpr int compare(const char* one, const char* other) {
   return *one - *other;
 }
 
-// Rows in the order of (asked as, since), so that a name is found by bisection: a runtime asks
-// several hundred names at start, most of them not ours.
+// Rows sorted by (asked as, since), for bisection. A runtime asks for several hundred names at
+// start, most of which are not ours.
 constexpr auto kByAskedName = [] {
   std::array<std::uint16_t, kFunctionCount> order{};
   for (std::size_t i = 0; i < kFunctionCount; ++i) {
@@ -50,7 +51,7 @@ constexpr auto kByAskedName = [] {
   return order;
 }();
 
-// First position in kByAskedName whose name is not before `name`.
+// Returns the first position in kByAskedName whose name is not less than `name`.
 std::size_t first_asked_as(std::string_view name) noexcept {
   std::size_t low = 0;
   std::size_t high = kFunctionCount;
@@ -65,7 +66,7 @@ std::size_t first_asked_as(std::string_view name) noexcept {
   return low;
 }
 
-// Row of an exported symbol, or -1.
+// Returns the row of an exported symbol, or -1.
 int exported_row(const char* name) noexcept {
   for (std::size_t i = 0; i < kFunctionCount; ++i) {
     if (std::strcmp(kFunctions[i].symbol, name) == 0) return static_cast<int>(i);
@@ -84,30 +85,30 @@ struct Answer {
 
 constexpr const char* kDriver = "libcuda.so.1";
 
-// A libcuda.so.1 may only stand in front of a driver that has another file name.
+// A libcuda.so.1 may be a wrapper of a driver with another file name.
 bool is_behind_driver(const char* name, const void* address) noexcept {
   return symbol_of_mapped(kDriver, name) == address;
 }
 
-// dlsym(handle, name) for a name of the table; `caller` asked.
+// Answers dlsym(handle, name) for a name of the table, called by `caller`.
 Answer answer(void* handle, const char* name, int found_row, const void* caller) noexcept {
   if (handle == RTLD_NEXT) return {nullptr, 0};
   void* address = real_dlsym(handle, name);
   if (handle == RTLD_DEFAULT || address == wrappers()[found_row]) {
-    // The search met our own export first: say what the program would see without us.
+    // The search found our own export first; returns what the program would get without us.
     address = real_dlsym(RTLD_NEXT, name);
   }
-  if (address == nullptr) return {nullptr, 1};  // dlerror() tells why
+  if (address == nullptr) return {nullptr, 1};  // dlerror() says why
   Dl_info real_home{};
   Dl_info asking{};
   if (dladdr(address, &real_home) == 0) return {address, 1};
   const bool in_front = is_driver_file(real_home.dli_fname);
   if (!in_front && !is_behind_driver(name, address)) return {address, 1};
   if (dladdr(caller, &asking) != 0 && asking.dli_fbase == real_home.dli_fbase) {
-    return {address, 1};  // the driver asks itself (seen on WSL2)
+    return {address, 1};  // the driver looks up itself (seen on WSL2)
   }
   load_real_if_mapped(in_front ? real_home.dli_fname : kDriver);
-  Dl_info ours{};  // of two drivers only the first one seen is ours
+  Dl_info ours{};  // of two drivers only the first one is intercepted
   if (dladdr(reinterpret_cast<void*>(real().cuInit.pointer()), &ours) != 0 &&
       ours.dli_fbase != real_home.dli_fbase && !is_behind_driver(name, address)) {
     return {address, 1};
@@ -121,7 +122,7 @@ bool is_intercepted(const char* symbol) noexcept {
   return has_driver_prefix(symbol) && exported_row(symbol) >= 0;
 }
 
-// A function without a flavour of its own for per-thread streams answers for both.
+// A function without a per-thread flavour answers for both.
 const FunctionRow* newest_row(const char* symbol, int version, bool per_thread) noexcept {
   const std::string_view name = symbol;
   const FunctionRow* best = nullptr;

@@ -1,4 +1,4 @@
-// The exported dlsym: asks lookup.cpp, else jumps to the C library's own.
+// The exported dlsym. It asks lookup.cpp, or jumps to the C library's dlsym.
 // SPDX-License-Identifier: Apache-2.0
 //
 // A jump, not a call, as on x86-64 (lookup_gate_x86_64.S).

@@ -1,8 +1,8 @@
-// The exported dlsym: asks lookup.cpp, else jumps to the C library's own.
+// The exported dlsym. It asks lookup.cpp, or jumps to the C library's dlsym.
 // SPDX-License-Identifier: Apache-2.0
 //
-// A jump, not a call: dlsym(RTLD_NEXT, ...) looks behind the object that its return address is in,
-// so a frame of ours in between would change every other library's answer.
+// It jumps instead of calling: dlsym(RTLD_NEXT, ...) searches after the object of its return
+// address, so a frame of ours in between would change every other library's answer.
 // (test/programs/dlsym_next.cpp checks it.)
 
         .text

@@ -1,7 +1,7 @@
-// Lets a library built on a new C library load on an older one: the compiler's static libraries ask
-// for two functions that glibc has only since 2.35 and 2.36, and headers since 2.38 lead C++ to
-// other names of functions that read numbers. These definitions answer inside our library (they are
-// hidden), so that it needs nothing newer than glibc 2.34.
+// Lets a library that was built with a new C library load on an older one. The compiler's static
+// libraries need two functions that glibc has since 2.35 and 2.36, and headers since 2.38 map
+// functions that parse numbers to new names. These hidden definitions serve our library, so that it
+// needs no glibc newer than 2.34.
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <link.h>
@@ -10,7 +10,7 @@
 #include <cstdarg>
 #include <cstdint>
 
-#ifdef DLFO_EH_SEGMENT_TYPE  // glibc 2.35: libgcc's unwinder finds an object's unwind table by it
+#ifdef DLFO_EH_SEGMENT_TYPE  // glibc 2.35: libgcc's unwinder finds unwind tables with it
 namespace {
 
 struct Search {
@@ -23,7 +23,7 @@ bool contains(const dl_phdr_info& object, const ElfW(Phdr) & segment, std::uintp
   return segment.p_type == PT_LOAD && address >= start && address - start < segment.p_memsz;
 }
 
-// 1 when the object holds the address: the search ends.
+// Returns 1, which ends the search, if the object contains the address.
 int look_at(dl_phdr_info* object, std::size_t, void* context) {
   const Search& search = *static_cast<Search*>(context);
   bool found = false;
@@ -48,15 +48,15 @@ extern "C" __attribute__((visibility("hidden"))) int _dl_find_object(
 }
 #endif
 
-// Pulled in with libstdc++'s strings (by way of std::random_device); nothing of ours calls it.
+// libstdc++'s strings pull it in (by std::random_device). Our code does not call it.
 extern "C" __attribute__((visibility("hidden"))) std::uint32_t arc4random() noexcept {
   std::uint32_t value = 0;
   if (getrandom(&value, sizeof(value), 0) != sizeof(value)) return 0;
   return value;
 }
 
-// The names before C23, whose only news is that "0b" begins a number too. Nothing of ours reads
-// such.
+// The names before C23, which only adds numbers that begin with "0b". Our code reads no such
+// numbers.
 extern "C" {
 long earlier_strtol(const char*, char**, int) __asm__("strtol");
 long long earlier_strtoll(const char*, char**, int) __asm__("strtoll");

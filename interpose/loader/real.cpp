@@ -10,7 +10,7 @@
 
 namespace vramscope {
 
-// Constant-initialised: wrappers may run before our constructor.
+// Constant-initialised, because wrappers may run before our constructor.
 constinit std::atomic<const Real*> known_driver{nullptr};
 constinit const Real no_driver;
 
@@ -63,11 +63,11 @@ void find(DriverFunction<Pointer>& function, void* driver, const char* symbol) n
   function = DriverFunction<Pointer>(reinterpret_cast<Pointer>(real_dlsym(driver, symbol)));
 }
 
-// Fills the pointers, the first time.
+// Fills the pointers once.
 void load_real(void* handle) noexcept {
   if (known_driver.load(std::memory_order_acquire) != nullptr) return;
   leaving::prepare();
-  Real fresh;  // looked up before anything is held: the loader has locks of its own
+  Real fresh;  // looked up without a lock of ours, since the loader has locks of its own
 #define DRIVER_FUNCTION(symbol, ...) find(fresh.symbol, handle, #symbol);
 #include "interpose/table/functions.def"
 #define X(symbol) find(fresh.symbol, handle, #symbol);
@@ -79,10 +79,10 @@ void load_real(void* handle) noexcept {
           real_dlsym(handle, "vramscope_simulated_launches"));
   fresh.vramscope_simulated_shared = reinterpret_cast<decltype(fresh.vramscope_simulated_shared)>(
       real_dlsym(handle, "vramscope_simulated_shared"));
-  dlerror();  // what this driver lacks is no error of the program's
+  dlerror();  // missing functions must not appear as the program's error
   if (loading.test_and_set(std::memory_order_acq_rel)) {
     while (known_driver.load(std::memory_order_acquire) ==
-           nullptr) {  // the other thread only copies
+           nullptr) {  // the other thread is only copying
     }
     return;
   }
@@ -92,8 +92,8 @@ void load_real(void* handle) noexcept {
 
 }  // namespace
 
-// The driver stays mapped from then on (NODELETE): our pointers into it must not dangle when the
-// program closes it, as ffmpeg does.
+// Keeps the driver mapped (NODELETE), so that our pointers stay valid if the program closes it, as
+// ffmpeg does.
 bool find_mapped_driver(const char* file) noexcept {
   bool found = false;
   own_stack::run([&] {

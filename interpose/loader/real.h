@@ -1,4 +1,5 @@
-// Real holds pointers to the driver's own functions, found when the program has mapped the driver.
+// Real holds pointers to the driver's functions, which are found when the program has mapped the
+// driver.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,7 +21,7 @@ namespace vramscope {
   X(cuDeviceGetPCIBusId) X(cuDeviceGetAttribute) X(cuDriverGetVersion) X(cuStreamGetCtx)         \
   X(cuStreamGetCaptureInfo_v2) X(cuStreamGetCaptureInfo_v2_ptsz) X(cuStreamQuery)        \
   X(cuDeviceGetGraphMemAttribute) X(cuDeviceGetDefaultMemPool)
-// Those that we can do without.
+// Functions that we can do without.
 #define VRAMSCOPE_USED_IF_THERE(X)                                                               \
   X(cuMemSetAccess) X(cuMemGetAllocationGranularity) X(cuMemsetD8_v2) X(cuMemcpyDtoH_v2)  \
   X(cuMemPoolGetAttribute)
@@ -33,12 +34,13 @@ struct Real {
   VRAMSCOPE_USED_FUNCTIONS(X)
   VRAMSCOPE_USED_IF_THERE(X)
 #undef X
-  std::uint64_t (*vramscope_simulated_launches)() = nullptr;  // our simulated device has these
+  std::uint64_t (*vramscope_simulated_launches)() =
+      nullptr;  // only in our simulated device, like the next
   bool (*vramscope_simulated_shared)() = nullptr;
 };
 
-// Every function is null until the driver was seen; single ones stay null when it lacks them.
-// Threads: any; written once.
+// Every function is null until the driver is found; functions that it lacks stay null. Threads:
+// any; written once.
 extern constinit std::atomic<const Real*> known_driver;
 extern constinit const Real no_driver;
 [[nodiscard, gnu::always_inline]] inline const Real& real() noexcept {
@@ -46,23 +48,23 @@ extern constinit const Real no_driver;
   return known != nullptr ? *known : no_driver;
 }
 
-// The driver has every function that we call ourselves. One that lacks some (a stub, or older than
-// 11.8) is left alone: its calls pass, nothing is recorded.
+// Whether the driver has every function that we call. Calls of a driver that lacks some (a stub, or
+// older than 11.8) pass unrecorded.
 [[nodiscard]] bool driver_is_complete() noexcept;
 
 // Whether the driver exports the function of that row of functions.def.
 [[nodiscard]] bool driver_has(Function function) noexcept;
 
-// Names of the table's functions that this driver should have, being of `driver_version`, and has
-// not: its calls of them go unseen. Graphics functions are optional in every driver. May throw
+// Returns the names of functions of the table that a driver of `driver_version` should have and
+// this one lacks, so that their calls go unseen. Graphics functions are optional. May throw
 // bad_alloc.
 [[nodiscard]] std::string missing_functions(int driver_version);
 
-// Finds the real functions in a driver that is mapped already under the name `file`; the program
-// opened or linked it, we never do. False when there is none.
+// Finds the real functions in a driver that the program has mapped under the name `file`; we never
+// map one. Returns false if there is none.
 bool find_mapped_driver(const char* file) noexcept;
-// Inline: a prologue must bear to be moved (test/tables/prologues_test.py), and one that names the
-// file does not.
+// Inline, because a prologue must be movable (test/tables/prologues_test.py), and one that names
+// the file is not.
 [[gnu::always_inline]] inline bool load_real_if_mapped(const char* file = "libcuda.so.1") noexcept {
   return known_driver.load(std::memory_order_acquire) != nullptr || find_mapped_driver(file);
 }

@@ -1,5 +1,5 @@
-// What a 32-bit process is given in place of a library of 64 bits: an object that does nothing. As an
-// auditor (man rtld-audit) it asks, by answering 0, to be left out without a message.
+// An object that does nothing, which a 32-bit process loads in place of the 64-bit library. As an
+// auditor (man rtld-audit) it returns 0, so that the loader ignores it without a message.
 // SPDX-License-Identifier: Apache-2.0
         .globl la_version
         .type la_version, @function

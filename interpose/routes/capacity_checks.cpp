@@ -18,7 +18,7 @@ CUresult ask_twice(Call& call, const DirectCall& direct) {
   return call.find_place(place) ? ask_twice(call, direct, place.device) : direct();
 }
 
-// Promises room within the capacity. False: there is none, which the report says.
+// Reserves capacity. Returns false, with a warning in the report, if there is none.
 bool promise_room(Call& call, Promise promise) {
   std::uint64_t counted_bytes = 0;
   if (call.profiler().allocator().promise(promise, &counted_bytes)) return true;
@@ -35,7 +35,7 @@ CUresult ask_twice(Call& call, const DirectCall& direct, std::uint16_t device) n
   CachingAllocator& allocator = call.profiler().allocator();
   bool trimmed = allocator.trim_device(device);
   for (std::uint16_t other = 0; other < kMaxDevices && !trimmed; ++other) {
-    trimmed = allocator.trim_device(other);  // a pool may be on another device
+    trimmed = allocator.trim_device(other);  // the pool may be on another device
   }
   return trimmed ? direct() : code;
 }
@@ -45,7 +45,7 @@ CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noex
   call.plan(bytes);
   if (bytes == 0 || profiler.captures().any()) return direct();
   Place place;
-  // Managed memory does not run out with the device: the driver moves its pages away.
+  // Managed memory does not run out with the device, because the driver moves its pages.
   if (call.kind() == Kind::managed) return ask_twice(call, direct);
   if (!profiler.limits_capacity() || !call.find_place(place)) return ask_twice(call, direct);
   return bounded(call, direct, bytes, place);
@@ -136,13 +136,13 @@ namespace planned {
 
 namespace {
 
-// Before the call the pitch is not known: rows may become longer, by less than a granule each.
+// The pitch is unknown before the call: rows may become longer, each by less than a granule.
 std::uint64_t area(std::uint64_t width, std::uint64_t height) {
   std::uint64_t bytes = 0;
   return __builtin_mul_overflow(width, height, &bytes) ? Limits::kUnlimited : bytes;
 }
 
-// What the driver refuses needs no room.
+// A descriptor that the driver refuses needs no capacity.
 template <class Descriptor, class... Levels>
 std::uint64_t size_of(const Descriptor* array, Levels... levels) {
   return array == nullptr ? 0 : array_bytes(*array, levels...);
@@ -184,7 +184,7 @@ std::uint64_t cuMipmappedArrayCreate(CUmipmappedArray*, const CUDA_ARRAY3D_DESCR
 namespace routes {
 namespace {
 
-// A device's total, cut to its capacity.
+// Returns a device's total, cut to its capacity.
 template <class Number>
 CUresult total_memory(Call& call, const DirectCall& direct, Number* bytes, CUdevice device) {
   const CUresult code = direct();

@@ -1,5 +1,5 @@
-// Capacity checks make a device seem as small as --device-memory-limit says: what the program is
-// refused, and what it reads, because of it.
+// Capacity checks make a device seem as small as --device-memory-limit says: they refuse requests
+// and change what the program reads.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,17 +7,17 @@
 
 namespace vramscope {
 
-// A request met the device's capacity: a warning in the report.
+// Adds a warning to the report that a request met the device's capacity.
 void warn_of_capacity(Profiler& profiler, std::uint16_t device) noexcept;
 
-// The call itself; when the driver has no memory for it, what lies idle with us on `device` goes
-// back, or if that is nothing on another one, and it is asked once more. Not during a capture. For
-// calls that change nothing when they are refused.
+// Makes the call. If the driver has no memory for it, gives our idle memory on `device` back, or,
+// if there is none, that on another device, and makes the call once more. Not during a capture. For
+// calls that change nothing if they are refused.
 [[nodiscard]] CUresult ask_twice(Call& call, const DirectCall& direct,
                                  std::uint16_t device) noexcept;
 
-// What cuMemGetInfo says of a device, cut to its capacity. Either may be null. `free` counts what
-// we would give back at once.
+// Cuts the answer of cuMemGetInfo to the device's capacity. Either pointer may be null. `free`
+// includes what we would give back at once.
 void cut_to_capacity(Profiler& profiler, std::uint16_t device, std::size_t* free,
                      std::size_t* total) noexcept;
 

@@ -1,4 +1,4 @@
-// Stream captures: when one begins and ends, and what becomes of its graph.
+// Tracks the beginning and end of stream captures, and their graphs.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/fault.h"
 #include "interpose/routes/routes.h"
@@ -24,7 +24,7 @@ CUresult begin_capture(Call& call, const DirectCall& direct, CUstream stream, bo
   return code;
 }
 
-// Whether a capture goes on after an answer to its end: an invalidated one does not.
+// Whether a capture continues after this answer to its end. An invalidated one does not.
 bool goes_on(CUresult code) {
   switch (code) {
     case CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD:
@@ -37,7 +37,7 @@ bool goes_on(CUresult code) {
   }
 }
 
-// The graph of a capture that may fail: the driver destroys it then.
+// The graph of a capture, which the driver destroys if the capture fails.
 class OwnGraph {
  public:
   OwnGraph(Profiler& profiler, Captures::Number capture)

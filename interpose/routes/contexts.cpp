@@ -1,4 +1,4 @@
-// Contexts: how they begin and end, what they reach, and the waits of the program's own for them.
+// Tracks contexts: their beginning and end, their peers, and the program's own waits for them.
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <optional>
@@ -17,7 +17,7 @@ struct Before {
   bool is_first;
 };
 
-// What is used of the device, and not recorded, before it gets a context.
+// Measures the unrecorded use of a device before it gets a context.
 std::optional<Before> measure_before(Profiler& profiler, CUdevice device) {
   if (device < 0 || device >= CUdevice{kMaxDevices} || profiler.captures().any()) return {};
   const auto index = static_cast<std::uint16_t>(device);
@@ -44,7 +44,7 @@ void measure_after(Profiler& profiler, CUcontext context, CUdevice device, Befor
   }
 }
 
-// `began`: the member of Contexts that notes how.
+// `began`: the member of Contexts that notes the beginning.
 CUresult begin_context(Call& call, const DirectCall& direct, CUcontext* context, CUdevice device,
                        bool is_new, void (Contexts::*began)(CUcontext, CUdevice) noexcept) {
   Profiler& profiler = call.profiler();
@@ -68,8 +68,8 @@ bool has_primary(CUdevice device) {
   return real().cuDevicePrimaryCtxGetState(device, &flags, &active) != CUDA_SUCCESS || active != 0;
 }
 
-// The numbers are taken before the wait. Who else may use the memory is asked after it: a context
-// that used a block before it was freed is known by then, or has ended.
+// The numbers are taken before the wait. The contexts that may use the memory are determined after
+// it: a context that used a block before its free is known by then, or has ended.
 CUresult synchronize(Call& call, const DirectCall& direct, CUcontext context) {
   Profiler& profiler = call.profiler();
   Place place;
@@ -97,8 +97,8 @@ CUcontext current_context() {
   return context;
 }
 
-// The driver's own free of what ends now with `context` has waited for whoever used it on another
-// device; with at-reuse nobody has yet.
+// With at-reuse, waits for contexts of other devices that used memory which ends now with
+// `context`. The driver's own free would have waited for them.
 void finish_frees(Profiler& profiler, CUcontext context) {
   Place place;
   if (!profiler.waits_at_reuse() || !profiler.contexts().find(context, place)) return;
@@ -115,7 +115,7 @@ CUresult destroy_context(Call& call, const DirectCall& direct, CUcontext context
   return code;
 }
 
-// The handle of a device's primary context, null when it is not active: it is never created here.
+// Returns the handle of a device's primary context; null if it is inactive. Does not create it.
 CUcontext primary_context(CUdevice device) {
   unsigned int flags = 0;
   int active = 0;
@@ -177,7 +177,7 @@ CUresult cuCtxDestroy_v2(Call& call, const DirectCall& direct, CUcontext ctx) no
   return destroy_context(call, direct, ctx);
 }
 
-// Its creator and each cuCtxAttach hold a context; the last cuCtxDetach destroys it.
+// The creator and each cuCtxAttach hold a context; the last cuCtxDetach destroys it.
 CUresult cuCtxAttach(Call& call, const DirectCall& direct, CUcontext* pctx, unsigned int) noexcept {
   const CUresult code = direct();
   if (code == CUDA_SUCCESS && pctx != nullptr) call.profiler().contexts().attached(*pctx);
@@ -195,8 +195,7 @@ CUresult cuCtxDetach(Call& call, const DirectCall& direct, CUcontext ctx) noexce
   if (code != CUDA_SUCCESS) return code;
   bool is_held = contexts.detached(ctx);
   if (is_primary) contexts.released(ctx);
-  if (is_primary)
-    is_held = primary_context(device) != nullptr;  // those who retained it hold it too
+  if (is_primary) is_held = primary_context(device) != nullptr;  // its retainers also hold it
   if (!is_held) end.happened();
   return code;
 }
@@ -208,7 +207,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(Call& call, const DirectCall& direct, CUde
   return end_primary_context(call, direct, dev);
 }
 
-// A reset ends the context whether or not somebody still holds it.
+// A reset ends the context even if somebody holds it.
 CUresult cuDevicePrimaryCtxReset(Call& call, const DirectCall& direct, CUdevice dev) noexcept {
   return cuDevicePrimaryCtxReset_v2(call, direct, dev);
 }
@@ -224,7 +223,7 @@ CUresult cuDevicePrimaryCtxReset_v2(Call& call, const DirectCall& direct, CUdevi
 }
 
 #if CUDA_VERSION >= 12040
-// Memory made under a green context is its primary context's, and outlives it.
+// Memory that is made under a green context belongs to its primary context and outlives it.
 CUresult cuCtxFromGreenCtx(Call& call, const DirectCall& direct, CUcontext* pContext,
                            CUgreenCtx hCtx) noexcept {
   const CUresult code = direct();
@@ -250,7 +249,7 @@ CUresult cuCtxEnablePeerAccess(Call& call, const DirectCall& direct, CUcontext p
                                unsigned int) noexcept {
   const CUresult code = direct();
   Place accessing;
-  if (code == CUDA_SUCCESS && call.find_place(accessing)) {  // which also notes a first device
+  if (code == CUDA_SUCCESS && call.find_place(accessing)) {  // also notes the first use of a device
     call.profiler().contexts().enabled_peer(peerContext);
     Place owner;
     if (call.profiler().contexts().find(peerContext, owner)) {

@@ -1,4 +1,4 @@
-// Linear device memory that our allocator serves, and how much of a device is free.
+// Serves linear device memory, and answers how much memory of a device is free.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
@@ -23,8 +23,8 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
   }
   if (dptr == nullptr || bytesize == 0) return direct();
   Place place;
-  if (!call.find_place(place)) return direct();  // which says that there is no context
-  // The driver knows what a capture allows.
+  if (!call.find_place(place)) return direct();  // the driver reports that there is no context
+  // The driver decides what a capture allows.
   if (profiler.captures().any()) {
     return call.plan(bytesize), ask_twice(call, direct, place.device);
   }
@@ -36,9 +36,8 @@ CUresult cuMemAlloc_v2(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
   return to_code(outcome.status);
 }
 
-// Idle segments count as free: the program could have them at once. So does what it freed while a
-// capture or a graph was there that has gone: nothing is waited for, as the driver waits for
-// nothing.
+// Idle segments count as free, because the program could get them at once. So does memory that it
+// freed during a capture or graph that has ended. The call does not wait, as the driver's does not.
 CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free,
                          std::size_t* total) noexcept {
   Place place;
@@ -55,7 +54,7 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
   return code;
 }
 
-// From before addresses had 64 bits: what does not fit is as much as fits.
+// The 32-bit version of old CUDA: saturates.
 CUresult cuMemGetInfo(Call& call, const DirectCall& direct, unsigned int* free,
                       unsigned int* total) noexcept {
   Place place;

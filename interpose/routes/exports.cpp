@@ -30,7 +30,7 @@ CUresult exported(Call& call, CUresult code) noexcept {
 
 namespace {
 
-// Memory that the driver served itself: it is freed by where it starts.
+// Notes an export of memory from the driver, which is freed by its start.
 CUresult note_exported(Call& call, CUresult code, CUdeviceptr address) {
   CUdeviceptr start = 0;
   std::size_t bytes = 0;
@@ -43,14 +43,14 @@ CUresult note_exported(Call& call, CUresult code, CUdeviceptr address) {
   return code;
 }
 
-// `unknown` asks the driver the same about an address that it does not know.
+// `unknown` makes the same call about an address that the driver does not know.
 template <class Unknown>
 CUresult export_block(Call& call, const DirectCall& direct, CUdeviceptr address,
                       const char* function, Unknown unknown) {
   const Found found = find_block(call, address);
   if (!found.owned) return note_exported(call, direct(), address);
   if (outside_live_block(found, address)) return unknown();
-  // The driver knows no such address; another answer is about the caller or the device.
+  // The driver does not know the address; any other answer concerns the caller or the device.
   const CUresult state = found.dedicated ? CUDA_ERROR_INVALID_VALUE : unknown();
   if (state != CUDA_ERROR_INVALID_VALUE) return state;
   if (!may_export(call, found, function)) return CUDA_ERROR_NOT_SUPPORTED;
@@ -63,7 +63,7 @@ CUresult export_block(Call& call, const DirectCall& direct, CUdeviceptr address,
 
 }  // namespace
 
-// A handle opens at the start of the driver's allocation, wherever in it the pointer is.
+// A handle opens at the start of the driver's allocation, even if the pointer lies inside.
 CUresult cuIpcGetMemHandle(Call& call, const DirectCall& direct, CUipcMemHandle* pHandle,
                            CUdeviceptr dptr) noexcept {
   return export_block(call, direct, dptr, "cuIpcGetMemHandle",
@@ -79,8 +79,8 @@ CUresult cuMemGetHandleForAddressRange(Call& call, const DirectCall& direct, voi
   });
 }
 
-// SYNC_MEMOPS acts on the driver's whole allocation and is asked for before hardware gets at it.
-// Switching it off changes nothing for a segment that is shared: there it was never on.
+// SYNC_MEMOPS acts on the driver's whole allocation, and is set before hardware accesses it.
+// Clearing it does not concern a shared segment, for which it was never set.
 CUresult cuPointerSetAttribute(Call& call, const DirectCall& direct, const void* value,
                                CUpointer_attribute attribute, CUdeviceptr ptr) noexcept {
   const bool switches_on = attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && value != nullptr &&

@@ -1,4 +1,4 @@
-// Frees: memory of ours goes back to the allocator, all other memory to the driver.
+// Frees give our memory back to the allocator, and all other memory to the driver.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/fault.h"
 #include "interpose/loader/real.h"
@@ -14,14 +14,14 @@ using Wait = CachingAllocator::Wait;
 
 using Only = CachingAllocator::Only;
 
-// Where a free of `address` that may be ours ends. What is inside a segment of ours and starts no
-// live block that the function may free is refused by the driver, for the reason that comes first
-// to it: `refuse` frees an address that it cannot know.
+// Routes a free of `address`. If the address lies in a segment of ours but starts no live block
+// that the function can free, the driver refuses, with its own choice of error: `refuse` frees an
+// address that the driver cannot know.
 template <class Refuse, class Foreign>
 CUresult free_ours(Call& call, Address address, Wait when, Only only, Refuse refuse,
                    Foreign foreign) {
   Profiler& profiler = call.profiler();
-  // Without a wait nothing else asks the driver whether it may be called.
+  // Without a wait nothing else checks whether the driver may be called.
   if (profiler.waits_at_reuse() || profiler.captures().any()) {
     if (const CUresult code = profiler.contexts().check_current(); code != CUDA_SUCCESS) {
       return code;
@@ -36,7 +36,7 @@ CUresult free_ours(Call& call, Address address, Wait when, Only only, Refuse ref
   return to_code(outcome.status);
 }
 
-// Memory of a graph that a launch left behind goes when no executable holds it either.
+// Memory that a launch left behind ends when no executable holds it.
 template <class RealFree>
 CUresult free_foreign(Call& call, const DirectCall& direct, CUdeviceptr address,
                       RealFree real_free) {
@@ -50,7 +50,7 @@ CUresult free_foreign(Call& call, const DirectCall& direct, CUdeviceptr address,
   return code;
 }
 
-// In a capture it becomes a node, which frees only memory of graphs.
+// In a capture the free becomes a node, which can free only memory of graphs.
 template <class RealFree>
 CUresult capture_free(Call& call, CUgraph graph, CUdeviceptr address, RealFree real_free) {
   const CUresult code = call.pass(real_free);
@@ -58,8 +58,8 @@ CUresult capture_free(Call& call, CUgraph graph, CUdeviceptr address, RealFree r
   return code;
 }
 
-// By a stream-ordered function, which does not wait: the next allocation does. The driver says
-// whether there is such a stream, and what a capture of it allows.
+// A stream-ordered free does not wait; the next allocation does. The driver checks the stream and
+// what its capture allows.
 template <class RealFree>
 CUresult free_in_order(Call& call, const DirectCall& direct, CUdeviceptr address, CUstream stream,
                        bool per_thread, RealFree real_free) {
@@ -76,7 +76,7 @@ CUresult free_in_order(Call& call, const DirectCall& direct, CUdeviceptr address
   if (graph != nullptr) return refuse();
   CUcontext context = nullptr;
   const CUresult code = real().cuStreamGetCtx(stream, &context);
-  // Not supported (cuda.h): of a green context, which some drivers do not tell.
+  // Not supported (cuda.h): the stream of a green context, with some drivers.
   if (code != CUDA_SUCCESS && code != CUDA_ERROR_NOT_SUPPORTED) return code;
   return free_ours(call, address, Wait::later, Only::device, refuse, refuse);
 }
@@ -121,7 +121,7 @@ CUresult cuMemFree_v2(Call& call, const DirectCall& direct, CUdeviceptr dptr) no
   return free_device(call, direct, dptr);
 }
 
-// The programming guide lets it take memory of cudaMalloc, so it takes ours.
+// By the programming guide it accepts memory of cudaMalloc, so it accepts ours.
 CUresult cuMemFreeAsync(Call& call, const DirectCall& direct, CUdeviceptr dptr,
                         CUstream hStream) noexcept {
   return free_in_order(call, direct, dptr, hStream, false, real().cuMemFreeAsync);

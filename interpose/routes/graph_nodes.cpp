@@ -18,7 +18,7 @@ void add_free_node(Call& call, CUgraph graph, CUdeviceptr address) noexcept {
 
 namespace {
 
-// Nodes say themselves on which device their memory is.
+// Nodes name the device of their memory.
 template <class Parameters>
 void record_node(Call& call, CUgraph graph, const Parameters& node) {
   Place where = call.place_of(Kind::graph);
@@ -41,7 +41,7 @@ CUresult destroy(Call& call, const DirectCall& direct, Handle handle) {
   return code;
 }
 
-// What the driver has mapped for graphs on a device.
+// Returns the bytes that the driver has mapped for graphs on a device.
 std::uint64_t mapped_on(std::uint16_t device) {
   cuuint64_t bytes = 0;
   const CUresult code =
@@ -49,7 +49,7 @@ std::uint64_t mapped_on(std::uint16_t device) {
   return code == CUDA_SUCCESS ? bytes : GraphMemory::unknown;
 }
 
-// The same on the devices where `sizes` is not zero; of others nothing is asked.
+// The same for devices for which `sizes` is not zero; other devices are not asked.
 GraphMemory::Bytes mapped_where(const GraphMemory::Bytes& sizes) {
   GraphMemory::Bytes mapped{};
   for (std::uint16_t device = 0; device < kMaxDevices; ++device) {
@@ -81,7 +81,7 @@ Uploads uploads_by(const CUDA_GRAPH_INSTANTIATE_PARAMS* how) {
 }
 #endif
 
-// Into a stream that is captured a launch is a node, and takes nothing.
+// A launch into a captured stream becomes a node and takes no memory.
 template <class Taken>
 CUresult take_memory(Call& call, const DirectCall& direct, CUgraphExec executable, CUstream stream,
                      bool per_thread, Taken taken) {
@@ -111,7 +111,7 @@ CUresult upload(Call& call, const DirectCall& direct, CUgraphExec executable, CU
 }
 
 #if CUDA_VERSION >= 12020
-// Every type of node by one function.
+// Records a node of any type.
 void record_any_node(Call& call, CUgraph graph, const CUgraphNodeParams& node) {
   if (node.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) record_node(call, graph, node.alloc);
   if (node.type == CU_GRAPH_NODE_TYPE_MEM_FREE) add_free_node(call, graph, node.free.dptr);

@@ -1,4 +1,4 @@
-// Memory nodes of graphs, whether a call adds them or a captured stream does.
+// Memory nodes of graphs, added by a call or by a captured stream.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,10 +6,11 @@
 
 namespace vramscope::routes {
 
-// A node of `graph` asks for memory at `where`; a launch takes it. Takes the stack.
+// Records a node of `graph` that requests memory at `where`, which a launch takes. Captures the
+// stack.
 void add_allocation_node(Call& call, CUgraph graph, Place where, CUdeviceptr address,
                          std::size_t bytes) noexcept;
-// A node of `graph` frees what starts at `address`.
+// Records a node of `graph` that frees the memory at `address`.
 void add_free_node(Call& call, CUgraph graph, CUdeviceptr address) noexcept;
 
 }  // namespace vramscope::routes

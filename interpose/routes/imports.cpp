@@ -1,4 +1,4 @@
-// Memory of other processes and of graphics: borrowed, so recorded apart.
+// Records memory of other processes and of graphics, which is borrowed.
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 
@@ -9,7 +9,7 @@
 namespace vramscope::routes {
 namespace {
 
-// A handle that is open already gives the same address again and counts how often.
+// An open handle gives the same address again, and its opens are counted.
 CUresult open_ipc(Call& call, const DirectCall& direct, CUdeviceptr* pdptr,
                   const CUipcMemHandle& handle) {
   const CUresult code = direct();
@@ -23,8 +23,8 @@ CUresult open_ipc(Call& call, const DirectCall& direct, CUdeviceptr* pdptr,
   return code;
 }
 
-// A resource is known by its handle: what it was mapped at is no longer the program's. The driver
-// gives no handle away: who maps it again has waited for the end of this call.
+// Ends the memory of resources by handle. The driver does not reuse the handle meanwhile: a thread
+// that maps the resource again has waited for the end of this call.
 CUresult unmap_resources(Call& call, const DirectCall& direct, unsigned int count,
                          CUgraphicsResource* resources) {
   const CUresult code = direct();

@@ -1,4 +1,4 @@
-// Loading code: what the device has less afterwards is the code's.
+// Measures code by the drop of the device's free memory while it is loaded.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/loader/real.h"
 #include "interpose/routes/capacity_checks.h"

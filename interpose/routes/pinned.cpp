@@ -1,5 +1,5 @@
-// Pinned host memory that our allocator serves, and the answers about it. Registered memory is the
-// program's own and stays direct.
+// Serves pinned host memory and answers questions about it. Registered memory belongs to the
+// program and stays direct.
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/ground/fault.h"
 #include "interpose/loader/real.h"
@@ -9,15 +9,15 @@
 namespace vramscope::routes {
 namespace {
 
-// A block for memory with exactly these flags in the current context. What the driver would refuse,
-// or answers in a way of its own (zero bytes), goes to the driver.
+// Allocates a block with exactly these flags in the current context. Requests that the driver would
+// refuse, or answers specially (zero bytes), go to the driver.
 CUresult allocate_pinned(Call& call, const DirectCall& direct, void** pointer, std::size_t bytes,
                          unsigned int flags) {
   Profiler& profiler = call.profiler();
   call.plan(bytes);
   const bool is_plain = pointer != nullptr && bytes != 0 && (flags & ~kHostFlags) == 0;
   if (!profiler.routes_pinned_memory() || !is_plain) return direct();
-  if (profiler.captures().any()) return direct();  // the driver knows what a capture allows
+  if (profiler.captures().any()) return direct();  // the driver decides what a capture allows
   Place place;
   if (!call.find_place(place)) return direct();  // which says that there is no context
   place = with_host_flags(place, fault(Fault::flags_dropped) ? 0 : flags);
@@ -29,8 +29,8 @@ CUresult allocate_pinned(Call& call, const DirectCall& direct, void** pointer, s
   return to_code(outcome.status);
 }
 
-// What to ask the driver about instead of `pointer`: a block of ours that is free, and the slack
-// behind one, are unknown to the program.
+// Returns the pointer to pass to the driver: free blocks of ours, and the slack after a block, must
+// be unknown to the program.
 void* as_program_knows(Call& call, void* pointer) {
   const Address address = to_address(pointer);
   const Found found = find_ours(call.profiler().allocator(), address);
@@ -45,8 +45,8 @@ CUresult cuMemHostAlloc(Call& call, const DirectCall& direct, void** pp, std::si
   return allocate_pinned(call, direct, pp, bytesize, Flags);
 }
 
-// cuMemHostAlloc without flags, which shares its blocks. Its first generation (CUDA 2) is the
-// driver's: it serves contexts of that generation only.
+// The same as cuMemHostAlloc without flags, and shares its blocks. The first version (CUDA 2) goes
+// to the driver, since it serves only contexts of that version.
 CUresult cuMemAllocHost_v2(Call& call, const DirectCall& direct, void** pp,
                            std::size_t bytesize) noexcept {
   return allocate_pinned(call, direct, pp, bytesize, 0);
@@ -54,7 +54,7 @@ CUresult cuMemAllocHost_v2(Call& call, const DirectCall& direct, void** pp,
 
 namespace {
 
-// The host may have no room only because of what lies idle with us.
+// The host may lack memory only because of our idle memory.
 CUresult register_memory(Call& call, const DirectCall& direct) {
   const CUresult code = direct();
   Profiler& profiler = call.profiler();
@@ -73,15 +73,15 @@ CUresult cuMemHostRegister_v2(Call& call, const DirectCall& direct, void*, std::
   return register_memory(call, direct);
 }
 
-// Registered memory is the program's own; pinned memory of ours that is free is nobody's.
+// Registered memory belongs to the program; our free pinned memory is unknown to it.
 CUresult cuMemHostUnregister(Call& call, const DirectCall& direct, void* p) noexcept {
   void* const known = as_program_knows(call, p);
   return known == p ? direct() : real().cuMemHostUnregister(known);
 }
 
-// The driver cuts a small portable block from a chunk that lies there without the flag, if there is
-// one, and then does not name the flag (H200, driver 580.159.04). Such a chunk may be there only
-// because we keep it: the flags that the program asked for are in the answer in any case.
+// The driver may cut a small portable block from a chunk without the flag, and then does not report
+// the flag (H200, driver 580.159.04). Such a chunk may exist only because we keep it, so the answer
+// always includes the flags that the program requested.
 CUresult cuMemHostGetFlags(Call& call, const DirectCall&, unsigned int* pFlags, void* p) noexcept {
   const CUresult code = real().cuMemHostGetFlags(pFlags, as_program_knows(call, p));
   if (code != CUDA_SUCCESS) return code;

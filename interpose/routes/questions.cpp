@@ -1,4 +1,4 @@
-// Questions of the program about what is at an address.
+// Answers the program's questions about an address.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <span>
@@ -19,7 +19,7 @@ CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdevicep
   if (outside_live_block(found, dptr)) {
     return real().cuMemGetAddressRange_v2(pbase, psize, unknown_address());
   }
-  const CUresult code = direct();  // it knows best whether it may be asked now
+  const CUresult code = direct();  // the driver decides whether the call is allowed now
   if (code != CUDA_SUCCESS || is_exact(found) || fault(Fault::range_of_segment)) return code;
   if (pbase != nullptr) *pbase = found.block.address;
   if (psize != nullptr) *psize = found.block.requested_size;
@@ -28,12 +28,12 @@ CUresult cuMemGetAddressRange_v2(Call& call, const DirectCall& direct, CUdevicep
 
 namespace {
 
-// Ids of allocations are never reused. The driver's count up from small numbers; ours have the
+// Ids of allocations are never reused. The driver's ids count up from small numbers; ours have the
 // highest bit set.
 constexpr std::uint64_t kOurBufferIds = std::uint64_t{1} << 63;
 
-// A block of pinned memory is a mapping of its own: larger, as the driver sees it, than the program
-// asked for, and the same one each time the block is allocated.
+// To the driver a pinned block is a mapping that is larger than the request, and the same one each
+// time the block is allocated. Answers with the program's allocation instead.
 void describe_pinned_block(const Found& found, CUpointer_attribute attribute, void* data) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
@@ -50,15 +50,15 @@ void describe_pinned_block(const Found& found, CUpointer_attribute attribute, vo
   }
 }
 
-// Memory that was mapped in pages has no context; the program's own call has one.
+// Memory in mapped pages has no context, but the program's own call would have one.
 void name_context(Call& call, const Found& found, void* data) {
   CUcontext& context = *static_cast<CUcontext*>(data);
   if (context == nullptr) context = call.profiler().contexts().handle(found.where);
 }
 
-// Pages answer each for itself, and only where the device of the current context has access. What
-// the program has is one allocation, in whole pages of the driver's, and of its device. False: the
-// driver's own answer is the block's.
+// The driver answers for single pages, and only if the current context's device has access. The
+// program has one allocation of whole driver pages on its device. Returns false if the driver's
+// answer is right for the block.
 bool describe_pages(const Found& found, CUpointer_attribute attribute, CUdeviceptr asked,
                     void* data) {
   const Address begin = found.block.address / kGranularity * kGranularity;
@@ -84,7 +84,7 @@ bool describe_pages(const Found& found, CUpointer_attribute attribute, CUdevicep
   }
 }
 
-// Overwrites what an attribute says about the segment with what is true of the block.
+// Replaces an attribute of the segment by that of the block.
 void describe_block(Call& call, const Found& found, CUpointer_attribute attribute, void* data) {
   if (found.where.kind == Kind::pinned) describe_pinned_block(found, attribute, data);
   switch (attribute) {
@@ -101,14 +101,15 @@ void describe_block(Call& call, const Found& found, CUpointer_attribute attribut
       *static_cast<std::uint64_t*>(data) = kOurBufferIds | found.serial;
       break;
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      if (!found.dedicated) *static_cast<unsigned char*>(data) = 0;  // it cannot be exported
+      if (!found.dedicated) *static_cast<unsigned char*>(data) = 0;  // not exportable
       break;
     default:
       break;
   }
 }
 
-// Tokens are for hardware that is to reach the memory; who asks for them also sets SYNC_MEMOPS.
+// Tokens are for hardware that accesses the memory; a program that requests them also sets
+// SYNC_MEMOPS.
 bool asks_for_tokens(std::span<const CUpointer_attribute> attributes) {
   return std::find(attributes.begin(), attributes.end(), CU_POINTER_ATTRIBUTE_P2P_TOKENS) !=
          attributes.end();
@@ -138,9 +139,9 @@ CUresult cuPointerGetAttribute(Call& call, const DirectCall& direct, void* data,
 
 namespace {
 
-// The driver gives an address that it does not know back as one of the host, where devices use
-// pageable memory as one of the device too (test/simulator/OPEN.md): the program's, not the one
-// that was asked for.
+// For an address that it does not know, the driver returns the address as host address, and, where
+// devices use pageable memory, as device address (test/simulator/OPEN.md). Returns the program's
+// address instead of the one that was passed.
 void give_back_own(std::span<const CUpointer_attribute> names, void** data, CUdeviceptr own) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool is_address = names[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER ||

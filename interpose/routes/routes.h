@@ -1,5 +1,5 @@
-// Bodies of the functions that we answer ourselves, fully or in part: the only code that changes
-// what a program observes. Errors are the driver's own codes.
+// Routes are the bodies of functions that we answer ourselves, fully or in part. No other code
+// changes what a program observes. Errors are the driver's codes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,7 +8,8 @@
 
 namespace vramscope {
 
-// The real function with the program's arguments, recorded as its row says. Valid during the call.
+// Calls the real function with the program's arguments and records it as its row says. Valid during
+// the call.
 class DirectCall {
  public:
   template <class F>
@@ -21,28 +22,28 @@ class DirectCall {
   CUresult (*invoke_)(void*);
 };
 
-// The body of the path `bounded`: a direct call for `bytes` on the current context's device,
-// refused with OUT_OF_MEMORY where the device's capacity has no room for them. When the driver
-// itself has none, idle segments of ours go back and it is asked once more. Neither happens during
-// a capture.
+// The body of the path `bounded`: a direct call for `bytes` on the current context's device.
+// Returns OUT_OF_MEMORY if they exceed the device's capacity. If the driver has no memory, our idle
+// segments go back and the driver is asked once more. Neither happens during a capture.
 [[nodiscard]] CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept;
 // The same on the device of `where`.
 [[nodiscard]] CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes,
                                Place where) noexcept;
-// The same for memory on a device that need not be the current one. The room is kept during the
-// call only: the caller records what came.
+// The same for memory on a device that need not be the current one. The capacity is reserved only
+// during the call; the caller records the memory.
 CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t bytes,
                            std::uint16_t device) noexcept;
 
-// The same for memory on several devices. When the call succeeds the room stays promised, and
-// `bytes` says what of it: 0 without a capacity.
+// The same for memory on several devices. If the call succeeds, the capacity stays reserved, and
+// `bytes` holds the amounts: 0 without a capacity.
 CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes& bytes) noexcept;
 
-// Turn a parenthesised parameter list into that of a body, or into the rest of one.
+// Turn a parenthesised parameter list into that of a body, or into the rest of such a list.
 #define VRAMSCOPE_UNWRAP(...) __VA_ARGS__
 #define VRAMSCOPE_AND(...) __VA_OPT__(, ) __VA_ARGS__
 
-// Those without an effect run where there is no profiler yet, and a thread may leave through them.
+// Bodies without an effect run before there is a profiler, and an ending thread may be unwound
+// through them.
 #define VRAMSCOPE_BODY_OF_direct(symbol, parameters, effect)
 #define VRAMSCOPE_BODY_OF_bounded(symbol, parameters, effect)
 #define VRAMSCOPE_BODY_OF_routed(symbol, parameters, effect)                               \
@@ -55,7 +56,7 @@ namespace routes {
 #include "interpose/table/functions.def"
 }  // namespace routes
 
-// Bytes on the device that a call on the path `bounded` asks for, before it is made.
+// Computes, before the call, the bytes of the device that a call on the path `bounded` requests.
 #define VRAMSCOPE_PLAN_OF_direct(symbol, parameters)
 #define VRAMSCOPE_PLAN_OF_routed(symbol, parameters)
 #define VRAMSCOPE_PLAN_OF_bounded(symbol, parameters) \

@@ -1,4 +1,4 @@
-// Start-up, and the driver functions that the program looks up by cuGetProcAddress.
+// Handles start-up, and the functions that the program looks up by cuGetProcAddress.
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <cstdio>
@@ -15,7 +15,7 @@ namespace vramscope::routes {
 
 namespace {
 
-// The driver's answer for the very version of a row.
+// Returns the driver's function for exactly the version of a row.
 void* answer_for(const FunctionRow& row, cuuint64_t flags) {
   void* known = nullptr;
   if (real().cuGetProcAddress_v2 != nullptr) {
@@ -27,8 +27,8 @@ void* answer_for(const FunctionRow& row, cuuint64_t flags) {
   return known;
 }
 
-// From CUDA 12 on the header means another function by this name, with other parameters; whether
-// the driver does too its answers tell.
+// From CUDA 12 on the header uses this name for another function with other parameters. The
+// driver's answers show whether the driver does.
 constexpr std::string_view kAmbiguousName = "cuGraphInstantiate";
 constexpr Function kItsOtherMeaning = Function::cuGraphInstantiateWithFlags;
 
@@ -36,8 +36,8 @@ bool wants_per_thread(cuuint64_t flags) {
   return (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) != 0;
 }
 
-// For a version above its own a driver answers with the newest function that it has (the drivers of
-// test/golden/driver_lookups.txt do): rows that it lacks are not meant then.
+// For a version above its own, a driver returns its newest function (as do the drivers of
+// test/golden/driver_lookups.txt), so rows that it lacks are skipped.
 const FunctionRow* newest_there(const char* symbol, int version, cuuint64_t flags,
                                 const void* found) {
   const bool per_thread = wants_per_thread(flags);
@@ -50,9 +50,9 @@ const FunctionRow* newest_there(const char* symbol, int version, cuuint64_t flag
   return newest;
 }
 
-// The row whose parameters the driver's answer `found` has; null: one that we do not know. Up to
-// the toolkit that the table was compared with, the version tells; for a newer version the
-// parameters may have changed, and then the driver gives another function than for the row's.
+// Returns the row with the parameters of the driver's answer `found`; null if it is unknown. Up to
+// the toolkit with which the table was compared, the version decides. For a newer version the
+// parameters may have changed; then the driver returns another function than for the row's version.
 const FunctionRow* row_of(const FunctionRow& newest, int version, cuuint64_t flags,
                           const void* found) {
   const bool is_ambiguous = newest.asked_as == kAmbiguousName;
@@ -64,7 +64,7 @@ const FunctionRow* row_of(const FunctionRow& newest, int version, cuuint64_t fla
   return nullptr;
 }
 
-// Rows of which the program got a newer function, by index.
+// By row: whether the program got a newer function than the row's.
 constinit std::atomic<bool> has_newer[kFunctionCount]{};
 
 void warn_of_newer() {
@@ -90,7 +90,7 @@ CUresult cuInit(Call&, const DirectCall& direct, unsigned int) {
   return code;
 }
 
-// The driver answers first, with its own code and status; only what it found is replaced.
+// The driver answers first, with its own code and status. Only the found function is replaced.
 CUresult cuGetProcAddress(Call&, const DirectCall& direct, const char* symbol, void** pfn,
                           int version, cuuint64_t flags) {
   const CUresult code = direct();

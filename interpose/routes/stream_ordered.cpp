@@ -1,4 +1,5 @@
-// Stream-ordered memory, which becomes a graph's while its stream is captured, and its pools.
+// Records stream-ordered memory and its pools. While the stream is captured, the memory belongs to
+// a graph.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/loader/real.h"
 #include "interpose/routes/graph_nodes.h"
@@ -7,7 +8,7 @@
 namespace vramscope::routes {
 namespace {
 
-// Stream-ordered memory on the stream's device, which need not be the current one.
+// Returns the place on the stream's device, which need not be the current one.
 Place stream_place(Call& call, CUstream stream) {
   Place where = call.place_of(Kind::stream_ordered);
   const bool is_default =
@@ -19,15 +20,15 @@ Place stream_place(Call& call, CUstream stream) {
   return in_context(Kind::stream_ordered, of_stream.device, of_stream.context);
 }
 
-// `pool`: null for the current one of the stream's device. With a pool the memory is on its device,
-// also when it is a graph's (cuda.h, cuMemAllocFromPoolAsync).
+// `pool`: null for the current pool of the stream's device. With a pool the memory is on the pool's
+// device, also for a graph (cuda.h, cuMemAllocFromPoolAsync).
 CUresult allocate_in_order(Call& call, const DirectCall& direct, CUdeviceptr* dptr,
                            std::size_t bytes, CUstream stream, bool per_thread, CUmemoryPool pool) {
   Profiler& profiler = call.profiler();
   Place where = stream_place(call, stream);
   if (pool != nullptr)
     where.device = profiler.pool_devices().device_of(pool).value_or(where.device);
-  // Before the call: another thread's may end the capture after it.
+  // Asked before the call, because another thread may end the capture after it.
   CUgraph graph = nullptr;
   if (profiler.captures().any()) graph = Captures::graph_of(stream, per_thread);
   const CUresult code = bounded(call, direct, bytes, where);

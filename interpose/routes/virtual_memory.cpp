@@ -1,4 +1,4 @@
-// Memory by handle and its mappings: what the driver does, recorded.
+// Records memory by handle and its mappings.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/ground/event_of.h"
 #include "interpose/loader/real.h"
@@ -11,7 +11,7 @@ namespace {
 
 using Handle = CUmemGenericAllocationHandle;
 
-// Tells the allocator what ended, and counts the bytes of memory among it.
+// Returns a function that ends memory in the allocator and sums its bytes.
 auto forgetter(Call& call, std::uint64_t* ended_bytes = nullptr) {
   return [&profiler = call.profiler(), ended_bytes](Kind kind, Address address) {
     const Outcome outcome = profiler.allocator().forget(kind, address);
@@ -21,8 +21,8 @@ auto forgetter(Call& call, std::uint64_t* ended_bytes = nullptr) {
   };
 }
 
-// `end` is given a forgetter once the driver has ended what it names, memory that was exported
-// among it.
+// Calls `end` with a forgetter after the driver has ended the memory, which may include exported
+// memory.
 template <class End>
 CUresult end_exported(Call& call, const DirectCall& direct, std::uint16_t device, End end) {
   const ReleaseOfExported release(call.profiler(), device);
@@ -34,7 +34,7 @@ CUresult end_exported(Call& call, const DirectCall& direct, std::uint16_t device
   return code;
 }
 
-// Named by the program, not by the current context: the call needs none.
+// The program names the device, since the call needs no context.
 Place place_of(const CUmemAllocationProp* prop) {
   if (prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return {.kind = Kind::host};
   return {.kind = Kind::physical, .device = static_cast<std::uint16_t>(prop->location.id)};
@@ -69,7 +69,7 @@ VirtualMemory::Tiles tiles_of(const CUarrayMapInfo& map) {
   return tiles;
 }
 
-// In the order in which the program asks, not in that of the stream.
+// Records in the order of the program's calls, not of the stream.
 CUresult map_arrays(Call& call, const DirectCall& direct, const CUarrayMapInfo* maps,
                     unsigned int count) {
   const CUresult code = direct();
@@ -85,7 +85,7 @@ CUresult map_arrays(Call& call, const DirectCall& direct, const CUarrayMapInfo* 
   return code;
 }
 
-// The tiles of an array go with it.
+// Ends the array with its tiles.
 CUresult destroy_array(Call& call, const DirectCall& direct, std::uintptr_t array) {
   const CUresult code = direct();
   if (code == CUDA_SUCCESS) call.profiler().virtual_memory().array_ended(array, forgetter(call));
@@ -130,7 +130,7 @@ CUresult cuMemRelease(Call& call, const DirectCall& direct, Handle handle) noexc
   return code;
 }
 
-// What the program has by cuMemAlloc has no handle, also where ours is mapped.
+// Memory from cuMemAlloc has no handle, even if our segment is mapped.
 CUresult cuMemRetainAllocationHandle(Call& call, const DirectCall& direct, Handle* handle,
                                      void* address) noexcept {
   if (call.profiler().allocator().find(to_address(address)).owned) return CUDA_ERROR_INVALID_VALUE;
@@ -146,7 +146,7 @@ CUresult cuMemExportToShareableHandle(Call& call, const DirectCall& direct, void
   return code;
 }
 
-// How many bytes are behind an imported handle nobody tells: they are recorded when it is mapped.
+// The size of an imported handle is unknown, so its bytes are recorded when it is mapped.
 CUresult cuMemImportFromShareableHandle(Call& call, const DirectCall& direct, Handle* handle, void*,
                                         CUmemAllocationHandleType) noexcept {
   const CUresult code = direct();
@@ -164,7 +164,7 @@ CUresult cuMemMap(Call& call, const DirectCall& direct, CUdeviceptr ptr, std::si
   return code;
 }
 
-// Nor is it mapped by the program.
+// Our mapped segments are not mappings of the program.
 CUresult cuMemUnmap(Call& call, const DirectCall& direct, CUdeviceptr ptr,
                     std::size_t size) noexcept {
   if (call.profiler().allocator().find(ptr).owned) {

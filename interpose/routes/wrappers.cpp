@@ -10,11 +10,11 @@
 #include "interpose/routes/routes.h"
 #include "interpose/table/functions.h"
 
-// What the driver answers before cuInit; also when its function was called although no driver is
-// there (a weak reference in a program that can do without).
+// The driver's answer before cuInit. Also the answer if there is no driver (for a weak reference in
+// a program that can run without one).
 #define VRAMSCOPE_NO_DRIVER CUDA_ERROR_NOT_INITIALIZED
 
-// Bodies by path. A routed body is given the recorded real call, for the cases it does not serve.
+// Bodies by path. A routed body gets the recorded real call for cases that it does not serve.
 #define VRAMSCOPE_BODY_direct(symbol, arguments) direct()
 #define VRAMSCOPE_BODY_bounded(symbol, arguments) \
   vramscope::bounded(call, direct, vramscope::planned::symbol arguments)
@@ -23,7 +23,7 @@
 
 namespace {
 
-// The stream among the arguments. Functions of the per-thread flavour mean another one by 0.
+// Returns the stream argument. For functions of the per-thread flavour, 0 means another stream.
 template <class... Arguments>
 void note_stream([[maybe_unused]] vramscope::Call& call, [[maybe_unused]] bool per_thread,
                  Arguments... arguments) {

@@ -20,7 +20,8 @@ namespace vramscope {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
-constexpr std::uint64_t kLeastSegmentMiB = 10;  // a shared segment holds the largest that shares it
+constexpr std::uint64_t kLeastSegmentMiB =
+    10;  // a shared segment must hold the largest request that shares it
 constexpr std::uint64_t kLeastSlackMiB = Limits::kLargeSegment / kMiB;
 constexpr std::uint64_t kMostDivisions = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMostRegisterThreads = 128;
@@ -38,8 +39,9 @@ std::optional<Number> number(std::string_view text) {
   return value;
 }
 
-// Not std::from_chars: libstdc++'s for fractions needs the mathematics library, which the preloaded
-// library must not. Not strtod: the program may have set a locale with another decimal point.
+// Not std::from_chars: libstdc++'s version for fractions needs the mathematics library, which the
+// preloaded library must not use. Not strtod: the program may have set a locale with another
+// decimal point.
 template <>
 std::optional<double> number(std::string_view text) {
   const bool begins_well = !text.empty() && (text[0] == '.' || (text[0] >= '0' && text[0] <= '9'));
@@ -53,7 +55,7 @@ std::optional<double> number(std::string_view text) {
   return *rest == '\0' ? std::optional<double>(value) : std::nullopt;
 }
 
-// A size in MiB; more than an address can name is as good as no limit.
+// Reads a size in MiB. A size beyond any address counts as no limit.
 std::optional<std::uint64_t> megabytes(std::string_view text, std::uint64_t above) {
   const std::optional<std::uint64_t> count = number<std::uint64_t>(text);
   if (!count || *count <= above) return std::nullopt;
@@ -84,7 +86,7 @@ bool read_threshold(std::string_view text, double& threshold) {
   return true;
 }
 
-// The slack of oversize requests is a large segment until somebody sets it.
+// The slack of oversize requests equals a large segment unless it is set.
 bool read_large_segment(std::string_view text, Limits& limits) {
   const std::uint64_t before = limits.large_segment_size;
   if (!assign(limits.large_segment_size, megabytes(text, kLeastSegmentMiB))) return false;
@@ -102,7 +104,7 @@ std::optional<std::uint32_t> division(std::string_view text) {
   return fits ? count : std::nullopt;
 }
 
-// The interval of a power of two of MiB; those beyond the last one are the last.
+// Returns the interval of a power of two in MiB; larger ones belong to the last.
 std::optional<std::size_t> interval(std::string_view text) {
   const std::optional<std::uint64_t> count = number<std::uint64_t>(text);
   if (!count || !std::has_single_bit(*count)) return std::nullopt;
@@ -110,7 +112,7 @@ std::optional<std::size_t> interval(std::string_view text) {
                                Limits::kIntervals - 1);
 }
 
-// Calls f for each part between commas, those in brackets aside; false from f ends it.
+// Calls f for each part between commas outside brackets. If f returns false, stops.
 template <class F>
 bool each_part(std::string_view text, F&& f) {
   int depth = 0;
@@ -124,8 +126,8 @@ bool each_part(std::string_view text, F&& f) {
   return true;
 }
 
-// "[256:1,512:2,>:4]". What lies below the first interval that is named goes with it, and ">" is
-// the last one named and all above: PyTorch's 2.6 counts that one in.
+// Reads "[256:1,512:2,>:4]". Intervals below the first named one get its value. ">" means the last
+// named interval and all above it, as in PyTorch 2.6.
 bool read_list(std::string_view text, Divisions& divisions) {
   Divisions result{};
   std::size_t last = 0;
@@ -166,7 +168,7 @@ bool is_boolean(std::string_view text) {
   return read(text, value);
 }
 
-// What a name means: how its value is read into the limits, and what values it takes.
+// A setting: how its value is read into the limits, and which values it accepts.
 struct Row {
   std::string_view name;
   bool (*read)(std::string_view value, Limits& limits);
@@ -215,7 +217,7 @@ constexpr Row kRows[] = {
      "True or False"},
 };
 
-// Names of PyTorch that are checked as there and have no effect here, and why.
+// PyTorch's settings that are checked but have no effect here, with the reason.
 struct Idle {
   std::string_view name;
   bool (*accepts)(std::string_view value);
@@ -280,7 +282,7 @@ void note(const Item& item, const char* why, Found& found) {
       [&] { return "allocator setting " + quoted(item) + " has no effect here: " + why; });
 }
 
-// Whether a value that was accepted asks for what the policy does not do.
+// Whether an accepted value has no effect under the policy.
 bool is_without_effect(const Limits& limits, const Limits& before) {
   return limits != before && limits.under_policy() == before.under_policy();
 }
@@ -340,7 +342,7 @@ AllocConf parse_alloc_conf(std::string_view text, const Limits& before) {
       items.push_back({part.substr(0, colon), part.substr(std::min(colon + 1, part.size()))});
     return true;
   });
-  // The size of a large segment bounds max_split_size_mb, so it comes first.
+  // The size of a large segment bounds max_split_size_mb, so it is read first.
   std::stable_partition(items.begin(), items.end(),
                         [](const Item& i) { return i.name == "large_segment_size_mb"; });
   Found found;

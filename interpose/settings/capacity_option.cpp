@@ -14,7 +14,7 @@ std::optional<std::size_t> ordinal(std::string_view text) {
   return read_number(text, number) && number < kMaxDevices ? std::optional(number) : std::nullopt;
 }
 
-// One part of a list: "40GiB" is for the device at that position, "1:10GiB" for device 1.
+// Reads one part of a list: "40GiB" for the device at that position, "1:10GiB" for device 1.
 bool read_part(std::string_view part, std::size_t position, CapacityOption& limits) {
   const std::size_t colon = part.find(':');
   const bool is_named = colon != std::string_view::npos;

@@ -10,7 +10,7 @@
 namespace vramscope {
 namespace {
 
-// The shift that a unit stands for: "MiB", "M" and "mib" are 20.
+// Returns the shift of a unit: 20 for "MiB", "M" and "mib".
 std::optional<unsigned> unit_shift(std::string_view unit) {
   constexpr std::string_view kUnits = "KMGT";
   std::string upper(unit);
@@ -23,7 +23,7 @@ std::optional<unsigned> unit_shift(std::string_view unit) {
 
 constexpr std::uint64_t kThousand = 1000;
 
-// "1.5": up to three digits behind the point.
+// Reads "1.5", with up to three decimals.
 bool read_decimal(std::string_view text, std::uint64_t& whole, std::uint64_t& thousandths) {
   constexpr std::size_t kDigits = 3;
   const std::size_t point = std::min(text.find('.'), text.size());

@@ -31,8 +31,8 @@ constexpr Named<OnOom> kOnOoms[] = {{"report", OnOom::report}, {"none", OnOom::n
 constexpr Named<StackMethod> kStackMethods[] = {{"unwind", StackMethod::unwind_tables},
                                                 {"frame-pointers", StackMethod::frame_pointers},
                                                 {"none", StackMethod::none}};
-// Signals that a person may send: neither those that cannot be caught nor those that report a
-// fault of the program.
+// The signals that can be chosen: not those that cannot be caught, nor those that report a fault of
+// the program.
 constexpr Named<int> kSignals[] = {{"none", 0},       {"HUP", SIGHUP},       {"INT", SIGINT},
                                    {"QUIT", SIGQUIT}, {"USR1", SIGUSR1},     {"USR2", SIGUSR2},
                                    {"ALRM", SIGALRM}, {"TERM", SIGTERM},     {"CONT", SIGCONT},
@@ -42,7 +42,7 @@ constexpr Named<int> kSignals[] = {{"none", 0},       {"HUP", SIGHUP},       {"I
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
-// Without regard to case, and '_' is '-'.
+// Compares without regard to case; '_' equals '-'.
 bool same(std::string_view left, std::string_view right) {
   const auto plain = [](char c) { return c == '_' ? '-' : lower(c); };
   return std::equal(left.begin(), left.end(), right.begin(), right.end(),
@@ -169,7 +169,7 @@ void apply(const Setting& setting, Options& options, Problems& problems) {
 
 }  // namespace
 
-// Levenshtein's.
+// The Levenshtein distance.
 std::size_t edit_distance(std::string_view left, std::string_view right) {
   std::vector<std::size_t> row(right.size() + 1);
   for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;

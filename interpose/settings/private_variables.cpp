@@ -30,7 +30,7 @@ bool is_note(int file) noexcept {
          std::string_view(text.data(), text.size()) == kBeginning;
 }
 
-// Whoever has the lock dies with it at the latest.
+// The lock ends with its holder at the latest.
 void await_lock(int note) noexcept {
   constexpr int kLooks = 2000;
   constexpr timespec kBetweenLooks{.tv_sec = 0, .tv_nsec = 500'000};
@@ -39,7 +39,7 @@ void await_lock(int note) noexcept {
   }
 }
 
-constexpr std::size_t kMostBeforeFree = std::size_t{1} << 20;  // of what processes noted earlier
+constexpr std::size_t kMostBeforeFree = std::size_t{1} << 20;  // lines that processes wrote earlier
 
 std::string free_line_in(int note) {
   struct stat found {};
@@ -60,7 +60,7 @@ constexpr std::string_view kBesideHandler = "+own";
 }  // namespace
 
 std::array<char, 16> helper_name(const HelperState& state) noexcept {
-  std::array<char, 16> name{};  // of which the kernel takes 15 characters
+  std::array<char, 16> name{};  // the kernel takes 15 characters
   std::size_t length = kHelperName.copy(name.data(), kHelperName.size());
   if (state.is_beside_handler) {
     length += kBesideHandler.copy(name.data() + length, kBesideHandler.size());

@@ -21,13 +21,13 @@
 #include "interpose/settings/private_variables.h"
 #include "reporter/report/files/file_name.h"
 
-// Of the memory sanitizer's runtime, where the program is compiled with it.
+// A function of the memory sanitizer's runtime, if the program uses it.
 extern "C" [[gnu::weak]] void __msan_init();
 
 namespace vramscope {
 namespace {
 
-// Never destroyed: reports are written after static destructors ran.
+// Never destroyed, because reports are written after static destructors have run.
 union Storage {
   constexpr Storage() : none() {}
   ~Storage() {}  // NOLINT: on purpose
@@ -39,7 +39,7 @@ constinit Storage storage;
 enum class Taken : int { no, being, yes };
 constinit std::atomic<Taken> taken{Taken::no};
 
-// The rank that a launcher gave: Open MPI, MPICH and PMIx, torchrun, Slurm. -1: none.
+// Returns the rank from a launcher (Open MPI, MPICH and PMIx, torchrun, Slurm); -1: none.
 std::int64_t rank() {
   for (const char* name :
        {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"}) {
@@ -54,10 +54,10 @@ std::int64_t rank() {
   return -1;
 }
 
-// Of a program that sets the variable itself, as workers of torch.multiprocessing do.
+// For a program that sets the variable itself, as workers of torch.multiprocessing do.
 constinit std::atomic<std::int64_t> rank_at_first_use{-1};
 
-// "NAME=value" strings of `environ` as pairs.
+// Returns the "NAME=value" strings of `environ` as pairs.
 std::vector<std::pair<std::string, std::string>> whole_environment() {
   std::vector<std::pair<std::string, std::string>> all;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -116,7 +116,7 @@ Startup take() {
   return now;
 }
 
-// Without a byte of memory: texts stay empty, and the program goes on without us.
+// Used if memory is exhausted: texts stay empty, and the program runs without us.
 Startup switched_off_at_start() noexcept {
   Startup now{.options =
                   {
@@ -133,14 +133,14 @@ Startup switched_off_at_start() noexcept {
   return now;
 }
 
-// Its runtime does not see what the library writes, takes it for bytes that nobody wrote, and ends
-// the program when one of its own functions, such as memcmp, is given them.
+// The memory sanitizer does not see the library's writes, considers such bytes uninitialised, and
+// ends the program when one of its functions, such as memcmp, reads them.
 bool is_watched_by_memory_sanitizer() noexcept { return &__msan_init != nullptr; }
 
 void take_once() noexcept {
   Taken before = Taken::no;
   if (!taken.compare_exchange_strong(before, Taken::being)) {
-    while (taken.load(std::memory_order_acquire) != Taken::yes) {  // another thread takes it
+    while (taken.load(std::memory_order_acquire) != Taken::yes) {  // another thread is reading it
     }
     return;
   }
@@ -153,7 +153,7 @@ void take_once() noexcept {
   taken.store(Taken::yes, std::memory_order_release);
 }
 
-// /proc/thread-self, not /proc/self: that is empty once the main thread has ended.
+// Uses /proc/thread-self, because /proc/self is empty after the main thread has ended.
 std::vector<std::string> command_line() {
   std::vector<std::string> arguments;
   const int file = open("/proc/thread-self/cmdline", O_RDONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-// Questions and answers as lines that both sides append to the note.
+// Writes and reads questions and answers, which are lines that both sides append to the note.
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/settings/use_question.h"
 
@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kUnknown = "?";
 constexpr std::size_t kMostOfAnswer = std::size_t{256} << 10;
 
-std::atomic<bool> is_silent{false};  // it did not answer
+std::atomic<bool> is_silent{false};  // `run` did not answer
 std::atomic<std::uint32_t> questions{0};
 
 struct OpenNote {
@@ -38,14 +38,14 @@ bool append(int file, const std::string& line) {
   return write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
 }
 
-// A name as part of a line: of printable letters, and none that ends it.
+// Returns a name for a line, with only printable characters and no delimiter.
 std::string harmless(std::string name) {
   const auto ends = [](char c) { return c <= ' ' || c > '~' || c == ',' || c == '='; };
   std::replace_if(name.begin(), name.end(), ends, '_');
   return name;
 }
 
-// "4711=400000000=python3"
+// Reads "4711=400000000=python3".
 std::optional<DeviceProcess> process_in(std::string_view text) {
   const std::size_t first = text.find('=');
   const std::size_t second = first == text.npos ? first : text.find('=', first + 1);
@@ -71,7 +71,7 @@ std::optional<std::vector<DeviceProcess>> answer_in(std::string_view text) {
   return processes;
 }
 
-// The line that `beginning` begins, of what the note has from `from` on; nothing: not there yet.
+// Returns the line with this beginning, in the note from `from` on; nothing if there is none yet.
 std::optional<std::string> line_in(int note, off_t from, const std::string& beginning) {
   std::string text(kMostOfAnswer, '\0');
   const ssize_t count = pread(note, text.data(), text.size(), from);

@@ -1,9 +1,9 @@
-// The table of driver functions in C++, derived from functions.def: the declarations, an id for
-// each row, and the checks of each row against the vendor's typedefs.
+// The table of driver functions, derived from functions.def: declarations, an id for each row, and
+// checks of each row against the vendor's typedefs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Old, _v2 and per-thread names side by side, instead of macros that map one to the other.
+// Declares old, _v2 and per-thread names side by side, instead of macros that map one to the other.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 #include <cudaTypedefs.h>
@@ -17,8 +17,8 @@
 #include "reporter/ground/event.h"
 
 #if CUDA_VERSION < 12000
-// Newer runtimes ask for it, whatever toolkit we are built with.
-using CUdriverProcAddressQueryResult = int;  // an enumeration since
+// Newer runtimes ask for this function, whatever toolkit we are built with.
+using CUdriverProcAddressQueryResult = int;  // an enumeration since 12.0
 extern "C" CUresult CUDAAPI cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion,
                                                 cuuint64_t flags,
                                                 CUdriverProcAddressQueryResult* symbolStatus);
@@ -54,7 +54,7 @@ inline constexpr const FunctionRow& row(Function function) {
   return kFunctions[static_cast<std::size_t>(function)];
 }
 
-// Name, version and signature of each row are those of the toolkit that we are built with.
+// Checks name, version and signature of each row against the toolkit that we are built with.
 #define DRIVER_FUNCTION(symbol, asked_as, since, stream, ...)                           \
   static_assert(std::is_same_v<decltype(&::symbol), PFN_##asked_as##_v##since##stream>, \
                 "functions.def: " #symbol " differs from PFN_" #asked_as "_v" #since #stream);

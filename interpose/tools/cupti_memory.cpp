@@ -8,8 +8,8 @@ namespace vramscope {
 
 namespace {
 
-// Kinds that both know by the same address and bytes. Of the others CUPTI tells something else
-// (arrays, physical memory) or nothing (registered memory).
+// Whether CUPTI reports a kind with the same address and size as we do. It reports arrays and
+// physical memory differently, and registered memory not at all.
 bool is_comparable(Kind kind) {
   return kind == Kind::device || kind == Kind::pinned || kind == Kind::managed ||
          kind == Kind::stream_ordered;
@@ -17,8 +17,8 @@ bool is_comparable(Kind kind) {
 
 using Segments = std::map<std::uint64_t, const SegmentSnapshot*>;
 
-// Whether recorded memory of another kind lies here: what CUPTI calls device memory may be a
-// mapping of ours.
+// Whether recorded memory of another kind lies here, since CUPTI's device memory may be a mapping
+// of ours.
 bool is_inside(const Segments& segments, std::uint64_t address) {
   auto after = segments.upper_bound(address);
   if (after == segments.begin()) return false;
@@ -56,7 +56,7 @@ void CuptiMemory::allocate(const CuptiRecord& record) {
     return;
   }
   const auto [entry, is_new] = live_.try_emplace(record.address);
-  if (!is_new) {  // its end was not recorded: a context's, or a dropped record
+  if (!is_new) {  // its end was not recorded: the context ended, or a record was dropped
     entry->second.source->second.live_bytes -= entry->second.record.bytes;
   }
   entry->second = {.record = record, .source = source};

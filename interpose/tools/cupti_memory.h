@@ -1,5 +1,5 @@
-// CuptiMemory adds CUPTI's memory records up and says where they disagree with our own. Pure
-// functions of records: nothing here calls CUPTI.
+// CuptiMemory sums CUPTI's memory records and says where they differ from our own. It does not call
+// CUPTI.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -30,8 +30,8 @@ struct CuptiRecord {
   std::string_view source = {};  // "": unknown
 };
 
-// Records in the order in which CUPTI gives them. Those of one buffer are in order, buffers may
-// overtake each other: a release without its allocation waits for it.
+// Takes records in the order in which CUPTI delivers them. Records of one buffer are in order, but
+// buffers may overtake each other. So a release without its allocation waits for it.
 // Threads: one at a time. May throw bad_alloc.
 class CuptiMemory {
  public:
@@ -42,7 +42,7 @@ class CuptiMemory {
   void take(const CuptiRecord& record);
   void count_dropped(std::uint64_t records) { dropped_ += records; }
 
-  // Against the segments of `memory`, a snapshot of about the same time.
+  // Compares with the segments of `memory`, a snapshot of about the same time.
   [[nodiscard]] CuptiFacts compare(const Snapshot& memory) const;
 
  private:
@@ -51,7 +51,7 @@ class CuptiMemory {
   };
   using Sources = std::map<std::string, Source, std::less<>>;
   struct Live {
-    CuptiRecord record;  // without its source, whose text is CUPTI's
+    CuptiRecord record;  // without its source, whose text belongs to CUPTI
     Sources::value_type* source = nullptr;
   };
 

@@ -26,7 +26,7 @@ std::optional<What> what_of(CUpti_ActivityMemoryPoolOperationType type) noexcept
   }
 }
 
-// `external` stands for what we do not compare: memory of the host's own, variables of modules.
+// `external` means memory that we do not compare: pageable host memory and variables of modules.
 Kind kind_of(const CUpti_ActivityMemory4& record) noexcept {
   switch (record.memoryKind) {
     case CUPTI_ACTIVITY_MEMORY_KIND_DEVICE:
@@ -63,7 +63,7 @@ std::optional<CuptiRecord> read_record(const CUpti_Activity& activity, bool has_
     return result;
   }
   if (activity.kind != CUPTI_ACTIVITY_KIND_MEMORY_POOL) return std::nullopt;
-  // What all versions of this record begin with.
+  // All versions of this record begin with these fields.
   const auto& record = reinterpret_cast<const CUpti_ActivityMemoryPool2&>(activity);
   const auto what = what_of(record.memoryPoolOperationType);
   if (!what) return std::nullopt;

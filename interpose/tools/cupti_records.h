@@ -1,4 +1,4 @@
-// CUPTI's records of memory, translated into CuptiRecord, which needs no header of CUPTI.
+// read_record() translates CUPTI's memory records to CuptiRecord, which needs no CUPTI header.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace vramscope {
 
-// Null: it is no record of memory that we know. has_source: the library tells who asked (its
-// records have that field, which older ones end before). The source's text is CUPTI's own and
+// Returns nothing if it is no memory record that we know. has_source: the library's records have
+// the field that names the requester; older ones end before it. CUPTI owns the source's text, which
 // lives as long as the library.
 [[nodiscard]] std::optional<CuptiRecord> read_record(const CUpti_Activity& activity,
                                                      bool has_source) noexcept;

@@ -30,14 +30,14 @@ namespace {
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;  // some 1,500 records
 constexpr std::uint32_t kFlushPeriodMs = 1000;
 
-// CUPTI's functions, found at run time.
+// CUPTI's functions, which are found at run time.
 struct Functions {
   decltype(&cuptiSubscribe) subscribe = nullptr;
   decltype(&cuptiActivityRegisterCallbacks) register_callbacks = nullptr;
   decltype(&cuptiActivityEnable) enable = nullptr;
   decltype(&cuptiActivityFlushAll) flush_all = nullptr;
   decltype(&cuptiActivityGetNextRecord) next_record = nullptr;
-  // Not in every version.
+  // Missing in some versions.
   decltype(&cuptiActivityFlushPeriod) flush_period = nullptr;
   decltype(&cuptiActivityEnableAllocationSource) enable_source = nullptr;
   decltype(&cuptiActivityGetNumDroppedRecords) dropped_records = nullptr;
@@ -57,15 +57,15 @@ struct State {
   CuptiMemory memory VRAMSCOPE_GUARDED_BY(lock);
   std::optional<CuptiFacts> last VRAMSCOPE_GUARDED_BY(lock);  // at the exit handlers
 };
-// Never destroyed: CUPTI's threads may hand over records as long as the process lives.
+// Never destroyed, because CUPTI's threads may deliver records as long as the process lives.
 alignas(State) constinit std::byte session_storage[sizeof(State)] = {};
 constinit std::atomic<State*> state{nullptr};
-constinit std::atomic<bool> ended{false};  // its exit handlers ran, or will never run here
+constinit std::atomic<bool> ended{false};  // the exit handlers have run, or will never run here
 
 State& made() { return *std::launder(reinterpret_cast<State*>(session_storage)); }
 
-// CUPTI writes records here, on its own threads or inside calls of the program's. Not from malloc:
-// that may be the program's own.
+// CUPTI writes records to these buffers, on its own threads or inside the program's calls. They do
+// not come from malloc, which may be the program's own.
 void CUPTIAPI request_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
   const KeptErrno kept;
   void* const pages =
@@ -106,10 +106,10 @@ void CUPTIAPI take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t*
   munmap(buffer, kBufferBytes);
 }
 
-// We want no callbacks; who subscribes is the one that may record.
+// We need no callbacks, but only a subscriber may record.
 void CUPTIAPI ignore(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
-// The one that the program has loaded, else the one for its driver.
+// Opens the CUPTI that the program has loaded, else the one for its driver.
 void* open_library(std::int32_t driver_version) {
   const std::string own = "libcupti.so." + std::to_string(driver_version / 1000);
   const char* const names[] = {own.c_str(), "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
@@ -123,7 +123,7 @@ void* open_library(std::int32_t driver_version) {
     const std::string path = folder + std::string("libcupti.so");
     if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   }
-  dlerror();  // the program must not find our failure there
+  dlerror();  // hides our failure from the program
   return nullptr;
 }
 
@@ -157,11 +157,12 @@ std::string reason(const Functions& call, CUptiResult code) {
   return known ? text : "error " + std::to_string(static_cast<int>(code));
 }
 
-// Runs before the handlers of what was loaded before it, CUPTI's own among them. What is freed
-// later CUPTI cannot tell any more, so both sides are looked at now.
+// Runs before the handlers of libraries that were loaded earlier, including CUPTI's. CUPTI cannot
+// report later frees, so both sides are compared now.
 void at_exit() {
   State* const now = state.load(std::memory_order_acquire);
-  const bool has_place = now != nullptr && !is_guarded(&now);  // else our locks may be held
+  const bool has_place =
+      now != nullptr && !is_guarded(&now);  // else this thread may hold our locks
   if (has_place) {
     flush();
     const CallGuard guard(CallGuard::Ends::without_waiting);
@@ -169,13 +170,13 @@ void at_exit() {
       const Snapshot memory = now->allocator->snapshot();
       const SystemLock lock(now->lock);
       now->last = now->memory.compare(memory);
-    } catch (const std::exception&) {  // then the report compares what it finds
+    } catch (const std::exception&) {  // the report compares what it finds
     }
   }
   ended.store(true, std::memory_order_relaxed);
 }
 
-// "" when it records.
+// Returns "" if CUPTI records, else the problem.
 std::string begin(State& now) {
   const Functions& call = now.call;
   static CUpti_SubscriberHandle subscriber = nullptr;
@@ -186,7 +187,7 @@ std::string begin(State& now) {
   now.has_source = call.enable_source != nullptr && call.enable_source(1) == CUPTI_SUCCESS;
   code = call.enable(CUPTI_ACTIVITY_KIND_MEMORY2);
   if (code != CUPTI_SUCCESS) return reason(call, code);
-  // Without records of pools, or a flush now and then, we know less and nothing is wrong.
+  // Records of pools and periodic flushes are optional.
   static_cast<void>(call.enable(CUPTI_ACTIVITY_KIND_MEMORY_POOL));
   if (call.flush_period != nullptr) static_cast<void>(call.flush_period(kFlushPeriodMs));
   return "";
@@ -198,7 +199,7 @@ std::string start_recording(CachingAllocator& allocator, std::int32_t driver_ver
     return "libcupti cannot be opened; LD_LIBRARY_PATH may name its folder, as the toolkit's "
            "extras/CUPTI/lib64";
   }
-  // The simulated driver has no door for the real one, and its own says so.
+  // The real CUPTI cannot work with the simulated driver; the simulator's CUPTI identifies itself.
   if (is_simulated_device() && real_dlsym(library, "vramscope_pretended_cupti") == nullptr) {
     dlerror();
     return "the simulated device has none";

@@ -1,6 +1,6 @@
-// The session with CUPTI that the option --cupti asks for: its records of memory are compared with
-// our own. Opened at run time, after the program's own cuInit; one subscriber, and no lock held
-// while it is called.
+// The CUPTI session for the option --cupti compares CUPTI's memory records with our own. It is
+// opened at run time, after the program's cuInit, has one subscriber, and holds no lock while it
+// calls CUPTI.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,20 +13,20 @@
 
 namespace vramscope::cupti {
 
-// Begins to record. Whatever hinders it is one warning of the report, and the program goes on.
-// driver_version: 13000 is 13.0. `allocator` is what is compared, and never ends. Call once, on a
-// thread of the program's that holds no lock.
+// Begins to record. An error is one warning in the report, and the program continues.
+// driver_version: 13000 is 13.0. `allocator` is compared, and must never be destroyed. Call it
+// once, on a thread of the program that holds no lock.
 void start(Recorder& recorder, CachingAllocator& allocator, std::int32_t driver_version) noexcept;
 
-// Has CUPTI hand over what it has, unless the process is past its exit handlers.
+// Makes CUPTI deliver its records, unless the process is past its exit handlers.
 // Threads: any. Takes no lock of ours.
 void flush() noexcept;
 
-// What it saw, against `memory`, or what it had seen when the exit handlers ran; nothing when it
-// does not record. May throw bad_alloc.
+// Returns the records compared with `memory`, or as they were when the exit handlers ran; nothing
+// if CUPTI does not record. May throw bad_alloc.
 [[nodiscard]] std::optional<CuptiFacts> facts(const Snapshot& memory);
 
-// In a forked child: nothing of it is touched again. Async-signal-safe.
+// In a forked child: prevents any further use of the session. Async-signal-safe.
 void abandon() noexcept;
 
 }  // namespace vramscope::cupti

@@ -29,8 +29,7 @@
 namespace vramscope {
 namespace {
 
-// Bit patterns that the program holds, and the names that it gave them when they were made.
-// Threads: any.
+// Handles of the program with the names that it gave them. Threads: any.
 class Names {
  public:
   void add(const void* handle, std::string name) {
@@ -42,7 +41,7 @@ class Names {
     const auto known = names_.find(handle);
     return known == names_.end() ? std::string() : known->second;
   }
-  // A handle of ours, for when nobody else makes one.
+  // Makes a handle if the user's library makes none.
   [[nodiscard]] void* next() noexcept {
     return reinterpret_cast<void*>(last_.fetch_add(16, std::memory_order_relaxed) + 16);
   }
@@ -57,7 +56,7 @@ struct State {
   RangeTable ranges;
   Names domains, strings, other_ranges;
 };
-// Never destroyed: ranges end in the program's last handlers too.
+// Never destroyed, because ranges may end in the program's last exit handlers.
 alignas(State) constinit std::byte nvtx_storage[sizeof(State)] = {};
 constinit std::atomic<State*> state{nullptr};
 constinit std::atomic<bool> abandoned{false};
@@ -67,7 +66,7 @@ State* active() noexcept {
                                                    : state.load(std::memory_order_acquire);
 }
 
-// The functions of the user's own injection library; null: it has none, or does not want that call.
+// The functions of the user's own injection library; null: not wanted, or no library.
 NvtxFunctionPointer other_core[NVTX_CBID_CORE_SIZE];
 NvtxFunctionPointer other_core2[NVTX_CBID_CORE2_SIZE];
 NvtxFunctionPointer other_driver[NVTX_CBID_CUDA_SIZE];
@@ -81,7 +80,7 @@ auto pass_on(NvtxFunctionPointer other, Arguments... arguments) {
 }
 #define PASS_ON(module, name, ...) \
   pass_on<nvtx##name##_impl_fntype>(other_##module[CBID_##module(name)] __VA_OPT__(, ) __VA_ARGS__)
-// As in NVTX's headers for CUDA, which cannot stand before cudaTypedefs.h.
+// As in NVTX's headers for CUDA, which cannot be included before cudaTypedefs.h.
 using nvtxNameCuStreamA_impl_fntype = void (*)(const void* stream, const char* name);
 using nvtxNameCuStreamW_impl_fntype = void (*)(const void* stream, const wchar_t* name);
 using nvtxNameCudaStreamA_impl_fntype = nvtxNameCuStreamA_impl_fntype;
@@ -133,8 +132,8 @@ std::string text_of(State& now, const nvtxEventAttributes_t* event) {
   }
 }
 
-// What a call means to us: errno stays the program's, and no failure of ours is one of its calls.
-// Names take memory under our locks, and a malloc of the program's own may call CUDA.
+// Runs our part of a call: keeps errno, and hides our failures from the program. It guards the
+// thread, because names take memory under our locks and the program's malloc may call CUDA.
 template <class F>
 auto ours(F&& f) noexcept -> decltype(f(*state.load())) {
   using Result = decltype(f(*state.load()));
@@ -143,7 +142,7 @@ auto ours(F&& f) noexcept -> decltype(f(*state.load())) {
   Result result{};
   try {
     if (State* now = active()) result = f(*now);
-  } catch (...) {  // no memory for a name: the range goes unseen
+  } catch (...) {  // no memory for a name: the range is not recorded
   }
   return result;
 }
@@ -157,7 +156,7 @@ int pop(const void* domain) noexcept {
   return ours([&](State& now) { return now.ranges.pop(now.domains.find(domain)); });
 }
 
-// `other`: the id that the user's own library gave; 0: none, ours is the program's.
+// `other`: the id from the user's own library; 0: none, and the program gets ours.
 template <class Message>
 nvtxRangeId_t start(const void* domain, Message message, nvtxRangeId_t other) noexcept {
   const std::uint64_t id = ours([&](State& now) {
@@ -184,7 +183,7 @@ bool mark(const void* domain, Message message) noexcept {
   });
 }
 
-// Handles are the other library's where it makes some.
+// The program gets the other library's handle if it makes one.
 template <class Handle, class Text>
 Handle named(Names State::*list, Handle other, Text text) noexcept {
   return ours([&](State& now) {
@@ -195,7 +194,8 @@ Handle named(Names State::*list, Handle other, Text text) noexcept {
   });
 }
 
-// Bodies. The other library is called first: its answers are the program's.
+// The bodies of NVTX functions. The other library is called first, and the program gets its
+// answers.
 int push_depth(int other, int own) { return other != 0 ? other : own; }
 
 void mark_ex(const nvtxEventAttributes_t* e) { PASS_ON(core, MarkEx, e), mark(nullptr, e); }
@@ -257,7 +257,7 @@ Domain create_w(const wchar_t* text) {
   return named(&State::domains, PASS_ON(core2, DomainCreateW, text), text);
 }
 
-// Runtime and driver have the same handles.
+// The runtime's handles are those of the driver.
 template <class Text>
 bool name_stream(const void* stream, Text text) noexcept {
   return ours([&](State&) {
@@ -307,7 +307,7 @@ void make_state() {
 }
 
 bool take_over(NvtxGetExportTableFunc_t get_table) {
-  if (is_in_secure_execution()) return false;  // who set the variables may not choose libraries
+  if (is_in_secure_execution()) return false;  // the environment must not choose libraries
   const auto* callbacks =
       static_cast<const NvtxExportTableCallbacks*>(get_table(NVTX_ETID_CALLBACKS));
   if (callbacks == nullptr) return start_other(get_table);
@@ -358,7 +358,7 @@ RangeTable* ranges_or_make() {
   return ranges();
 }
 
-// Of the profiler and the ranges, whichever comes second sees the first.
+// Called after either the profiler or the ranges are made; the second call connects them.
 void show_ranges() noexcept {
   const CallGuard guard(CallGuard::Ends::without_waiting);
   std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -381,7 +381,8 @@ void abandon_ranges() noexcept { abandoned.store(true, std::memory_order_relaxed
 
 }  // namespace vramscope
 
-// Called by each copy of NVTX in the process with its own tables, at its first use. 0: no tool.
+// Each copy of NVTX in the process calls this with its own tables at its first use. Returns 0 for
+// no tool.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     NvtxGetExportTableFunc_t get_table) {
   try {

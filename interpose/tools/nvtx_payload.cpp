@@ -1,6 +1,5 @@
-// Ranges and marks that carry data: NVTX's extension for payloads. NCCL begins its ranges by the
-// core's functions and ends them by the extension's (nvtxRangePopPayload) once it has data for
-// them.
+// Handles ranges and marks with data (NVTX's payload extension). NCCL begins its ranges with core
+// functions, and ends those with data with the extension's (nvtxRangePopPayload).
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/tools/nvtx_payload.h"
 
@@ -17,12 +16,12 @@
 namespace vramscope {
 namespace {
 
-// As NVTX 3.1 and later have them (nvToolsExtPayload.h, nvtxDetail/nvtxExtTypes.h); headers of CUDA
-// 11 lack them.
+// Types of NVTX 3.1 and later (nvToolsExtPayload.h, nvtxDetail/nvtxExtTypes.h), which headers of
+// CUDA 11 lack.
 struct Segment {
   std::size_t id;
   std::size_t slot_count;
-  std::intptr_t* slots;  // 0: not looked at yet; what nobody fills is switched off
+  std::intptr_t* slots;  // 0: not initialised; a slot that nobody fills is switched off
 };
 struct Module {
   std::uint16_t version;
@@ -40,7 +39,7 @@ struct Payload {
   const void* data;
 };
 struct Schema {
-  std::uint64_t fields;  // bits of those that are given
+  std::uint64_t fields;  // bits of the given fields
   const char* name;
   std::uint64_t type;
   std::uint64_t flags;
@@ -68,7 +67,7 @@ enum Slot : std::size_t {
 
 using Initialise = int (*)(Module* module);
 
-// The functions of the user's own injection library; 0: it has none.
+// The functions of the user's own injection library; 0: none.
 std::intptr_t others[slots_known];
 
 template <class Function>
@@ -76,7 +75,7 @@ Function other(Slot slot) noexcept {
   return reinterpret_cast<Function>(others[slot]);
 }
 
-// What programs called their schemas. Threads: any.
+// The names of programs' schemas. Threads: any.
 class Schemas {
  public:
   std::uint64_t add(const void* domain, const Schema& schema, std::uint64_t others_id) {
@@ -104,10 +103,11 @@ class Schemas {
   SystemMutex lock_;
   std::unordered_map<std::uint64_t, std::string> names_ VRAMSCOPE_GUARDED_BY(lock_);
 };
-// Made at first use and never destroyed: ranges end in the program's last handlers, too.
+// Made at first use and never destroyed, because ranges may end in the program's last exit
+// handlers.
 std::atomic<Schemas*> schemas{nullptr};
 
-// errno stays the program's, and no failure of ours is one of its calls.
+// Runs our part of a call: keeps errno, and hides our failures from the program.
 template <class F>
 auto unseen(F&& f) noexcept -> decltype(f()) {
   const KeptErrno kept;
@@ -202,7 +202,8 @@ int extend(Module* module) {
 }  // namespace
 }  // namespace vramscope
 
-// Called by each copy of NVTX in the process, once for each extension that it uses. 0: no tool.
+// Each copy of NVTX in the process calls this once for each extension that it uses. Returns 0 for
+// no tool.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
     void* module) {
   try {

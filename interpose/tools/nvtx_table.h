@@ -8,7 +8,7 @@
 
 namespace vramscope {
 
-// The number that NVTX gives a function in its module, and what is to be called.
+// The number of a function in its NVTX module, and the function to call.
 struct Replacement {
   std::size_t id;
   NvtxFunctionPointer function;
@@ -18,8 +18,8 @@ NvtxFunctionPointer plain(Function function) {
   return reinterpret_cast<NvtxFunctionPointer>(function);
 }
 
-// A table of NVTX as it was before the other library saw it. It lies in the program's copy of NVTX,
-// which outlives this.
+// A table of NVTX as it was before the other library changed it. It lies in the program's copy of
+// NVTX, which outlives this.
 template <std::size_t N>
 struct NvtxTable {
   NvtxFunctionTable slots = nullptr;
@@ -30,7 +30,7 @@ struct NvtxTable {
     if (callbacks.GetModuleFunctionTable(module, &slots, &size) == 0) slots = nullptr;
     each([&](std::size_t id) { before[id] = *slots[id]; });
   }
-  // The other library's functions, and ours in their place.
+  // Saves the other library's functions and puts ours in their place.
   template <std::size_t M>
   void replace(NvtxFunctionPointer (&other)[N], const Replacement (&list)[M]) {
     each([&](std::size_t id) {
