@@ -11,6 +11,7 @@
 #include <array>
 #include <string_view>
 
+#include "reporter/report/cupti_fields.h"
 #include "reporter/report/field_forms.h"
 #include "reporter/report/oom_fields.h"
 #include "reporter/report/report.h"
@@ -292,42 +293,10 @@ void visit_fields(Self& entry, F&& f) {
   visit_fields(entry.totals, f);
 }
 
-template <IsOne<CuptiDifference> Self, class F>
-void visit_fields(Self& difference, F&& f) {
-  f.required("what", difference.what);
-  f.required("kind", difference.kind);
-  f("device", Ordinal{difference.device});
-  f("address", difference.address);
-  f("recorded_bytes", difference.recorded_bytes);
-  f("cupti_bytes", difference.cupti_bytes);
-  f("source", difference.source);
-}
-
-template <IsOne<CuptiSource> Self, class F>
-void visit_fields(Self& source, F&& f) {
-  f.required("path", source.path);
-  f("live_bytes", source.live_bytes);
-  f("total_bytes", source.total_bytes);
-  f("total_count", source.total_count);
-}
-
-template <IsOne<CuptiFacts> Self, class F>
-void visit_fields(Self& cupti, F&& f) {
-  f("records", cupti.records);
-  f("dropped_records", cupti.dropped_records);
-  f("confirmed_segments", cupti.confirmed_segments);
-  f("confirmed_bytes", cupti.confirmed_bytes);
-  f("difference_count", cupti.difference_count);
-  f("differences", cupti.differences);
-  f("sources", cupti.sources);
-  f("pools_created", cupti.pools_created);
-  f("pools_destroyed", cupti.pools_destroyed);
-  f("pools_trimmed", cupti.pools_trimmed);
-}
-
 template <IsOne<ProcessDevice> Self, class F>
 void visit_fields(Self& device, F&& f) {
   f.required("index", Ordinal{device.index});
+  f("ordinal", OrNull{device.ordinal, -1});
   f("name", device.name);
   f("uuid", device.uuid);
   f("pci_bus_id", device.pci_bus_id);

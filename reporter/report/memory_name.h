@@ -3,8 +3,10 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/report.h"
 
 namespace vramscope {
 
@@ -13,7 +15,25 @@ namespace vramscope {
   return kind == Kind::device ? "GPU" : std::string(kKindNames[static_cast<std::size_t>(kind)]);
 }
 
+inline constexpr std::string_view kGpu = "GPU ";  // every GPU's name begins so
+
+// "GPU 0"; of a report of several hosts "GPU 0 of node1": see label_gpus().
+[[nodiscard]] inline std::string gpu_name(const Report& report, std::uint16_t device) {
+  for (const DeviceReport& one : report.devices) {
+    if (one.facts.index == device && !one.label.empty()) return one.label;
+  }
+  return "GPU " + std::to_string(device);
+}
+
 // "GPU 0", "GPU 0 managed", "pinned".
+[[nodiscard]] inline std::string memory_name(const Report& report, Kind kind,
+                                             std::uint16_t device) {
+  if (!has_device(kind)) return kind_text(kind);
+  const std::string gpu = gpu_name(report, device);
+  return kind == Kind::device ? gpu : gpu + " " + kind_text(kind);
+}
+
+// The same of one process, by its own number: of a trace.
 [[nodiscard]] inline std::string memory_name(Kind kind, std::uint16_t device) {
   if (!has_device(kind)) return kind_text(kind);
   const std::string gpu = "GPU " + std::to_string(device);

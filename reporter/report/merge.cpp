@@ -10,6 +10,7 @@
 
 #include "allocator/ground/place.h"
 #include "reporter/report/ledger_row.h"
+#include "reporter/report/merge_devices.h"
 #include "reporter/report/merge_frames.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/merge_processes.h"
@@ -25,7 +26,7 @@ constexpr std::size_t kWarnings = 100;  // as a report has at most
 
 // number_of: the new number of a site.
 template <class NumberOf>
-void renumber(MergedProcess& process, NumberOf&& number_of) {
+void renumber_sites(MergedProcess& process, NumberOf&& number_of) {
   const auto renumber_one = [&](std::int64_t& site) {
     if (site >= 0) site = number_of(static_cast<std::size_t>(site));
   };
@@ -144,22 +145,31 @@ class Merger::State {
     for (Site& site : report.sites) {
       for (std::uint32_t& frame : site.frames) frame = frames[frame];
     }
-    for (MergedProcess& process : merged_processes(report)) {
-      if (report.processes.empty()) process.live = live_of(report, std::move(rest));
-      renumber(process, [&](std::size_t site) { return sites_.refer(report.sites[site]); });
+    std::vector<MergedProcess> processes = merged_processes(report);
+    if (report.processes.empty()) processes.front().live = live_of(report, std::move(rest));
+    const DeviceNumbers numbers = all_devices_.add(report, processes);
+    for (MergedProcess& process : processes) {
+      renumber_sites(process, [&](std::size_t site) { return sites_.refer(report.sites[site]); });
       process.timeline.past_interval_ns = process.timeline.past_interval = 0;
       processes_.push_back(std::move(process));
     }
-    for (Site& site : report.sites) sites_.add(std::move(site));
+    for (Site& site : report.sites) {
+      for (SitePart& part : site.parts) renumber(part.kind, part.device, numbers);
+      sites_.add(std::move(site));
+    }
     for (ThreadStart& start : report.threads) {
       for (std::uint32_t& frame : start.frames) frame = frames[frame];
       threads_.emplace(std::move(start.thread), std::move(start.frames));
     }
-    for (DeviceReport& device : report.devices) add_device(device, take_others(report, device));
+    for (DeviceReport& device : report.devices) {
+      take_for_sum(device, take_others(report, device));
+      renumber(device.facts.index, numbers);
+      add_device(device);
+    }
     host_.used = host_.used || report.host.used;
     add_counters(host_.statistics, report.host.statistics);
     add_numbers(host_.timing, report.host.timing);
-    add_rows(report);
+    add_rows(report, numbers);
     range_marks_ += report.range_marks;
     sample_bytes_ = std::max(sample_bytes_, report.sample_bytes);
     dropped_stacks_ += report.dropped_stacks;
@@ -176,21 +186,24 @@ class Merger::State {
     const std::vector<std::uint32_t> frames = frames_.finish(report);
     report.symbols = symbols_.facts(frames);
     set_threads(report, frames);
-    sites_.finish(frames);
+    const DeviceNumbers numbers = all_devices_.finish(processes_);
+    sites_.finish(frames, numbers);
     for (MergedProcess& process : processes_) {
-      renumber(process, [&](std::size_t site) { return sites_.places()[site]; });
+      renumber_sites(process, [&](std::size_t site) { return sites_.places()[site]; });
     }
     std::stable_sort(processes_.begin(), processes_.end(),
                      [](const MergedProcess& a, const MergedProcess& b) {
                        return vramscope::comes_before(a, b);
                      });
     report.processes = std::move(processes_);
+    number_devices(numbers);
     for (auto& [index, device] : devices_) report.devices.push_back(std::move(device));
     report.host = std::move(host_);
     for (auto& [key, entry] : ledger_) report.ledger.push_back(std::move(entry));
     for (auto& [key, entry] : axes_) report.axes.push_back(std::move(entry));
     for (auto& [name, function] : functions_) report.functions.push_back(std::move(function));
     set_by_processes(report);
+    label_gpus(report);
     report.range_marks = range_marks_;
     report.sample_bytes = sample_bytes_;
     report.dropped_stacks = dropped_stacks_;
@@ -203,9 +216,12 @@ class Merger::State {
 
  private:
   // others_bytes: as its report says. What each process sees of the others is in `processes_`.
-  void add_device(DeviceReport& device, std::uint64_t others_bytes) {
+  static void take_for_sum(DeviceReport& device, std::uint64_t others_bytes) {
     device.segments.clear();
     take(device.facts.outside_bytes, others_bytes);
+  }
+
+  void add_device(DeviceReport& device) {
     const auto [known, is_new] = devices_.try_emplace(device.facts.index);
     DeviceReport& sum = known->second;
     if (is_new) {
@@ -230,27 +246,53 @@ class Merger::State {
               });
   }
 
-  void add_rows(Report& report) {
+  void add_entry(LedgerEntry&& entry) {
+    const auto [known, is_new] = ledger_.try_emplace({entry.device, entry.kind, entry.owner});
+    LedgerEntry& sum = known->second;
+    if (is_new) {
+      sum = std::move(entry);
+      return;
+    }
+    sum.current_bytes += entry.current_bytes;
+    sum.peak_bytes += entry.peak_bytes;
+    sum.calls += entry.calls;
+    sum.device_bytes += entry.device_bytes;
+  }
+  void add_entry(AxisEntry&& entry) {
+    const auto [known, is_new] =
+        axes_.try_emplace({entry.axis, entry.value, entry.device, entry.kind});
+    if (is_new) {
+      known->second = std::move(entry);
+      return;
+    }
+    known->second.own_peak_bytes += entry.own_peak_bytes;
+    known->second.totals += entry.totals;
+  }
+
+  // Some that were apart may be one.
+  void number_devices(const DeviceNumbers& numbers) {
+    for (auto& [key, device] : std::exchange(devices_, {})) {
+      renumber(device.facts.index, numbers);
+      add_device(device);
+    }
+    for (auto& [key, entry] : std::exchange(ledger_, {})) {
+      if (has_device(entry)) renumber(entry.device, numbers);
+      add_entry(std::move(entry));
+    }
+    for (auto& [key, entry] : std::exchange(axes_, {})) {
+      renumber(entry.kind, entry.device, numbers);
+      add_entry(std::move(entry));
+    }
+  }
+
+  void add_rows(Report& report, const DeviceNumbers& numbers) {
     for (LedgerEntry& entry : report.ledger) {
-      const auto [known, is_new] = ledger_.try_emplace({entry.device, entry.kind, entry.owner});
-      LedgerEntry& sum = known->second;
-      sum.device = entry.device;
-      sum.kind = entry.kind;
-      sum.owner = entry.owner;
-      sum.current_bytes += entry.current_bytes;
-      sum.peak_bytes += entry.peak_bytes;
-      sum.calls += entry.calls;
-      sum.device_bytes += entry.device_bytes;
+      if (has_device(entry)) renumber(entry.device, numbers);
+      add_entry(std::move(entry));
     }
     for (AxisEntry& entry : report.axes) {
-      const auto [known, is_new] =
-          axes_.try_emplace({entry.axis, entry.value, entry.device, entry.kind});
-      if (is_new) {
-        known->second = std::move(entry);
-      } else {
-        known->second.own_peak_bytes += entry.own_peak_bytes;
-        known->second.totals += entry.totals;
-      }
+      renumber(entry.kind, entry.device, numbers);
+      add_entry(std::move(entry));
     }
     for (FunctionFacts& function : report.functions) {
       FunctionFacts& sum = functions_[function.name];
@@ -265,6 +307,7 @@ class Merger::State {
   SymbolTable symbols_;
   MergedSites sites_;
   std::vector<MergedProcess> processes_;
+  MergedDevices all_devices_;
   std::map<std::uint16_t, DeviceReport> devices_;
   HostReport host_;
   std::map<std::tuple<std::uint16_t, std::string, std::string>, LedgerEntry> ledger_;

@@ -12,9 +12,10 @@ struct Report;
 class SiteList;
 
 // What it makes depends only on which reports were added, not on their order, nor on which of them
-// had been merged before. Sites that take more memory than that are put aside in scratch files, so
-// it follows from the distinct frames, and a little from the number of sites. Threads: one. All may
-// throw bad_alloc, and system_error where a scratch file fails.
+// had been merged before; but for rows of a GPU to which its processes give different numbers,
+// where there are more GPUs than kMaxDevices. Sites that take more memory than that are put aside
+// in scratch files, so it follows from the distinct frames, and a little from the number of sites.
+// Threads: one. All may throw bad_alloc, and system_error where a scratch file fails.
 class Merger {
  public:
   static constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20;

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "reporter/report/gpus.h"
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/merged_process.h"
@@ -136,18 +137,18 @@ void set_kinds(Report& report) {
 }
 
 // A device that several processes had counts once.
-void set_sizes(Report& report) {
+void set_sizes(Report& report, const Gpus& gpus) {
   for (DeviceReport& device : report.devices) {
-    std::map<DeviceIdentity, std::uint64_t> sizes;
+    std::map<const Gpu*, std::uint64_t> sizes;
     for (const MergedProcess& one : report.processes) {
       for (const ProcessDevice& had : one.devices) {
         if (had.index != device.facts.index) continue;
-        std::uint64_t& size = sizes[identity_of(one, had)];
+        std::uint64_t& size = sizes[&gpus.of(one, had)];
         size = std::max(size, had.total_bytes);
       }
     }
     device.facts.total_bytes = 0;
-    for (const auto& [identity, size] : sizes) device.facts.total_bytes += size;
+    for (const auto& [gpu, size] : sizes) device.facts.total_bytes += size;
     device.facts.free_bytes = 0;
     device.facts.free_bytes_age_ns = 0;
     device.facts.other_processes.clear();
@@ -156,24 +157,24 @@ void set_sizes(Report& report) {
 
 // What is outside of all of them is in what each of them saw outside of itself, so it is at most
 // the least of that. Of each device it counts once.
-std::uint64_t others_on(const Report& report, std::uint16_t index) {
-  std::map<DeviceIdentity, std::uint64_t> least;
+std::uint64_t others_on(const Report& report, const Gpus& gpus, std::uint16_t index) {
+  std::map<const Gpu*, std::uint64_t> least;
   for (const MergedProcess& one : report.processes) {
     for (const ProcessDevice& had : one.devices) {
       if (had.index != index || had.others_bytes < 0) continue;
       const auto bytes = static_cast<std::uint64_t>(had.others_bytes);
-      const auto [known, is_first] = least.try_emplace(identity_of(one, had), bytes);
+      const auto [known, is_first] = least.try_emplace(&gpus.of(one, had), bytes);
       known->second = std::min(known->second, bytes);
     }
   }
   std::uint64_t sum = 0;
-  for (const auto& [identity, bytes] : least) sum += bytes;
+  for (const auto& [gpu, bytes] : least) sum += bytes;
   return sum;
 }
 
-void set_others(Report& report) {
+void set_others(Report& report, const Gpus& gpus) {
   for (DeviceReport& device : report.devices) {
-    const std::uint64_t bytes = others_on(report, device.facts.index);
+    const std::uint64_t bytes = others_on(report, gpus, device.facts.index);
     if (bytes == 0) continue;
     device.facts.outside_bytes += bytes;
     const auto [kind, owner] = words_of(LedgerRow::others);
@@ -252,8 +253,9 @@ void set_by_processes(Report& report) {
   set_times(report);
   set_series(report);
   set_kinds(report);
-  set_sizes(report);
-  set_others(report);
+  const Gpus gpus(report.processes);
+  set_sizes(report, gpus);
+  set_others(report, gpus);
   set_trace(report);
   set_oom(report);
 }

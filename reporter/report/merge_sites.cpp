@@ -156,17 +156,19 @@ void MergedSites::put_aside() {
   malloc_trim(0);  // what threads that read had allocated
 }
 
-void MergedSites::finish(const std::vector<std::uint32_t>& frames) {
+void MergedSites::finish(const std::vector<std::uint32_t>& frames, const DeviceNumbers& devices) {
+  frames_ = frames;
+  devices_ = devices;
   places_.resize(references_.size());
   if (!runs_.empty()) {
     put_aside();
-    merge_runs(frames);
+    merge_runs();
     return;
   }
   std::vector<std::uint32_t> references;
   for (Site& site : sites_) {
     references.push_back(reference_of(site));
-    renumber(site, frames);
+    renumber_all(site);
   }
   std::vector<std::uint32_t> order(sites_.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -188,14 +190,23 @@ std::uint32_t MergedSites::reference_of(const Site& site) {
   return found == reference_numbers_.end() ? kNoReference : *found;
 }
 
-void MergedSites::renumber(Site& site, const std::vector<std::uint32_t>& frames) const {
-  for (std::uint32_t& frame : site.frames) frame = frames[frame];
+void MergedSites::renumber_all(Site& site) const {
+  for (std::uint32_t& frame : site.frames) frame = frames_[frame];
+  std::vector<SitePart> parts;
+  for (SitePart& part : site.parts) {
+    renumber(part.kind, part.device, devices_);
+    const auto same = std::find_if(parts.begin(), parts.end(), [&](const SitePart& known) {
+      return known.kind == part.kind && known.device == part.device;
+    });
+    same == parts.end() ? parts.push_back(std::move(part)) : add_numbers(*same, part);
+  }
+  site.parts = std::move(parts);
   std::sort(site.parts.begin(), site.parts.end(), [](const SitePart& a, const SitePart& b) {
     return std::tie(a.kind, a.device) < std::tie(b.kind, b.device);
   });
 }
 
-void MergedSites::merge_runs(const std::vector<std::uint32_t>& frames) {
+void MergedSites::merge_runs() {
   std::vector<RunReader> readers;
   for (const ScratchFile& run : runs_) readers.emplace_back(run);
   const auto later = [&](std::size_t a, std::size_t b) {
@@ -221,16 +232,16 @@ void MergedSites::merge_runs(const std::vector<std::uint32_t>& frames) {
       readers[reader].next();
       if (!readers[reader].at_end()) next.push(reader);
     }
-    keep(sum, frames);
+    keep(sum);
   }
   runs_.clear();
   sums_->flush();
   sort_rows();
 }
 
-void MergedSites::keep(Site& site, const std::vector<std::uint32_t>& frames) {
+void MergedSites::keep(Site& site) {
   const std::uint32_t reference = reference_of(site);
-  renumber(site, frames);
+  renumber_all(site);
   const std::string bytes = encoded(site);
   rows_.push_back({.peak_bytes = site.totals.peak_bytes,
                    .live_bytes = site.totals.live_bytes,

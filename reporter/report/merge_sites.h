@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reporter/report/files/scratch_file.h"
+#include "reporter/report/merge_devices.h"
 #include "reporter/report/report.h"
 #include "reporter/report/site_list.h"
 
@@ -28,7 +29,7 @@ class MergedSites : public SiteList {
   [[nodiscard]] std::uint32_t refer(const Site& site);
 
   // Puts all into their order. `frames`: the new number of each frame. Call it once.
-  void finish(const std::vector<std::uint32_t>& frames);
+  void finish(const std::vector<std::uint32_t>& frames, const DeviceNumbers& devices);
 
   // From here on: after finish(). The places of those that were referred to.
   [[nodiscard]] const std::vector<std::uint32_t>& places() const { return places_; }
@@ -50,12 +51,12 @@ class MergedSites : public SiteList {
   };
 
   void put_aside();
-  void merge_runs(const std::vector<std::uint32_t>& frames);
-  void keep(Site& site, const std::vector<std::uint32_t>& frames);
+  void merge_runs();
+  void keep(Site& site);
   void sort_rows();
   [[nodiscard]] Site read(const Row& row) const;
   [[nodiscard]] std::uint32_t reference_of(const Site& site);
-  void renumber(Site& site, const std::vector<std::uint32_t>& frames) const;
+  void renumber_all(Site& site) const;
 
   std::uint64_t most_bytes_;
   std::uint64_t bytes_ = 0;
@@ -67,6 +68,8 @@ class MergedSites : public SiteList {
   std::unique_ptr<ScratchFile> sums_;
   std::vector<Row> rows_;  // of sums_
   std::vector<std::uint32_t> places_;
+  std::vector<std::uint32_t> frames_;  // the new number of each
+  DeviceNumbers devices_;              // likewise
 };
 
 }  // namespace vramscope

@@ -78,13 +78,4 @@ ProcessIdentity identity_of(const ProcessFacts& process) {
   return {process.hostname, process.pid, process.start_time_ns};
 }
 
-// Simulated ones of two machines have one UUID.
-DeviceIdentity identity_of(const MergedProcess& process, const ProcessDevice& device) {
-  const bool everywhere = !device.uuid.empty() && !process.process.simulated;
-  if (everywhere) return {"", device.uuid, 0};
-  if (!device.uuid.empty()) return {process.process.hostname, device.uuid, 0};
-  if (!device.pci_bus_id.empty()) return {process.process.hostname, device.pci_bus_id, 0};
-  return {process.process.hostname, "", device.index};
-}
-
 }  // namespace vramscope

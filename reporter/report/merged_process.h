@@ -1,5 +1,5 @@
 // merged_processes() tells the processes of a report apart, also of one that was merged;
-// identity_of() them and their devices from all others.
+// identity_of() them from all others.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,7 +12,6 @@
 namespace vramscope {
 
 struct MergedProcess;
-struct ProcessDevice;
 struct ProcessFacts;
 struct Report;
 
@@ -29,11 +28,5 @@ using ProcessIdentity = std::tuple<std::string, std::int64_t, std::uint64_t>;
 // Whether the process had ended when its timeline does. Of one that was killed only its last call
 // may be known, where nobody saw its end: it may have held on for as long as any.
 [[nodiscard]] bool is_end_known(const MergedProcess& process);
-
-// What tells a device of the process from others', of this process and of all: the same for two
-// processes if its UUID is; where none is known, or the device is simulated, on one host by its bus
-// or ordinal.
-using DeviceIdentity = std::tuple<std::string, std::string, std::uint16_t>;
-[[nodiscard]] DeviceIdentity identity_of(const MergedProcess& process, const ProcessDevice& device);
 
 }  // namespace vramscope

@@ -47,6 +47,7 @@ struct SegmentFacts {
 
 struct DeviceReport {
   DeviceFacts facts;
+  std::string label = {};  // not written: see label_gpus(); "": "GPU " and the index
   DeviceStatistics statistics;
   bool used = false;  // false: memory_stats is written empty, as PyTorch does before first use
   Timing timing;
@@ -222,7 +223,8 @@ inline constexpr std::size_t kFramesOfStart = 32;
 
 // A device as one process had it.
 struct ProcessDevice {
-  std::uint16_t index = 0;
+  std::uint16_t index = 0;    // as all of the report that this stands in has it
+  std::int32_t ordinal = -1;  // the process's own number of it; -1: `index`
   std::string name;
   std::string uuid;
   std::string pci_bus_id;

@@ -239,10 +239,11 @@ class Merge(MergeTest):
         for number, path in enumerate(reports):
             report = json.loads(path.read_text())
             report["process"].update(simulated=False)
-            report["devices"][0].update(uuid=f"GPU-{number // 3}", total_bytes=100 + number)
+            report["devices"][0].update(uuid=f"GPU-first-{number // 3}", total_bytes=100 + number)
             path.write_text(json.dumps(report))
         merged = json.loads(self.merge(*reports).read_text())
-        self.assertEqual(merged["devices"][0]["total_bytes"], 102 + 103)
+        sizes = {device["uuid"]: device["total_bytes"] for device in merged["devices"]}
+        self.assertEqual((102, 103), (sizes["GPU-first-0"], sizes["GPU-first-1"]))
         self.assertEqual(merged["devices"][0]["free_bytes"], 0)
         shown = self.call("report", self.merge(*reports)).stdout
         self.assertIn("each peak is the sum of the processes' own peaks, which need not have", shown)
@@ -256,7 +257,7 @@ class Merge(MergeTest):
         for number, path in enumerate(self.some_reports(6)):
             report = json.loads(path.read_text())
             report["process"].update(simulated=False)
-            report["devices"][0].update(uuid=f"GPU-{number // 3}", total_bytes=1000, outside_bytes=counted[number] + 5, context_bytes=5, measured_by="nvml",
+            report["devices"][0].update(uuid=f"GPU-first-{number // 3}", total_bytes=1000, outside_bytes=counted[number] + 5, context_bytes=5, measured_by="nvml",
                                         module_bytes=0, exported_bytes=0)
             report["ledger"] = [{"device": 0, "kind": kind, "owner": owner, "device_bytes": size, "current_bytes": size, "peak_bytes": size}
                                 for kind, owner, size in (("unaccounted", "contexts", 5), ("others", "others", counted[number]))]
@@ -267,14 +268,18 @@ class Merge(MergeTest):
             chance.shuffle(reports)
             merged = self.merge(self.merge(*reports[:2]), self.merge(*reports[2:5]), reports[5])
             report = json.loads(merged.read_text())
-            self.assertEqual({"contexts": 30, "others": 300 + 20}, {row["owner"]: row["device_bytes"] for row in report["ledger"]})
-            self.assertEqual(30 + 320, report["devices"][0]["outside_bytes"])
+            used = {device["index"]: device["uuid"] for device in report["devices"]}
+            self.assertEqual({("GPU-first-0", "contexts"): 15, ("GPU-first-0", "others"): 300, ("GPU-first-1", "contexts"): 15, ("GPU-first-1", "others"): 20},
+                             {(used[row["device"]], row["owner"]): row["device_bytes"] for row in report["ledger"]})
+            outside = {device["uuid"]: device["outside_bytes"] for device in report["devices"]}
+            self.assertEqual((315, 35), (outside["GPU-first-0"], outside["GPU-first-1"]))
             self.assertEqual(sorted(counted), sorted(process["devices"][0]["others_bytes"] for process in report["processes"]))
         shown = self.call("owners", merged).stdout
-        self.assertIn("up to 350 B used on GPU 0", shown)
+        self.assertIn("up to 315 B used on GPU 0 (GPU-first-0), ", shown)
+        self.assertIn("up to 35 B used on GPU 0 (GPU-first-1), ", shown)
         self.assertIn("others: outside of these 6 processes there was at most so much", shown)
-        used = json.loads(self.call("owners", "--json", merged).stdout)["devices"][0]["used_bytes"]
-        self.assertEqual(350, used)
+        used = [device["used_bytes"] for device in json.loads(self.call("owners", "--json", merged).stdout)["devices"]]
+        self.assertEqual([315, 35, 0], used)
 
     def test_what_an_earlier_version_added_up_is_at_most_the_device(self):
         report = json.loads(self.merge(*self.some_reports(3)).read_text())

@@ -103,8 +103,8 @@ class SideBySide(RanksTest):
             with self.edited(name) as report:
                 report["devices"][0]["uuid"] = "GPU-one" if rank == 4 else "GPU-four"
         shown = self.call("report", "ranks").stdout
-        self.assertIn("  GPU 0  4 processes: rank 0 (4711), rank 1 (4712), rank 2 (4713), rank 3 (4714); peak ", shown)
-        self.assertIn("  GPU 0  rank 4 (4715), peak ", shown)
+        self.assertIn("  GPU 0 (GPU-four)  4 processes: rank 0 (4711), rank 1 (4712), rank 2 (4713), rank 3 (4714); peak ", shown)
+        self.assertIn("  GPU 0 (GPU-one)  rank 4 (4715), peak ", shown)
 
     def test_layouts_of_stacks_are_refused_for_a_table_of_processes(self):
         os.mkdir(self.path("ranks"))

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "reporter/report/memory_name.h"
+
 namespace vramscope {
 namespace {
 
@@ -50,6 +52,11 @@ std::uint64_t RunCurve::last_at(std::uint64_t instant) const {
 }
 
 void choose(RunTimeline& timeline, const TimelineChoice& choice) {
+  const auto name = [](auto& one) {
+    if (one.memory.empty()) one.memory = memory_name(one.kind, one.device);
+  };
+  std::for_each(timeline.curves.begin(), timeline.curves.end(), name);
+  std::for_each(timeline.marks.begin(), timeline.marks.end(), name);
   timeline.from_ns = choice.from_ns.value_or(0);
   timeline.to_ns = std::max(choice.to_ns.value_or(timeline.length_ns), timeline.from_ns + 1);
   const auto order_of = [&](const RunCurve& curve) {

@@ -19,6 +19,7 @@ namespace vramscope {
 struct RunCurve {
   Kind kind = Kind::device;  // `device` where it is of all kinds
   std::uint16_t device = 0;
+  std::string memory = {};       // for a reader; "": of one process
   bool is_of_all_kinds = false;  // that take memory of the device, of which it had several
   std::uint64_t first_ns = 0;    // when the first bucket begins
   std::uint64_t bucket_ns = 0;
@@ -39,6 +40,7 @@ struct RunMark {
   std::uint64_t at_ns = 0;
   Kind kind = Kind::device;
   std::uint16_t device = 0;
+  std::string memory = {};       // likewise
   bool is_of_all_kinds = false;  // a peak of such a curve
   std::uint64_t bytes = 0;       // of the peak; asked for; 0: not known
   std::string text = {};  // the function, of a reset; of several processes which, and its end

@@ -169,6 +169,7 @@ int show_diff(Arguments& given) {
             .at = static_cast<DiffAt>(index_of(kDiffAtNames, given.at)),
             .most = given.listing.most};
   given.listing.rows().refuse_unless({names_of(diff_columns())});
+  of.other_gpus = other_gpus(*before, *after);
   const NameFrame name = names_from_symbols(given.stacks.shown);
   Differences found = differences(*before, *after, of.by, of.at, name, least_bytes);
   if (of.at == DiffAt::peak && least_bytes == 0) {

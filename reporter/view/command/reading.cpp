@@ -8,6 +8,7 @@
 #include <array>
 #include <climits>
 
+#include "reporter/report/gpus.h"
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/report/unmeasured.h"
@@ -71,6 +72,7 @@ std::string take_in(Report& report, const std::string& path, const Reading& read
   const std::string other = other_host(report);
   const bool is_own = report.is_own_file && other.empty();
   count_unmeasured_with_others(report);
+  label_gpus(report);
   report.sources_shown = {.is_own = is_own, .folders = reading.source_folders};
   if (reading.is_redacted) redact(report);
   if (is_own) return "";

@@ -93,7 +93,8 @@ void add_marks(const Report& report, Events& events) {
 void add_timeline(const Exported& exported, Events& events) {
   const std::string thread = events.thread(0);
   for (const TimelineSeries& series : exported.report().timeline.series) {
-    const std::string name = json_string(memory_name(series.kind, series.device) + " (most)");
+    const std::string name =
+        json_string(memory_name(exported.report(), series.kind, series.device) + " (most)");
     for (std::size_t i = 0; i < series.highest.size(); ++i) {
       events.counter(thread, i * series.bucket_ns, name, series.highest[i]);
     }

@@ -102,12 +102,13 @@ class Frames {
   std::map<std::string, std::size_t> numbers_;
 };
 
-std::string frames_of(const SiteUsage& usage, NamedStacks& stacks, Frames& frames) {
+std::string frames_of(const Report& report, const SiteUsage& usage, NamedStacks& stacks,
+                      Frames& frames) {
   std::string result;
   for (const std::uint32_t index : stacks.stack(usage.site)) {
     result += std::to_string(frames.number_of(text(stacks.frame(index)))) + ",";
   }
-  return result + std::to_string(frames.number_of(memory_name(usage.kind, usage.device)));
+  return result + std::to_string(frames.number_of(memory_name(report, usage.kind, usage.device)));
 }
 
 }  // namespace
@@ -131,7 +132,7 @@ std::string write_dhat(const Exported& exported, Output& output) {
     if (usage.totals.total_count == 0) continue;
     const auto life = lives.find({usage.site, usage.kind, usage.device});
     write_point(usage, life == lives.end() ? life_of_report(report, usage) : life->second,
-                frames_of(usage, stacks, frames), is_first, output);
+                frames_of(exported.report(), usage, stacks, frames), is_first, output);
     is_first = false;
   }
   output << "],\n\"ftbl\":[";

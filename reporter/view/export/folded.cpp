@@ -26,7 +26,7 @@ std::string write_folded(const Exported& exported, Output& output) {
   for (const SiteUsage& usage : exported.usage()) {
     const std::uint64_t value = value_of(usage, exported.cost());
     if (value == 0) continue;
-    std::string line = memory_name(usage.kind, usage.device);
+    std::string line = memory_name(exported.report(), usage.kind, usage.device);
     const NamedStacks::Stack& stack = stacks.stack(usage.site);
     for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
       line += ";" + name_in_line(stacks.frame(*frame));

@@ -147,7 +147,7 @@ std::string lost_in(const Exported& exported, const ExportFormat& format) {
   for (const KindFacts& kind : exported.report().kinds) {
     if (!holds_memory(kind.kind) || kind.peak_bytes == 0) continue;
     if (format.shows == nullptr || format.shows(exported, kind)) continue;
-    kinds.push_back(memory_name(kind.kind, kind.device));
+    kinds.push_back(memory_name(exported.report(), kind.kind, kind.device));
   }
   const std::string text = enumerated(kinds);
   const std::string_view more =

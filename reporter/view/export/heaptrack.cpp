@@ -65,8 +65,9 @@ class Lines {
   std::uint64_t stack_of(std::size_t site, Memory memory) {
     std::uint64_t& root = roots_[memory];
     if (root == 0) {
-      root = place(
-          {.function = memory_name(memory.first, memory.second), .file = "", .module = "memory"});
+      root = place({.function = memory_name(exported_.report(), memory.first, memory.second),
+                    .file = "",
+                    .module = "memory"});
     }
     std::uint64_t stack = stack_of(root, 0);
     const NamedStacks::Stack& frames = stacks_.stack(site);

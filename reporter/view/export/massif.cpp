@@ -139,7 +139,8 @@ void write_tree(const Exported& exported, const KindFacts& kind, Output& output)
     helds.push_back({.bytes = usage.totals.peak_bytes, .stack = &stacks.stack(usage.site)});
   }
   Tree(stacks, kind.peak_bytes, output)
-      .add(helds, 0, "(requested of " + memory_name(kind.kind, kind.device) + ")");
+      .add(helds, 0,
+           "(requested of " + memory_name(exported.report(), kind.kind, kind.device) + ")");
 }
 
 }  // namespace
@@ -163,8 +164,8 @@ std::string write_massif(const Exported& exported, Output& output) {
   std::stable_sort(snapshots.begin(), snapshots.end(),
                    [](const Moment& a, const Moment& b) { return a.ns < b.ns; });
   output << "desc: vramscope " << VRAMSCOPE_VERSION << ", bytes requested of "
-         << memory_name(kind->kind, kind->device) << "\ncmd: " << command_of(exported.report())
-         << "\ntime_unit: ms\n";
+         << memory_name(exported.report(), kind->kind, kind->device)
+         << "\ncmd: " << command_of(exported.report()) << "\ntime_unit: ms\n";
   for (std::size_t i = 0; i < snapshots.size(); ++i) {
     const Moment& one = snapshots[i];
     output << "#-----------\nsnapshot=" << std::to_string(i)

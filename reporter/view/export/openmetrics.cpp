@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/export/formats.h"
@@ -94,6 +95,14 @@ void add_devices(const Exported& exported, Metrics& metrics) {
         }
       };
   using Stat = std::uint64_t;
+  metrics.family("device", "info", "", "The GPU.");
+  for (const DeviceReport& device : exported.report().devices) {
+    metrics.sample({{"device", std::to_string(device.facts.index)},
+                    {"gpu", gpu_name(exported.report(), device.facts.index)},
+                    {"name", device.facts.name},
+                    {"uuid", device.facts.uuid}},
+                   "1", "_info");
+  }
   metrics.family("device_memory_bytes", "gauge", "bytes", "What the device has.");
   add([](const DeviceReport& device) { return device.facts.total_bytes; });
   if (!is_merged(exported.report())) {  // each of several asked at another time

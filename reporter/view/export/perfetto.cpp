@@ -124,7 +124,7 @@ class Packets {
 void add_timeline(const Exported& exported, Packets& packets) {
   for (const TimelineSeries& series : exported.report().timeline.series) {
     const std::uint64_t track =
-        packets.add_counter(memory_name(series.kind, series.device) + " (most)");
+        packets.add_counter(memory_name(exported.report(), series.kind, series.device) + " (most)");
     for (std::size_t i = 0; i < series.highest.size(); ++i) {
       packets.count(i * series.bucket_ns, track, series.highest[i]);
     }

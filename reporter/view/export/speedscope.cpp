@@ -32,15 +32,16 @@ class Roots {
   std::vector<std::string> names_;
 };
 
-Profile profile_of(const std::vector<SiteUsage>& all, Cost cost, NamedStacks& stacks,
-                   Roots& roots) {
+Profile profile_of(const Report& report, const std::vector<SiteUsage>& all, Cost cost,
+                   NamedStacks& stacks, Roots& roots) {
   Profile profile;
   for (const SiteUsage& usage : all) {
     const std::uint64_t value = value_of(usage, cost);
     if (value == 0) continue;
     const char* comma = profile.total == 0 ? "" : ",";
-    profile.samples += std::string(comma) + "[" +
-                       std::to_string(roots.number_of(memory_name(usage.kind, usage.device)));
+    profile.samples +=
+        std::string(comma) + "[" +
+        std::to_string(roots.number_of(memory_name(report, usage.kind, usage.device)));
     const NamedStacks::Stack& stack = stacks.stack(usage.site);
     for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
       profile.samples += "," + std::to_string(*frame);
@@ -86,7 +87,7 @@ std::string write_speedscope(const Exported& exported, Output& output) {
          << ",\n\"profiles\":[";
   for (const Cost cost : {Cost::peak, Cost::leaked, Cost::total, Cost::count}) {
     if (cost != Cost::peak) output << ",\n";
-    write_profile(profile_of(all, cost, stacks, roots), cost, output);
+    write_profile(profile_of(exported.report(), all, cost, stacks, roots), cost, output);
   }
   output << "],\n\"shared\":{\"frames\":[";
   write_frames(stacks, roots, output);

@@ -5,6 +5,7 @@
 
 #include <concepts>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/site_usage.h"
@@ -24,7 +25,8 @@ CREATE TABLE process (pid INTEGER, executable TEXT, command TEXT, hostname TEXT,
   "trigger" TEXT, tool_version TEXT,
   start_ns INTEGER,      -- when recording began, since 1970; other times count from here
   duration_ns INTEGER);
-CREATE TABLE devices (device INTEGER, name TEXT, total_bytes INTEGER, free_bytes INTEGER);
+CREATE TABLE devices (device INTEGER, gpu TEXT, name TEXT, uuid TEXT, total_bytes INTEGER,
+  free_bytes INTEGER);
 CREATE TABLE statistics (device INTEGER,  -- NULL: the host
   name TEXT,                              -- as PyTorch calls it: allocated_bytes.all.peak
   value INTEGER);
@@ -161,11 +163,12 @@ void add_process(const Report& report, Database& database) {
 }
 
 void add_devices(const Report& report, Database& database) {
-  Rows devices(database, "devices", 4);
+  Rows devices(database, "devices", 6);
   Rows statistics(database, "statistics", 3);
   for (const DeviceReport& device : report.devices) {
     const DeviceFacts& facts = device.facts;
-    devices.add(facts.index, harmless(facts.name), facts.total_bytes, facts.free_bytes);
+    devices.add(facts.index, harmless(gpu_name(report, facts.index)), harmless(facts.name),
+                harmless(facts.uuid), facts.total_bytes, facts.free_bytes);
     for (const auto& [name, value] : memory_stats(device)) statistics.add(facts.index, name, value);
   }
   for (const auto& [name, value] : memory_stats(report.host)) statistics.add(nullptr, name, value);

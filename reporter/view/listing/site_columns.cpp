@@ -44,8 +44,9 @@ Columns<Share> share_columns(const Report& report, const NameFrame& name) {
                          {"bytes", "requested bytes of the site", &Row::bytes, Titled("REQUESTED")},
                          {{"SHARE", Table::Align::right, 2}, share},
                          {"count", "allocations that they are in", &Row::count, Titled("COUNT", 3)},
-                         {{"MEMORY", Table::Align::left, 1},
-                          [](const Row& row) { return memory_name(row.kind, row.device); }}});
+                         {{"MEMORY", Table::Align::left, 1}, [&report](const Row& row) {
+                            return memory_name(report, row.kind, row.device);
+                          }}});
 }
 
 }  // namespace vramscope

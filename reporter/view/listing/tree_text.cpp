@@ -246,10 +246,10 @@ std::string tree_text(const Report& report, const NameFrame& name, const std::ve
   std::string result;
   for (const std::vector<Share>& kind : kinds) {
     const std::uint64_t whole = sum_of(kind);
-    result +=
-        paragraph(memory_name(kind.front().kind, kind.front().device) + ", " + bytes_text(whole),
-                  page) +
-        one_tree(report, name, kind, whole, title, page, most);
+    result += paragraph(memory_name(report, kind.front().kind, kind.front().device) + ", " +
+                            bytes_text(whole),
+                        page) +
+              one_tree(report, name, kind, whole, title, page, most);
   }
   return result;
 }

@@ -23,14 +23,14 @@ function ledgerOf(device, ledger, isOfSeveral) {
   const free = Math.max(device.total_bytes - device.used_bytes, 0);
   const isKnown = device.total_bytes > 0 && !isOfSeveral; // how large it is
   const all = isKnown ? [...parts, { style: 'kfree', value: free, text: `free: ${bytesText(free)}` }] : parts;
-  const title = `GPU ${device.device}: ${bytesText(device.used_bytes)} ` + (isKnown ? `of ${bytesText(device.total_bytes)} used` : 'used') + (isOfSeveral ? ', added over processes that ended at different times' : '');
+  const title = `${device.gpu}: ${bytesText(device.used_bytes)} ` + (isKnown ? `of ${bytesText(device.total_bytes)} used` : 'used') + (isOfSeveral ? ', added over processes that ended at different times' : '');
   const rows = entries.map((entry, i) => [make('span', { class: 'swatch k' + Math.min(i, COLOURS) }), bytes(entry.device_bytes), percentText(entry.device_bytes, device.used_bytes), name(entry.kind), name(entry.owner)]);
   if (isKnown) rows.push([make('span', { class: 'swatch kfree' }), bytes(free), '', 'free', '']);
   return [
     make('h3', {}, title),
     bar(title + ': ' + all.map((part) => part.text).join('; '), all, isKnown ? device.total_bytes : device.used_bytes),
     isKnown && device.used_bytes * 3 < device.total_bytes && parts.length > 0 ? [make('p', { class: 'note' }, 'What is used, enlarged:'), bar('What is used: ' + parts.map((part) => part.text).join('; '), parts, device.used_bytes)] : null,
-    table(`Whose the memory of GPU ${device.device} was when ${isOfSeveral ? 'each process ended or wrote its report' : 'the report was written'}`, ['Colour', '#Bytes', '#Of what is used', 'Kind', 'Owner'], rows),
+    table(`Whose the memory of ${device.gpu} was when ${isOfSeveral ? 'each process ended or wrote its report' : 'the report was written'}`, ['Colour', '#Bytes', '#Of what is used', 'Kind', 'Owner'], rows),
   ];
 }
 

@@ -6,9 +6,15 @@ const NUMBERS = 8;
 const IN_LINE = 4; // frames of a call stack in one line
 const [FUNCTION, FULL, PLACE, PATH, MODULE, SORT, INNER] = [0, 1, 2, 3, 4, 5, 6];
 
+// As the memory of the device itself is called.
+function gpuName(report, device) {
+  const found = report.memory.find((memory) => memory.kind === 'device' && memory.device === device);
+  return found ? found.name : `GPU ${device}`;
+}
+
 // "GPU 0": of what has a kind and a device.
 export function memoryName(report, one) {
-  if (one.kind === 'all') return `GPU ${one.device}, all kinds`;
+  if (one.kind === 'all') return `${gpuName(report, one.device)}, all kinds`;
   const found = report.memory.find((memory) => memory.kind === one.kind && memory.device === one.device);
   return found ? found.name : one.kind;
 }

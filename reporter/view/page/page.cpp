@@ -101,7 +101,7 @@ void write_memory(JsonText& json, const Report& report, const PageSites& sites) 
   json.key("memory").array();
   for (const MemoryOnPage& memory : sites.memory) {
     const KindFacts* const facts = facts_of(report, memory);
-    json.object().field("name", memory_name(memory.kind, memory.device));
+    json.object().field("name", memory_name(report, memory.kind, memory.device));
     json.field("kind", kKindNames[static_cast<std::size_t>(memory.kind)]);
     json.field("device", memory.device).field("sites", memory.sites);
     json.field("peak_bytes", facts == nullptr ? 0 : facts->peak_bytes);

@@ -45,7 +45,7 @@ std::size_t processes_with(const Report& report, const KindFacts& kind) {
 std::string joint_sentence(const Report& report, const KindFacts& kind) {
   for (const JointPeak& joint : report.joint_peaks) {
     if (joint.facts.device != kind.device || !takes_device_memory(kind.kind)) continue;
-    return " All kinds of memory of GPU " + std::to_string(kind.device) + " together held " +
+    return " All kinds of memory of " + gpu_name(report, kind.device) + " together held " +
            amount_text(joint.facts.peak_bytes) + " at their peak, " +
            duration_text(joint.facts.peak_ns) + " after the first call.";
   }
@@ -63,7 +63,7 @@ std::string share_of_device(const Report& report, const KindFacts& kind, std::ui
 // "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call.", or "GPU 0
 // held 183 MiB in 2 processes together at one time; ...".
 std::string peak_sentence(const Report& report, const KindFacts& kind) {
-  std::string text = capitalised(memory_name(kind.kind, kind.device)) + " held ";
+  std::string text = capitalised(memory_name(report, kind.kind, kind.device)) + " held ";
   if (is_of_several(report)) {
     const PeakBounds bounds = sum_of_kind(report, kind.kind, kind.device).peak;
     // Some may have ended before others began.
@@ -131,7 +131,8 @@ std::string caches_clause(const PageOf& of, const MapPlace& place, const NameFra
   std::string text;
   for (const MapCache& cache : caches_in(of.report, place, name)) {
     text += "; " + cache.name + " holds " + amount_text(cache.bytes) + " of " +
-            memory_name(place.kind, place.device) + ", and what is free inside only that knows";
+            memory_name(of.report, place.kind, place.device) +
+            ", and what is free inside only that knows";
   }
   return text;
 }
@@ -142,7 +143,7 @@ std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
     if (worst == nullptr || place.stranded_bytes > worst->stranded_bytes) worst = &place;
   }
   if (worst == nullptr) return "";
-  const std::string memory = memory_name(worst->kind, worst->device);
+  const std::string memory = memory_name(of.report, worst->kind, worst->device);
   const std::string when = of.places_moment.empty() ? "" : " " + of.places_moment;
   if (worst->stranded_bytes == 0) {
     return "No free memory " + std::string(when.empty() ? "is" : "was") +

@@ -22,11 +22,10 @@ function change(value) {
   return make('data', { value, class: value > 0 ? 'more' : value < 0 ? 'less' : null }, changeText(value));
 }
 
-const place = (one) => (one.kind === 'device' ? `GPU ${one.device}` : one.kind);
 const held = (side) => (side === null ? '' : bytes(side.bytes));
 
 export function changes(diff) {
-  const rows = (all, where) => all.map((one) => [change(one.change_bytes), held(one.before), held(one.after), one.what, place(one), ...(where ? [where(one)] : [])]);
+  const rows = (all, where) => all.map((one) => [change(one.change_bytes), held(one.before), held(one.after), one.what, one.memory, ...(where ? [where(one)] : [])]);
   const frames = (one) => stack((one.after || one.before).frames || []);
   const heads = ['#Change', '#Before', '#After', 'What', 'Memory'];
   return [
@@ -72,7 +71,7 @@ export function processes(runs) {
     return one.min === one.max ? '-' : process ? who(process) : String(pid);
   };
   const figures = runs.figures.map((one) => [one.figure.replaceAll('_', ' '), show(one)(one.min), show(one)(one.median), show(one)(one.max), holder(one, one.min_pid), holder(one, one.max_pid)]);
-  const devices = runs.devices.map((one) => [`GPU ${one.index}`, name(one.name), count(one.pids.length), bytes(one.lower_bytes), bytes(one.upper_bytes)]);
+  const devices = runs.devices.map((one) => [one.gpu, name(one.name), count(one.pids.length), bytes(one.lower_bytes), bytes(one.upper_bytes)]);
   return [
     table('Processes, the highest peak first', [...(hasRanks ? ['Rank'] : []), 'Pid', 'Program', 'Host', 'Ended', '#Peak', '#Now', '#Allocations'], rows),
     peaks,

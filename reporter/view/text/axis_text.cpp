@@ -162,9 +162,11 @@ Columns<AxisEntry> axis_columns(const Report& report, Axis axis, const ThreadNam
       device_column<Row>(&Row::device),
       kind_column<Row>(&Row::kind)};
   append(columns, sums);
-  append(columns, {{{"MEMORY"}, [](const Row& row) { return memory_name(row.kind, row.device); }},
-                   {{in_capitals(axis_word(axis))},
-                    [=](const Row& row) { return value_text(row, threads, page); }}});
+  append(columns,
+         {{{"MEMORY"},
+           [&report](const Row& row) { return memory_name(report, row.kind, row.device); }},
+          {{in_capitals(axis_word(axis))},
+           [=](const Row& row) { return value_text(row, threads, page); }}});
   return columns;
 }
 

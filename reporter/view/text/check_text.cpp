@@ -62,8 +62,8 @@ std::string amounts_text(const Check& check) {
 std::string kinds_text(const Check& check) {
   std::string text;
   for (const CheckedKind& kind : check.kinds) {
-    text += (text.empty() ? "; of it " : ", ") + memory_name(kind.kind, kind.device) + " " +
-            amount_text(kind.value) + " (was " + amount_text(kind.baseline) + ")";
+    text += (text.empty() ? "; of it " : ", ") + kind.memory + " " + amount_text(kind.value) +
+            " (was " + amount_text(kind.baseline) + ")";
   }
   return text;
 }

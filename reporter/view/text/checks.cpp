@@ -117,7 +117,7 @@ void add_peaks_of_devices(std::vector<Check>& checks, const Judged& judged, std:
   std::vector<DeviceSum> sums = device_sums({judged.one.process});
   make_exact(sums, {judged.one});
   for (const DeviceSum& sum : sums) {
-    Check check{.what = "peak of GPU " + std::to_string(sum.index),
+    Check check{.what = "peak of " + sum.label,
                 .value = sum.upper,
                 .limit = limit,
                 .process = judged.process};
@@ -126,7 +126,7 @@ void add_peaks_of_devices(std::vector<Check>& checks, const Judged& judged, std:
     if (check.adds_kinds) check.what += ", all kinds together";
     if (!check.passed()) {
       check.sites = sites_at_peak(judged, naming, [&](const Share& share) {
-        return takes_device_memory(share.kind) && share.device == sum.index;
+        return takes_device_memory(share.kind) && share.device == sum.ordinal;
       });
     }
     checks.push_back(std::move(check));
@@ -137,7 +137,7 @@ void add_peaks_of_devices(std::vector<Check>& checks, const Judged& judged, std:
 void add_peaks_of_choice(std::vector<Check>& checks, const Report& report, std::uint64_t limit,
                          const NameFrame& name) {
   for (const DeviceSum& sum : sums_of_choice(report)) {
-    Check check{.what = "at the peak of GPU " + std::to_string(sum.index),
+    Check check{.what = "at the peak of " + gpu_name(report, sum.index),
                 .value = sum.upper,
                 .limit = limit,
                 .process = all_processes(report)};
@@ -180,9 +180,7 @@ std::string together_text(const Report& report, const std::string& file) {
   for (const DeviceSum& sum : sums) {
     const bool is_exact = sum.lower == sum.upper;
     text += (text.empty() ? "" : ", ") + std::string(is_exact ? "" : "at most ") +
-            amount_text(sum.upper) + " of " +
-            (sum.host.empty() || sum.host == sums.front().host ? "" : sum.host + " ") + "GPU " +
-            std::to_string(sum.index);
+            amount_text(sum.upper) + " of " + sum.label;
   }
   if (text.empty()) return text;
   return "The " + count_text(report.processes.size()) + " processes held " + text +

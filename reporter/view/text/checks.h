@@ -45,7 +45,7 @@ struct CheckedProcess {
 // One kind of memory of several, at its own peak.
 struct CheckedKind {
   Kind kind = Kind::device;
-  std::uint16_t device = 0;
+  std::string memory;  // "GPU 0 physical"
   std::uint64_t value = 0;
   std::uint64_t baseline = 0;
 };

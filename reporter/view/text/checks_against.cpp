@@ -9,6 +9,7 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/diff/diff.h"
+#include "reporter/view/analysis/diff/other_gpus.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/leak_holders.h"
 #include "reporter/view/analysis/leaks/leaks.h"
@@ -16,6 +17,7 @@
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/checks.h"
+#include "reporter/view/text/other_gpus_text.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {
@@ -86,9 +88,9 @@ void add_peaks_of_ranks(std::vector<Check>& checks, const Report& report, const 
     for (const DeviceSum& sum : device_sums({process})) {
       std::uint64_t peak = 0;
       for (const DeviceSum& was : device_sums({known->second})) {
-        if (was.index == sum.index) peak = was.upper;
+        if (was.ordinal == sum.ordinal) peak = was.upper;
       }
-      Check check{.what = "peak of GPU " + std::to_string(sum.index),
+      Check check{.what = "peak of " + sum.label,
                   .value = sum.upper,
                   .limit = allowed(peak, tolerance_percent),
                   .baseline = peak,
@@ -98,7 +100,7 @@ void add_peaks_of_ranks(std::vector<Check>& checks, const Report& report, const 
       if (!check.passed()) {
         check.sites =
             grown_in({.file = baseline.file, .process = known->second, .is_merged = true},
-                     {.file = file, .process = process, .is_merged = true}, sum.index, naming);
+                     {.file = file, .process = process, .is_merged = true}, sum.ordinal, naming);
       }
       checks.push_back(std::move(check));
     }
@@ -208,18 +210,18 @@ void add_peaks(std::vector<Check>& checks, const Report& report, const Report& b
       return takes_device_memory(row.kind) && row.device == sum.device;
     };
     const bool are_several = sum.kinds > 1;
-    add(memory_name(Kind::device, sum.device) + (are_several ? ", all kinds together" : ""),
-        sum.is_of_one_instant, sum.after, sum.before, is_its);
+    add(sum.gpu + (are_several ? ", all kinds together" : ""), sum.is_of_one_instant, sum.after,
+        sum.before, is_its);
     checks.back().adds_kinds = are_several;
     for (const Difference& kind : found.memory) {
       if (!are_several || !is_its(kind)) continue;
-      checks.back().kinds.push_back({kind.kind, kind.device, kind.after.bytes, kind.before.bytes});
+      checks.back().kinds.push_back({kind.kind, kind.memory, kind.after.bytes, kind.before.bytes});
     }
   }
   for (const Difference& memory : found.memory) {
     if (takes_device_memory(memory.kind)) continue;
-    add(memory_name(memory.kind, memory.device), /*is_of_one_instant=*/true, memory.after.bytes,
-        memory.before.bytes, [&](const Difference& row) {
+    add(memory.memory, /*is_of_one_instant=*/true, memory.after.bytes, memory.before.bytes,
+        [&](const Difference& row) {
           return row.kind == memory.kind && row.device == memory.device;
         });
   }
@@ -239,9 +241,11 @@ Checked checks_against(const Report& report, const Report& baseline, const std::
     add_peaks_of_ranks(checked.checks, report, baseline, file, tolerance_percent, naming);
   }
   checked.together = other_program(report, baseline);
-  const std::string processes = other_processes(report, baseline);
-  if (!checked.together.empty() && !processes.empty()) checked.together += " ";
-  checked.together += processes;
+  const std::string gpus = other_gpus_text(other_gpus(baseline, report));
+  for (const std::string& sentence : {other_processes(report, baseline), gpus}) {
+    if (!checked.together.empty() && !sentence.empty()) checked.together += " ";
+    checked.together += sentence;
+  }
   const Leaks leaks_before = leaks_of(baseline, suppressions, name);
   const std::uint64_t leaked = leaked_bytes(leaks_before);
   const Leaks leaks = leaks_of(report, suppressions, name);

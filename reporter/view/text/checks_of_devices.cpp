@@ -27,7 +27,7 @@ void add(std::vector<Check>& checks, std::string what, const PeakBounds& bytes, 
 void add_uses(std::vector<Check>& checks, const std::vector<GpuPeaks>& uses,
               const CheckLimits& limits, const CheckedProcess& process) {
   for (const GpuPeaks& use : uses) {
-    const std::string gpu = memory_name(Kind::device, use.device);
+    const std::string gpu = use.gpu;
     if (limits.reserved) add(checks, "reserved on " + gpu, use.reserved, *limits.reserved, process);
     if (!limits.used) continue;
     const std::optional<PeakBounds> used = use.used();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "reporter/report/gpus.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
@@ -221,7 +222,7 @@ std::string device_in_full(const Report& whole, const UsedDevice& device, std::s
                            const Page& page) {
   const DeviceReport* const report = device.report;
   const bool has_cache = whole.process.mode != "observe";
-  std::string heading = "GPU " + std::to_string(device.index);
+  std::string heading = gpu_name(whole, device.index);
   if (report != nullptr && !report->facts.name.empty()) {
     heading += "  " + printable(report->facts.name, page);
   }
@@ -262,21 +263,21 @@ std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>&
   for (const UsedDevice& device : devices) cells = std::max(cells, name_cells_of(device));
   for (const UsedDevice& device : devices) {
     for (const KindFacts& kind : device.others) {
-      others += paragraph("GPU " + std::to_string(device.index) + "  " +
+      others += paragraph(gpu_name(whole, device.index) + "  " +
                               level_text(device, kind_text(kind.kind), cells, kind.peak_bytes,
                                          static_cast<std::int64_t>(kind.current_bytes), page),
                           page);
     }
-    others += together_text(whole, device, "GPU " + std::to_string(device.index) + ", ", page);
-    others += used_level(device, cells, "GPU " + std::to_string(device.index) + "  ", page);
+    others += together_text(whole, device, gpu_name(whole, device.index) + ", ", page);
+    others += used_level(device, cells, gpu_name(whole, device.index) + "  ", page);
     if (device.report == nullptr || !device.report->used) continue;
     const DeviceStatistics& stats = device.report->statistics;
     const Savings saved = savings(device.report->timing);
     const std::uint64_t peak = positive(stats.reserved_bytes.all.peak);
     const ReservedMemory memory = reserved_memory(whole, *device.report);
     idle += memory.idle_at_peak();
-    std::vector<std::string> row{std::to_string(device.index), bytes_text(peak),
-                                 amount_text(memory.needed_most)};
+    std::vector<std::string> row{gpu_name(whole, device.index).substr(kGpu.size()),
+                                 bytes_text(peak), amount_text(memory.needed_most)};
     if (!adds) {
       row.insert(row.end(), {percent_text(peak, capacity(device)),
                              bar(peak, capacity(device), kBarCells / 2, page)});
@@ -289,6 +290,8 @@ std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>&
   std::string result =
       part_title(std::to_string(devices.size()) + " GPUs" + std::string(note), page);
   if (!table.empty()) result += table.text(page);
+  const std::string numbers = numbers_of_gpus(whole);
+  if (!numbers.empty() && !page.is_brief) result += paragraph("--device: " + numbers, page);
   if (idle != 0) result += paragraph(idle_text(whole, idle), page);
   return result + others;
 }

@@ -12,6 +12,7 @@
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/call_changes_text.h"
+#include "reporter/view/text/other_gpus_text.h"
 #include "reporter/view/text/peak_use_text.h"
 
 namespace vramscope {
@@ -57,7 +58,7 @@ Columns<Difference> change_columns(const char* doc) {
            [](const Row& row) { return change_text(row.change()); }},
           {{"BEFORE", right}, [](const Row& row) { return side_text(row.before); }},
           {{"AFTER", right}, [](const Row& row) { return side_text(row.after); }},
-          {{"MEMORY"}, [](const Row& row) { return memory_name(row.kind, row.device); }}};
+          {"memory", "as texts call it: `GPU 0 managed`", &Row::memory, Titled("MEMORY")}};
 }
 
 // Those of a row's text before what it is of.
@@ -173,9 +174,7 @@ bool is_above(std::uint64_t limit, std::int64_t change) {
   return change > 0 && static_cast<std::uint64_t>(change) > limit;
 }
 
-std::string name_of(const MemorySum& sum) {
-  return sum.is_of_device ? memory_name(Kind::device, sum.device) : "host memory";
-}
+std::string name_of(const MemorySum& sum) { return sum.is_of_device ? sum.gpu : "host memory"; }
 
 std::size_t rows_above(const Differences& found, std::uint64_t limit) {
   return static_cast<std::size_t>(
@@ -212,9 +211,8 @@ std::string memory_text(const Differences& found, const Page& page) {
     text += paragraph(whole_text(name_of(sum) + all, sum.before, sum.after), page);
   }
   for (const Difference& memory : found.memory) {
-    text += paragraph(whole_text(memory_name(memory.kind, memory.device) + "  ",
-                                 memory.before.bytes, memory.after.bytes),
-                      page);
+    text +=
+        paragraph(whole_text(memory.memory + "  ", memory.before.bytes, memory.after.bytes), page);
   }
   return text.empty() ? paragraph("nothing was held in either", page) : text;
 }
@@ -225,8 +223,7 @@ std::string uses_text(const DiffOf& of, const Page& page) {
   const auto add = [&](const UseChange& use, const char* what, const PeakBounds& before,
                        const PeakBounds& after) {
     const bool is_exact = before.lower == before.upper && after.lower == after.upper;
-    text += paragraph(whole_text(memory_name(Kind::device, use.device) + ", " + what +
-                                     (is_exact ? "  " : ", at most  "),
+    text += paragraph(whole_text(use.after.gpu + ", " + what + (is_exact ? "  " : ", at most  "),
                                  before.upper, after.upper),
                       page);
   };
@@ -244,8 +241,8 @@ std::string at_end_text(const DiffOf& of, const Page& page) {
   std::string text;
   for (const Difference& memory : of.memory_at_end) {
     if (memory.change() == 0) continue;
-    text += (text.empty() ? "" : ", ") + whole_text(memory_name(memory.kind, memory.device) + " ",
-                                                    memory.before.bytes, memory.after.bytes);
+    text += (text.empty() ? "" : ", ") +
+            whole_text(memory.memory + " ", memory.before.bytes, memory.after.bytes);
   }
   return text.empty() ? "" : paragraph("at the end  " + text + ": vramscope diff --at end", page);
 }
@@ -266,7 +263,11 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
   std::string text =
       coloured(std::string("Requested bytes ") + when_text(of.at), Colour::bold, page) +
       "\n  from " + file_text(of.before, of.before_end, page) + "\n  to   " +
-      file_text(of.after, of.after_end, page) + "\n\n";
+      file_text(of.after, of.after_end, page) + "\n";
+  if (const std::string others = other_gpus_text(of.other_gpus); !others.empty()) {
+    text += paragraph(printable(others, page), page);
+  }
+  text += "\n";
   text += memory_text(found, page) + uses_text(of, page) + at_end_text(of, page) +
           calls_changed_text(of.before_calls, of.after_calls, page);
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
@@ -349,6 +350,8 @@ Columns<Differences> diff_fields(const DiffOf& of) {
        "of GPUs of which both reports tell, where the peaks of all memory are compared: the most "
        "that was had of it at one time, or can have been, where that is not known",
        use_change_fields(), [&of](const All&) { return of.uses; }},
+      {"other_gpus", "GPUs of one number that are different devices in the two reports",
+       other_gpu_columns(), [&of](const All&) { return of.other_gpus; }},
       {"device_use", "what made each GPU as full as it was, in both; empty with a filter", uses,
        [&of](const All&) { return device_uses(of); }},
       {"equal", "rows left out because nothing changed", &All::equal},

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reporter/view/analysis/diff/diff.h"
+#include "reporter/view/analysis/diff/other_gpus.h"
 #include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/analysis/peaks/peak_use.h"
 #include "reporter/view/listing/columns.h"
@@ -35,6 +36,7 @@ struct DiffOf {
   DriverCalls before_calls = {};
   DriverCalls after_calls = {};
   std::vector<UseChange> uses = {};  // where all memory is compared at its peak
+  std::vector<OtherGpu> other_gpus = {};
   // What made each GPU as full as it was, where `at` is the peak and nothing was chosen.
   std::vector<PeakUse> use_before = {}, use_after = {};
 };

@@ -15,7 +15,7 @@ namespace vramscope {
 
 LeakRow row_of(const Report& report, const Leak& leak, const NameFrame& name) {
   const Share& share = leak.share;
-  LeakRow row{.memory = memory_name(share.kind, share.device),
+  LeakRow row{.memory = memory_name(report, share.kind, share.device),
               .callers = {},
               .looks = leak.looks,
               .bytes = share.bytes,

@@ -68,7 +68,9 @@ Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
        {"bytes", "requested, not freed", share(&Share::bytes), Titled("BYTES")},
        {"count", "allocations", share(&Share::count), Titled("COUNT", 1)},
        {{"MEMORY"},
-        [](const Leak& leak) { return memory_name(leak.share.kind, leak.share.device); }},
+        [&report](const Leak& leak) {
+          return memory_name(report, leak.share.kind, leak.share.device);
+        }},
        {"tenths", "tenths of the run's allocations in which they were made; 0: unknown",
         &Leak::tenths},
        {"by_initialiser", "made before `main` or as a library was loaded", &Leak::by_initialiser},
@@ -94,14 +96,15 @@ Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
         }}});
 }
 
-Columns<LeakedMemory> leaked_memory_columns() {
+Columns<LeakedMemory> leaked_memory_columns(const Report& report) {
   using Row = LeakedMemory;
   return {kind_column<Row>(&Row::kind),
           device_column<Row>(&Row::device),
           {"bytes", "requested, not freed", &Row::bytes, Titled("BYTES")},
           {"count", "allocations", &Row::count, Titled("COUNT")},
           {"sites", "places", &Row::sites, Titled("PLACES")},
-          {{"MEMORY"}, [](const Row& row) { return memory_name(row.kind, row.device); }}};
+          {{"MEMORY"},
+           [&report](const Row& row) { return memory_name(report, row.kind, row.device); }}};
 }
 
 Columns<Leaks> leaks_fields(const Report& report, const Suppressions& suppressions,
@@ -134,7 +137,7 @@ Columns<Leaks> leaks_fields(const Report& report, const Suppressions& suppressio
       {"estimated", "numbers of sites are estimates",
        [&](const Leaks&) { return report.sample_bytes != 0; }},
       {"without_site_bytes", "not freed, of unknown call stacks", &Leaks::without_site},
-      {"memory", "sums, the largest first", leaked_memory_columns(), &Leaks::memory},
+      {"memory", "sums, the largest first", leaked_memory_columns(report), &Leaks::memory},
       {"processes",
        "of a merged report what each process left, but for what is suppressed, in the report's "
        "order; empty: of one process, or an earlier version merged it",

@@ -61,9 +61,9 @@ std::string heading(const Report& report, const Leaks& leaks, const Page& page) 
   return sentence(what, Colour::bold, page);
 }
 
-std::string memory_table(const Leaks& leaks, const Page& page) {
+std::string memory_table(const Report& report, const Leaks& leaks, const Page& page) {
   if (leaks.memory.size() < 2) return "";  // the heading says it
-  return table_of(leaked_memory_columns(), leaks.memory, page).text(page);
+  return table_of(leaked_memory_columns(report), leaks.memory, page).text(page);
 }
 
 // "; 256 KiB each 50 calls of on_error; at this rate the device is full in 3 h".
@@ -123,7 +123,7 @@ std::string one_leak(const Report& report, const Leak& leak, const std::string& 
   const Site& site = report.sites[leak.share.site];
   const CallSite where = call_site(report, site, name, kAllFrames);
   std::string line = bytes_text(leak.share.bytes) + " in " + count_of_made(leak, site) + ", " +
-                     memory_name(leak.share.kind, leak.share.device);
+                     memory_name(report, leak.share.kind, leak.share.device);
   if (!where.entry.empty()) line += ", " + printable(where.entry, page);
   line += when_text(report, leak, choice, page) + whose;
   if (leak.may_be_repeated) {
@@ -189,7 +189,7 @@ std::string class_trees(const Report& report, const Leaks& leaks, const NameFram
     result += class_title(looks, page);
     for (const auto& [memory, shares] : memories) {
       if (leaks.memory.size() > 1) {
-        result += paragraph(memory_name(memory.first, memory.second), page);
+        result += paragraph(memory_name(report, memory.first, memory.second), page);
       }
       result += tree_text(report, name, shares, "BYTES", page, most);
     }
@@ -243,7 +243,7 @@ std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressi
   const bool are_trees = page.stacks == Stacks::as_tree;
   std::string result = heading(report, leaks, page) +
                        spread_text(left_by_process(report, leaks), page) +
-                       memory_table(leaks, page) +
+                       memory_table(report, leaks, page) +
                        (are_trees  ? class_trees(report, leaks, name, page, choice.most)
                         : are_rows ? merged_rows(report, leaks, name, page, choice.most)
                                    : classes_text(report, leaks, name, page, choice));

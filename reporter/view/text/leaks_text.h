@@ -38,7 +38,7 @@ struct LeaksChoice {
 [[nodiscard]] std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks);
 
 // Of each memory, and of a row for each place. The report outlives them.
-[[nodiscard]] Columns<LeakedMemory> leaked_memory_columns();
+[[nodiscard]] Columns<LeakedMemory> leaked_memory_columns(const Report& report);
 [[nodiscard]] Columns<Leak> leak_columns(const Report& report, const NameFrame& name);
 
 }  // namespace vramscope

@@ -94,7 +94,7 @@ std::string refused_too(const Report& report, const NameFrame& name, const Page&
     table.add({row.least_bytes == 0 ? most : from_to(amount_text(row.least_bytes), most),
                count_text(row.count),
                from_to(duration_text(row.first->time_ns), duration_text(row.last->time_ns)),
-               served_text(report, row), memory_name(row.first->kind, row.first->device)},
+               served_text(report, row), memory_name(report, row.first->kind, row.first->device)},
               row.first->site);
   }
   return table.empty() ? "" : "\n" + table.text(page) + further_refusals(report, page);

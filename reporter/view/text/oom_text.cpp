@@ -135,8 +135,9 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
 std::string shares_table(const Report& report, const OomEvent& event, const NameFrame& name,
                          const Page& page, const RowChoice& choice) {
   Columns<OomShare> columns = oom_share_columns(report, name);
-  columns.push_back({{"MEMORY", Table::Align::left, 1},
-                     [&](const OomShare& share) { return memory_name(share.kind, event.device); }});
+  columns.push_back({{"MEMORY", Table::Align::left, 1}, [&](const OomShare& share) {
+                       return memory_name(report, share.kind, event.device);
+                     }});
   const SiteListing table =
       site_listing(report, name, columns, chosen_rows(event.shares, columns, choice),
                    &OomShare::site, "LIVE THEN", page);
@@ -299,8 +300,8 @@ std::string outcome_line(const Report& report, const OomEvent& event, const Name
 
 std::string event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
                        const NameFrame& name, const Page& page, const RowChoice& choice) {
-  const std::string title = memory_name(event.kind, event.device) + ": " + asked_text(event) +
-                            " refused, the " + ordinal_text(event.number) +
+  const std::string title = memory_name(report, event.kind, event.device) + ": " +
+                            asked_text(event) + " refused, the " + ordinal_text(event.number) +
                             (report.chosen ? " of all " : " of ") +
                             std::to_string(report.oom.count);
   std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
@@ -380,7 +381,7 @@ std::string oom_line(const Report& report, const NameFrame& name) {
   if (report.oom.events.empty()) return "";
   const OomEvent& last = report.oom.events.back();
   const std::string later = served_later(last).empty() ? "" : "; " + served_later(last);
-  std::string line = asked_text(last) + " of " + memory_name(last.kind, last.device) +
+  std::string line = asked_text(last) + " of " + memory_name(report, last.kind, last.device) +
                      " refused to " +
                      where_text(report, last.site, name, Page{.unicode = true}, kFramesShown);
   if (const std::uint64_t limit = refusing_limit(report, last); limit != 0) {

@@ -43,6 +43,11 @@ void bound_by_device(LedgerEntry& entry, const Report& report) {
   }
 }
 
+std::string memory_of(const Report& report, const LedgerEntry& entry) {
+  const std::optional<Kind> kind = kind_of(entry.kind);
+  return kind ? memory_name(report, *kind, entry.device) : entry.kind;
+}
+
 // The rows in the order of the report. What was asked for at the peak is told by the axis of
 // owners; a ledger that was written without it, or of which it was left out, does not tell.
 std::vector<OwnerRow> owner_rows(const Report& report, const std::vector<LedgerEntry>& ledger) {
@@ -58,7 +63,7 @@ std::vector<OwnerRow> owner_rows(const Report& report, const std::vector<LedgerE
   }
   std::vector<OwnerRow> rows;
   for (const LedgerEntry& entry : ledger) {
-    OwnerRow row{entry};
+    OwnerRow row{.entry = entry, .memory = memory_of(report, entry)};
     if (is_of_several(report) && row_of(entry) == LedgerRow::others)
       bound_by_device(row.entry, report);
     const Memory memory{entry.device, entry.kind};
@@ -76,23 +81,16 @@ std::vector<OwnerRow> owner_rows(const Report& report, const std::vector<LedgerE
 
 std::vector<OwnerRow> owner_rows(const Report& report) { return owner_rows(report, report.ledger); }
 
-std::string memory_of(const OwnerRow& row) {
-  const std::optional<Kind> kind = kind_of(row.entry.kind);
-  return kind ? memory_name(*kind, row.entry.device) : row.entry.kind;
-}
-
-using PeakSums = std::map<std::string, std::uint64_t>;  // by memory_of()
+using PeakSums = std::map<std::string, std::uint64_t>;  // by OwnerRow::memory
 
 // Of the memory that held most at its peak first, and of each the largest part.
 std::vector<OwnerRow> rows_at_peak(const Report& report, PeakSums& sums, const RowChoice& choice) {
   std::vector<OwnerRow> rows = owner_rows(report);
   std::erase_if(rows, [](const OwnerRow& row) { return row.entry.calls == 0; });
-  for (const OwnerRow& row : rows) sums[memory_of(row)] += row.at_peak.value_or(0);
+  for (const OwnerRow& row : rows) sums[row.memory] += row.at_peak.value_or(0);
   std::stable_sort(rows.begin(), rows.end(), [&](const OwnerRow& a, const OwnerRow& b) {
-    const std::string of_a = memory_of(a);
-    const std::string of_b = memory_of(b);
-    return std::make_tuple(sums[of_b], of_a, b.at_peak, b.entry.peak_bytes) <
-           std::make_tuple(sums[of_a], of_b, a.at_peak, a.entry.peak_bytes);
+    return std::make_tuple(sums[b.memory], a.memory, b.at_peak, b.entry.peak_bytes) <
+           std::make_tuple(sums[a.memory], b.memory, a.at_peak, a.entry.peak_bytes);
   });
   arrange(rows, owner_columns(), choice);
   return rows;
@@ -105,8 +103,8 @@ std::string peak_heading(const Report& report, const Page& page) {
                                            : "At the peak of each memory";
   text += ", requested bytes";
   for (const KindFacts& kind : kinds) {
-    text += (&kind == &kinds.front() ? ": " : ", ") + memory_name(kind.kind, kind.device) + " " +
-            amount_text(kind.peak_bytes) + of_all_text(report, kind);
+    text += (&kind == &kinds.front() ? ": " : ", ") + memory_name(report, kind.kind, kind.device) +
+            " " + amount_text(kind.peak_bytes) + of_all_text(report, kind);
   }
   return heading(text, page);
 }
@@ -126,8 +124,8 @@ std::string reserved_text(const Report& report, const Page& page) {
     if (reserved <= kind.peak_bytes) continue;
     const ReservedMemory memory = reserved_memory(report, *find_device(report, kind.device));
     const std::string needed = needed_text(report, memory);
-    text += paragraph(memory_name(kind.kind, kind.device) + ": at most " + amount_text(reserved) +
-                          " reserved from the driver for it, " +
+    text += paragraph(memory_name(report, kind.kind, kind.device) + ": at most " +
+                          amount_text(reserved) + " reserved from the driver for it, " +
                           amount_text(reserved - kind.peak_bytes) +
                           " above what was requested: rounding, and the allocator's cache" +
                           (needed.empty() ? "" : "; " + needed),
@@ -147,7 +145,7 @@ std::string unaccounted_text(const Report& report, const Page& page) {
   std::string text;
   for (const auto& [device, held] : bytes) {
     if (held == 0) continue;
-    text += paragraph("GPU " + std::to_string(device) + ": besides " + amount_text(held) +
+    text += paragraph(gpu_name(report, device) + ": besides " + amount_text(held) +
                           " for contexts and loaded code (see below)",
                       page);
   }
@@ -168,7 +166,7 @@ std::string peak_part(const Report& report, const Page& page, const RowChoice& c
     const std::size_t cells = page.width < kNarrow ? kShortBarCells : kBarCells;
     const auto of_peak = [&](auto text) {
       return [&, text](const OwnerRow& row) {
-        return row.at_peak ? text(*row.at_peak, sums[memory_of(row)]) : "";
+        return row.at_peak ? text(*row.at_peak, sums[row.memory]) : "";
       };
     };
     const auto share_bar = [&, cells](std::uint64_t part, std::uint64_t whole) {
@@ -267,7 +265,7 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
   std::string title = when_used(report) + (is_bound ? "up to " : "") + amount_text(used);
   const bool is_known = facts.total_bytes != 0;  // not in files of other tools
   if (!is_of_several(report) && is_known) title += " of " + amount_text(facts.total_bytes);
-  title += " used on GPU " + std::to_string(facts.index) +
+  title += " used on " + gpu_name(report, facts.index) +
            (facts.name.empty() ? "" : ", " + printable(facts.name, page)) +
            (is_known ? "" : ", as far as the file tells") +
            (report.chosen ? ", regardless of the filter" : "");
@@ -310,7 +308,7 @@ Columns<OwnerRow> owner_columns() {
       {"calls", "successful allocations", of(&LedgerEntry::calls), Titled("CALLS", 2)},
       {"device_bytes", "its part of what is used of the device", of(&LedgerEntry::device_bytes),
        Titled("BYTES")},
-      {{"MEMORY"}, memory_of}};
+      {{"MEMORY"}, &Row::memory}};
 }
 
 Column<Report> ledger_field(const char* doc, const RowChoice& choice) {
@@ -323,6 +321,8 @@ Columns<Report> owners_fields(const Report& report, const RowChoice& choice) {
   const auto index = [](const DeviceReport& device) { return device.facts.index; };
   const Columns<DeviceReport> device{
       {"device", "number of the GPU", index},
+      {"gpu", "as texts call it: `GPU 0`",
+       [&report](const auto& row) { return gpu_name(report, row.facts.index); }},
       {"total_bytes", "of the GPU", [](const auto& row) { return row.facts.total_bytes; }},
       {"used_bytes", "used of it: the sum of `device_bytes` of all rows, regardless of a filter",
        [&report](const auto& row) { return used_on(report, row.facts.index, ""); }}};

@@ -17,6 +17,7 @@ namespace vramscope {
 // device: requested bytes; nothing: not known, or no call asked for it.
 struct OwnerRow {
   LedgerEntry entry;
+  std::string memory = {};  // for a reader: memory_name(), or the kind
   std::optional<std::uint64_t> at_peak = {};
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "reporter/report/gpus.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
@@ -66,12 +67,13 @@ std::vector<AxisEntry> values_of(const Report& report, const JointPeak& joint) {
 
 AddedPeaks added_peaks(const Report& report, const KindFacts& kind) {
   AddedPeaks added{.together = sum_of_kind(report, kind.kind, kind.device)};
-  std::set<DeviceIdentity> devices;
+  const Gpus gpus(report.processes);
+  std::set<const Gpu*> devices;
   for (const MergedProcess& process : report.processes) {
     if (!has_kind(process, kind.kind, kind.device)) continue;
     ++added.processes;
     for (const ProcessDevice& device : process.devices) {
-      if (device.index == kind.device) devices.insert(identity_of(process, device));
+      if (device.index == kind.device) devices.insert(&gpus.of(process, device));
     }
   }
   added.devices = has_device(kind.kind) ? devices.size() : 0;

@@ -170,8 +170,7 @@ std::string owners_line(const Report& report, const JointPeak& joint, const Name
 
 std::string joint_text(const Report& report, const JointPeak& joint, const NameFrame& name,
                        const Page& page, const RowChoice& choice) {
-  return sentence("GPU " + std::to_string(joint.facts.device) +
-                      ", all kinds of memory together: peak " +
+  return sentence(gpu_name(report, joint.facts.device) + ", all kinds of memory together: peak " +
                       amount_text(joint.facts.peak_bytes) + " requested, now " +
                       amount_text(joint.facts.current_bytes),
                   page) +
@@ -189,7 +188,7 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_le
   const std::string held =
       is_choice ? bytes + of_all_text(report, kind) + " requested " + peak_word(report) + " of all"
                 : peak_word(report) + " " + bytes + " requested" + rounded(report, kind);
-  const std::string title = memory_name(kind.kind, kind.device) + ": " + held + ", now " +
+  const std::string title = memory_name(report, kind.kind, kind.device) + ": " + held + ", now " +
                             amount_text(kind.current_bytes);
   std::string result = sentence(title, Colour::bold, page);
   result += added_text(report, kind, is_least, page);
@@ -210,11 +209,10 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_le
 std::string all_kinds_text(const Report& report, const Page& page) {
   std::string text;
   for (const JointBounds& joint : report.joint_bounds) {
-    text +=
-        sentence("GPU " + std::to_string(joint.device) + ", all kinds of memory together: peak " +
-                     bounds_text({joint.lower, joint.upper}) +
-                     " requested (what was live then, a trace tells); each at its own peak:",
-                 Colour::bold, page);
+    text += sentence(gpu_name(report, joint.device) + ", all kinds of memory together: peak " +
+                         bounds_text({joint.lower, joint.upper}) +
+                         " requested (what was live then, a trace tells); each at its own peak:",
+                     Colour::bold, page);
   }
   return text;
 }

@@ -47,8 +47,6 @@ std::string end_text(const PeakUseRow& row) {
   return row.bytes || !row.end_bytes ? "" : amount_text(*row.end_bytes);
 }
 
-std::string device_name(const PeakUse& use) { return "GPU " + std::to_string(use.device); }
-
 std::string known_text(const PeakUse& use) {
   return amount_text(use.bytes) + (use.is_all ? "" : " known");
 }
@@ -66,7 +64,7 @@ constexpr const char* kNeeded =
 std::string needed_line(const PeakUse& use) { return kNeeded + needed_amount(use); }
 
 std::string title_of(const PeakUse& use) {
-  return device_name(use) + " at its peak" + (use.is_all ? ", as nvidia-smi counts: " : ": ");
+  return use.gpu + " at its peak" + (use.is_all ? ", as nvidia-smi counts: " : ": ");
 }
 
 // How a user can see which memory of a framework's cache is idle.

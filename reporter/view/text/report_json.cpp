@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/analysis/digest.h"
@@ -28,6 +29,7 @@ Columns<ProcessFacts> process_fields() {
 
 struct DeviceRow {
   const DeviceReport* device = nullptr;
+  std::string gpu;
   Savings saved;
   ReservedMemory memory;
   std::optional<GpuPeaks> use = {};
@@ -38,8 +40,9 @@ std::vector<DeviceRow> device_rows(const Report& report) {
   const std::vector<GpuPeaks> uses = device_peaks(report);
   for (const DeviceReport& device : report.devices) {
     if (!device.used) continue;
-    DeviceRow& row = rows.emplace_back(
-        DeviceRow{&device, device_savings(report, device), reserved_memory(report, device)});
+    DeviceRow& row = rows.emplace_back(DeviceRow{&device, gpu_name(report, device.facts.index),
+                                                 device_savings(report, device),
+                                                 reserved_memory(report, device)});
     for (const GpuPeaks& use : uses) {
       if (use.device == device.facts.index) row.use = use;
     }
@@ -56,7 +59,9 @@ Columns<DeviceRow> device_fields() {
   using Stats = const DeviceStatistics&;
   return {
       {"index", "number of the GPU", facts(&DeviceFacts::index)},
+      {"gpu", "as texts call it: `GPU 0`", &Row::gpu},
       {"name", "of the GPU", facts(&DeviceFacts::name)},
+      {"uuid", "of the GPU", facts(&DeviceFacts::uuid)},
       {"total_bytes", "of the GPU", facts(&DeviceFacts::total_bytes)},
       {"reserved_peak_bytes",
        "most in segments; where `merged_processes` is more than 1 the sum of what was most in "

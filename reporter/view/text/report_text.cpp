@@ -62,7 +62,7 @@ std::string how_written(const Report& report) {
 
 // "GPU 0, 183 MiB", above the rows that are shares of it.
 std::string whole_text(const Report& report, const Share& share) {
-  return memory_name(share.kind, share.device) + ", " + bytes_text(share.whole) +
+  return memory_name(report, share.kind, share.device) + ", " + bytes_text(share.whole) +
          of_all_text(report, share.kind, share.device);
 }
 
@@ -99,7 +99,8 @@ std::string with_note(const std::string& heading, const Report& report) {
 }
 
 // "and 7 more sites, 24.0 MiB"; of several memories each by its name.
-std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const Page& page) {
+std::string rest_text(const Report& report, const std::vector<Share>& shares, std::size_t shown,
+                      const Page& page) {
   if (shown >= shares.size()) return "";
   std::map<std::pair<Kind, std::uint16_t>, std::uint64_t> rest;
   bool is_of_one = true;
@@ -110,7 +111,8 @@ std::string rest_text(const std::vector<Share>& shares, std::size_t shown, const
   }
   std::string text = "and " + counted(shares.size() - shown, "more site");
   for (const auto& [memory, bytes] : rest) {
-    const std::string name = is_of_one ? "" : memory_name(memory.first, memory.second) + " ";
+    const std::string name =
+        is_of_one ? "" : memory_name(report, memory.first, memory.second) + " ";
     text += ", " + name + bytes_text(bytes);
   }
   return paragraph(text, page);
@@ -161,7 +163,7 @@ std::string peak_sites(const std::vector<Share>& all, std::size_t most, const Re
   if (page.stacks == Stacks::as_tree) {
     return title + peak_trees(by_memory(shares), report, name, page, most);
   }
-  return title + peak_rows(ordered, report, name, page) + rest_text(shares, shown, page);
+  return title + peak_rows(ordered, report, name, page) + rest_text(report, shares, shown, page);
 }
 
 std::string live_rows(const std::vector<Share>& shares, std::size_t most, const Report& report,
@@ -169,7 +171,7 @@ std::string live_rows(const std::vector<Share>& shares, std::size_t most, const 
   return site_listing(report, name, share_columns(report, name), first_rows(shares, most),
                       &Share::site, "WHERE", page)
              .text(page) +
-         rest_text(shares, rows_shown(shares.size(), most), page);
+         rest_text(report, shares, rows_shown(shares.size(), most), page);
 }
 
 std::string live_sites(const std::string& heading, const std::vector<Share>& shares,

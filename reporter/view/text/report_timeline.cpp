@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/subject.h"
@@ -145,6 +146,9 @@ RunTimeline run_timeline(const Report& report, const TimelineChoice& choice) {
   }
   add_curves_of_all_kinds(report, timeline);
   add_marks(report, timeline);
+  const auto name = [&](auto& one) { one.memory = memory_name(report, one.kind, one.device); };
+  std::for_each(timeline.curves.begin(), timeline.curves.end(), name);
+  std::for_each(timeline.marks.begin(), timeline.marks.end(), name);
   choose(timeline, choice);
   return timeline;
 }

@@ -15,6 +15,7 @@
 #include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/listing/json_text.h"
+#include "reporter/view/text/process_devices.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/ranks_text.h"
 #include "reporter/view/text/sums_text.h"
@@ -116,24 +117,10 @@ bool is_one_program(const Reports& reports) {
   });
 }
 
-CellNumbers devices_of(const ReportOfProcess& one) {
-  const std::vector<std::uint16_t> devices = devices_used(one.process.kinds);
-  return {devices.begin(), devices.end()};
-}
-
-bool are_on_other_devices(const Reports& reports) {
+bool are_apart(const Reports& reports, const DevicesText& devices) {
   return std::any_of(reports.begin(), reports.end(), [&](const ReportOfProcess& one) {
-    return devices_of(one) != devices_of(reports.front());
+    return devices(one) != devices(reports.front());
   });
-}
-
-// "0, 1"; "-" of none.
-std::string devices_text(const ReportOfProcess& one) {
-  std::string text;
-  for (const std::uint64_t device : devices_of(one)) {
-    text += (text.empty() ? "" : ", ") + std::to_string(device);
-  }
-  return text.empty() ? "-" : text;
 }
 
 // What is the same in each row stands in the title.
@@ -156,7 +143,8 @@ Columns<ReportOfProcess> text_columns(const Reports& reports) {
   if (several_hosts(reports)) {
     columns.push_back({{"HOST"}, [](const Row& row) { return row.process.process.hostname; }});
   }
-  if (are_on_other_devices(reports)) columns.push_back({{"GPU", left, 1}, devices_text});
+  const DevicesText devices = devices_text(reports);
+  if (are_apart(reports, devices)) columns.push_back({{"GPU", left, 1}, devices});
   append(columns, {{{"ENDED"}, [](const Row& row) { return end_text(row.process); }},
                    {{"PEAK", right}, [](const Row& row) { return peak_text(peak_bounds(row)); }},
                    {{"NOW", right}, [](const Row& row) { return amount_text(held_by(row)); }},
@@ -323,7 +311,8 @@ std::vector<SumRow> sum_rows(const Runs& runs) {
 Columns<SumRow> sum_columns() {
   const auto of = within(&SumRow::sum);
   return {{"hostname", "machine; empty: a device that several hosts name", of(&DeviceSum::host)},
-          {"index", "number of the GPU", of(&DeviceSum::index)},
+          {"index", "number of the GPU on its machine", of(&DeviceSum::ordinal)},
+          {"gpu", "as texts call it: `GPU 0 of node1`", of(&DeviceSum::label)},
           {"name", "of the GPU", of(&DeviceSum::name)},
           {"uuid", "of the GPU", of(&DeviceSum::uuid)},
           {"sum_of_peaks_bytes", "of each process's peak", of(&DeviceSum::sum_of_peaks)},

@@ -163,7 +163,7 @@ Columns<SiteGroup> group_columns(GroupBy by) {
       {"site_count", "sites that it is the sum of", &Row::sites}};
   append(columns, sums);
   append(columns, {{{"SITES", right, 6}, [](const Row& row) { return count_text(row.sites); }},
-                   {{"MEMORY"}, [](const Row& row) { return memory_name(row.kind, row.device); }},
+                   {{"MEMORY"}, [](const Row& row) { return row.memory; }},
                    {{in_capitals(kGroupByNames[static_cast<std::size_t>(by)])}, &Row::name}});
   return columns;
 }
@@ -189,6 +189,7 @@ std::vector<SiteGroup> group_rows(const Report& report, GroupBy by, SiteOrder or
     group.by = by;
     group.kind = usage.kind;
     group.device = usage.device;
+    group.memory = memory_name(report, usage.kind, usage.device);
     ++group.sites;
     group.totals += usage.totals;
     whole[memory] += usage.totals.peak_bytes;

@@ -28,6 +28,7 @@ struct SiteGroup {
   std::string name;
   Kind kind = Kind::device;
   std::uint16_t device = 0;
+  std::string memory = {};  // for a reader: memory_name()
   std::uint64_t sites = 0;
   SiteTotals totals;
   std::uint64_t whole = 0;  // that totals.peak_bytes is a part of: all of that memory

@@ -153,7 +153,7 @@ std::string sites_tree(const Report& report, SiteOrder order, const NameFrame& n
 }
 
 // "GPU 0 physical", "GPU 0, pinned".
-std::string memories_of(const Site& site) {
+std::string memories_of(const Report& report, const Site& site) {
   const auto has_any = [](const SitePart& part) {
     return part.totals.total_count != 0 || part.totals.live_bytes != 0;
   };
@@ -161,7 +161,7 @@ std::string memories_of(const Site& site) {
   std::string text;
   for (const SitePart& part : site.parts) {
     if (is_known && !has_any(part)) continue;
-    text += (text.empty() ? "" : ", ") + memory_name(part.kind, part.device);
+    text += (text.empty() ? "" : ", ") + memory_name(report, part.kind, part.device);
   }
   return text;
 }
@@ -170,9 +170,11 @@ std::string memories_of(const Site& site) {
 void tell_memories(Columns<std::size_t>& columns, const Report& report,
                    const std::vector<std::size_t>& sites) {
   std::set<std::string> memories;
-  for (const std::size_t site : sites) memories.insert(memories_of(report.sites[site]));
+  for (const std::size_t site : sites) memories.insert(memories_of(report, report.sites[site]));
   if (memories.size() < 2) return;
-  const auto memory = [&report](std::size_t site) { return memories_of(report.sites[site]); };
+  const auto memory = [&report](std::size_t site) {
+    return memories_of(report, report.sites[site]);
+  };
   columns.push_back({{"MEMORY", Table::Align::left, 5}, memory});
 }
 
@@ -188,7 +190,7 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
   };
   const auto rises = [](const Site& site) { return growth_of(site).rises; };
   const bool tells = tells_frees(report);
-  const auto memory = [](const Site& site) { return memories_of(site); };
+  const auto memory = [&report](const Site& site) { return memories_of(report, site); };
   Columns<Row> columns{{"memory",
                         "kinds and devices of its memory, as texts name them: `GPU 0, pinned`",
                         of(memory)}};

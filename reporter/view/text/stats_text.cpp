@@ -150,7 +150,7 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
   std::size_t summarized = 0;                             // devices, whose keys come first
   for (const DeviceReport& device : report.devices) {
     if (of.device && device.facts.index != *of.device) continue;
-    const std::string title = "GPU " + std::to_string(device.facts.index) + "  " +
+    const std::string title = gpu_name(report, device.facts.index) + "  " +
                               printable(device.facts.name, page) + "  memory_stats" +
                               (is_of_several(report) ? ", of all processes added" : "");
     const FlatStats stats = memory_stats(device);

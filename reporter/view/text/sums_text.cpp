@@ -3,7 +3,6 @@
 #include "reporter/view/text/sums_text.h"
 
 #include <algorithm>
-#include <set>
 
 #include "reporter/report/merged_process.h"
 #include "reporter/report/trigger.h"
@@ -72,18 +71,17 @@ std::string names_text(const std::vector<const ReportOfProcess*>& some, std::siz
 
 std::string sums_text(const std::vector<DeviceSum>& sums,
                       const std::vector<ReportOfProcess>& reports, const Page& page) {
-  std::set<std::string> hosts;
-  for (const DeviceSum& sum : sums) hosts.insert(sum.host);
   std::string text;
   bool has_bounds = false, has_traces = false;
   bool has_clocks = false;
   for (const DeviceSum& sum : sums) {
-    std::string name = "GPU " + std::to_string(sum.index);
-    const auto has_several = [&](std::size_t which) {
-      return has_several_kinds(reports[which].process, sum.index);
-    };
-    if (std::any_of(sum.processes.begin(), sum.processes.end(), has_several)) name += ", all kinds";
-    if (hosts.size() > 1 && !sum.host.empty()) name = sum.host + " " + name;
+    std::string name = sum.label;
+    bool has_several = false;
+    for (std::size_t i = 0; i < sum.processes.size(); ++i) {
+      const MergedProcess& process = reports[sum.processes[i]].process;
+      has_several = has_several || has_several_kinds(process, sum.ordinals[i]);
+    }
+    if (has_several) name += ", all kinds";
     text += paragraph(printable(name + "  " + whose_text(sum, reports, page) + sum_text(sum), page),
                       page);
     has_bounds = has_bounds || sum.lower != sum.upper;

@@ -15,7 +15,7 @@ namespace vramscope {
 // "GPU 0", "GPU 0, all kinds", "pinned"; of a curve or a mark.
 template <typename Of>
 std::string whose_memory(const Of& of) {
-  return memory_name(of.kind, of.device) + (of.is_of_all_kinds ? ", all kinds" : "");
+  return of.memory + (of.is_of_all_kinds ? ", all kinds" : "");
 }
 
 // By time; where there are too many, peaks yield to what is no peak, small ones to large ones,

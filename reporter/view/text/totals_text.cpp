@@ -104,7 +104,7 @@ std::string peaks_of(const Report& report) {
   const std::string first = peak_word(report) + (is_choice ? " of " : " ");
   std::string text;
   for (const KindFacts& kind : kinds_by_peak(report)) {
-    text += (text.empty() ? first : ", ") + memory_name(kind.kind, kind.device) + " " +
+    text += (text.empty() ? first : ", ") + memory_name(report, kind.kind, kind.device) + " " +
             bytes_text(kind.peak_bytes) + of_all_text(report, kind);
   }
   return text + (text.empty() ? "" : " (requested bytes)");

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/view/analysis/diff/row_match.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
@@ -325,6 +326,21 @@ void use_joint_peaks(const Report& before, const Report& after, bool of_all,
   }
 }
 
+// As AFTER has it, or BEFORE, where AFTER does not know the GPU.
+void name_memory(const Report& before, const Report& after, Differences& found) {
+  const auto report_of = [&](std::uint16_t device) -> const Report& {
+    const bool is_known =
+        std::any_of(after.devices.begin(), after.devices.end(),
+                    [device](const DeviceReport& one) { return one.facts.index == device; });
+    return is_known ? after : before;
+  };
+  for (auto* const rows : {&found.rows, &found.memory}) {
+    for (Difference& row : *rows)
+      row.memory = memory_name(report_of(row.device), row.kind, row.device);
+  }
+  for (MemorySum& sum : found.sums) sum.gpu = gpu_name(report_of(sum.device), sum.device);
+}
+
 }  // namespace
 
 Change Difference::what() const {
@@ -375,6 +391,7 @@ Differences differences(const Report& before, const Report& after, DiffBy by, Di
   }
   result.rows = rows_of(matches.pairs, by, names);
   put_largest_first(result.rows);
+  name_memory(before, after, result);
   return result;
 }
 

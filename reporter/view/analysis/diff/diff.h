@@ -27,6 +27,7 @@ struct Difference {
   std::string name;  // of an owner or function; else ""
   Kind kind = Kind::device;
   std::uint16_t device = 0;
+  std::string memory = {};  // for a reader: memory_name()
   DiffSide before;
   DiffSide after;
 
@@ -51,6 +52,7 @@ struct Difference {
 struct MemorySum {
   bool is_of_device = false;
   std::uint16_t device = 0;
+  std::string gpu = {};  // for a reader: gpu_name()
   std::size_t kinds = 0;
   std::uint64_t before = 0;
   std::uint64_t after = 0;

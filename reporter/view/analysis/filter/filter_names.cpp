@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "interpose/settings/options.h"
+#include "reporter/report/gpus.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
@@ -97,7 +98,8 @@ void name_threads(Filter& filter, const Report& report, const ThreadNames& names
 std::string missing_from(const Report& report, const Filter& filter, const ShowThread& shown) {
   if (filter.device) {
     const std::string missing = no_such_device(*filter.device, devices_of(report));
-    if (!missing.empty()) return missing;
+    const std::string names = numbers_of_gpus(report);
+    if (!missing.empty()) return missing + (names.empty() ? "" : "; ") + names;
   }
   const std::pair<Axis, const std::string&> named[] = {{Axis::owner, filter.owner},
                                                        {Axis::thread, filter.thread},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
@@ -62,7 +63,8 @@ std::optional<PeakBounds> outside_of(const DeviceReport* device) {
 
 GpuPeaks use_of(const Report& report, std::uint16_t device) {
   const DeviceReport* const its = find_device(report, device);
-  GpuPeaks use{.device = device, .requested = requested_of(report, device)};
+  GpuPeaks use{
+      .device = device, .gpu = gpu_name(report, device), .requested = requested_of(report, device)};
   std::size_t kinds = 0;
   for (const KindFacts& kind : report.kinds) {
     if (!takes_device_memory(kind.kind) || kind.device != device || kind.peak_bytes == 0) continue;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "reporter/view/analysis/peaks/held_bounds.h"
@@ -16,6 +17,7 @@ struct Report;
 // between bounds; of several processes the upper one is the sum of theirs.
 struct GpuPeaks {
   std::uint16_t device = 0;
+  std::string gpu = {};  // for a reader: gpu_name()
   PeakBounds requested = {};
   // Segments of the allocator, and what the driver serves itself: what was requested of that, and
   // what its pools keep.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/gpus.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
@@ -78,7 +79,6 @@ void add(Parts& parts, const MergedProcess& process, std::size_t number,
   if (parts.sum.processes.empty()) {
     parts.sum.host = process.process.hostname;
     parts.sum.name = device.name;
-    parts.sum.uuid = device.uuid;
     parts.sum.index = device.index;
   } else if (parts.sum.host != process.process.hostname) {
     parts.sum.host.clear();
@@ -98,23 +98,27 @@ std::uint64_t total(const MergedProcess& process, std::uint64_t KindFacts::*numb
 }  // namespace
 
 std::vector<DeviceSum> device_sums(const std::vector<MergedProcess>& processes) {
-  std::map<DeviceIdentity, Parts> devices;
+  const Gpus gpus(processes);
+  std::map<const Gpu*, Parts> devices;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     for (const ProcessDevice& device : processes[i].devices) {
-      add(devices[identity_of(processes[i], device)], processes[i], i, device);
+      add(devices[&gpus.of(processes[i], device)], processes[i], i, device);
     }
   }
   std::vector<DeviceSum> sums;
-  for (auto& [identity, parts] : devices) {
+  for (auto& [gpu, parts] : devices) {
     if (parts.sum.processes.empty()) continue;
+    parts.sum.uuid = gpu->uuid;
+    parts.sum.label = gpu->label;
+    parts.sum.place = gpu->place;
+    parts.sum.ordinal = gpu->ordinal;
     const PeakBounds bounds = bounds_of(parts);
     parts.sum.lower = bounds.lower;
     parts.sum.upper = bounds.upper;
     sums.push_back(std::move(parts.sum));
   }
-  std::stable_sort(sums.begin(), sums.end(), [](const DeviceSum& a, const DeviceSum& b) {
-    return std::tie(a.host, a.index) < std::tie(b.host, b.index);
-  });
+  std::sort(sums.begin(), sums.end(),
+            [](const DeviceSum& a, const DeviceSum& b) { return a.place < b.place; });
   return sums;
 }
 

@@ -21,9 +21,12 @@ struct DeviceSum {
   std::string host;  // "" where processes of several have it: containers on one machine
   std::string name;
   std::string uuid;
-  std::uint16_t index = 0;              // the ordinal that the first of them had for it
+  std::string label;                    // for a reader: Gpu::label
+  std::size_t place = 0;                // Gpu::place
+  std::uint16_t ordinal = 0;            // Gpu::ordinal
+  std::uint16_t index = 0;              // ProcessDevice::index of the first of them
   std::vector<std::size_t> processes;   // indices
-  std::vector<std::uint16_t> ordinals;  // that each of them had for it
+  std::vector<std::uint16_t> ordinals;  // ProcessDevice::index of each of them
   std::uint64_t sum_of_peaks = 0;
   // The peak of the sum is not below `lower` and not above `upper`. Clocks of several hosts count
   // as one.
@@ -34,8 +37,7 @@ struct DeviceSum {
   std::optional<std::size_t> not_whole = {};  // the first of which no trace counts
 };
 
-// By host and ordinal. A device is the same for two processes if its UUID is; where none is known,
-// or the device is simulated, on one host by its bus or ordinal.
+// By host and ordinal, of each GPU as Gpus tells them apart.
 [[nodiscard]] std::vector<DeviceSum> device_sums(const std::vector<MergedProcess>& processes);
 
 // The most of device memory that a process held at one time, all kinds and devices together, is

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "allocator/ground/place.h"
+#include "reporter/report/merge_devices.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_reader.h"
@@ -31,6 +32,7 @@ struct Traced {
 class UsageSteps : public TraceObserver {
  public:
   explicit UsageSteps(const MergedProcess& process) {
+    for (const ProcessDevice& device : process.devices) numbers_[ordinal_of(device)] = device.index;
     for (const KindFacts& kind : process.kinds) {
       if (takes_device_memory(kind.kind))
         kinds_[{kind.kind, kind.device}] = {.told = kind.peak_bytes};
@@ -66,6 +68,7 @@ class UsageSteps : public TraceObserver {
   };
 
   void change(Place place, std::uint64_t bytes, std::uint64_t clock_ns) {
+    renumber(place.kind, place.device, numbers_);
     const auto found = kinds_.find({place.kind, place.device});
     if (found == kinds_.end() || bytes == 0) return;
     OfKind& kind = found->second;
@@ -78,6 +81,7 @@ class UsageSteps : public TraceObserver {
     history.push_back({.at_ns = clock_ns, .bytes = before + bytes});
   }
 
+  DeviceNumbers numbers_;  // in the report, by the process's own
   std::map<std::pair<Kind, std::uint16_t>, OfKind> kinds_;
   std::map<std::uint16_t, HeldSteps> devices_;
   std::uint64_t live_ = 0;  // of all devices

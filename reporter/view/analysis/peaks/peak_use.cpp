@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "reporter/report/ledger_row.h"
+#include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/analysis/leaks/framework_caches.h"
@@ -42,7 +43,7 @@ class OfDevice {
       : report_(report), device_(device), index_(device.facts.index), caches_(caches) {}
 
   [[nodiscard]] PeakUse use() {
-    PeakUse use{.device = index_};
+    PeakUse use{.device = index_, .gpu = gpu_name(report_, index_)};
     const Asked asked = asked_at_peak();
     add_asked(use, asked);
     if (use.rows.empty()) return use;

@@ -43,6 +43,7 @@ struct PeakUseRow {
 // together, and bounds else. Contexts and code are those of the end.
 struct PeakUse {
   std::uint16_t device = 0;
+  std::string gpu = {};               // for a reader: gpu_name()
   std::vector<PeakUseRow> rows = {};  // memory first, the largest first
   std::uint64_t bytes = 0;            // of all rows that are known
   bool is_all = true;                 // every row of this process is
