@@ -61,7 +61,50 @@ class OfReports(RealReports):
         told = self.json("diff", "--by", "call", before, after)
         self.assertEqual(told["after_ns"] - told["before_ns"], sum(row["change_ns"] for row in told["rows"]))
         for words in (("--at", "end"), ("--device", "0"), ("--threshold", "1MiB")):
-            self.assert_refused(["diff", "--by", "call", *words, before, after], 2, "and no memory: leave filters, --at and --threshold out")
+            self.assert_refused(["diff", "--by", "call", *words, before, after], 2,
+                                "and no memory: it takes --function, but no other filter, --at or --threshold")  # fmt: skip
+
+    def test_functions_are_chosen(self):
+        file = self.real("threads")
+        text = self.text("calls", "--function", "cuMem(Alloc|Free)", file)
+        self.assertIn("Only --function 'cuMem(Alloc|Free)'\nDriver calls\n"
+                      "  2,024,801 driver calls of 2 functions: 10.8 s, of all threads added; the run took 1.92 s\n", text)  # fmt: skip
+        self.assertNotIn("waiting for the GPU", text)  # which is told of all calls together
+        whole = {row["name"]: row for row in self.json("calls", file)["rows"]}
+        told = self.json("calls", "--function", "cuMem(Alloc|Free)", file)
+        self.assertEqual([row for row in whole.values() if "cuMem" in row["name"]], told["rows"])
+        self.assertEqual((sum(row["calls"] for row in told["rows"]), None, 0, []),
+                         (told["calls"], told["waited_ns"], told["threads"], told["served"]))  # fmt: skip
+        self.assert_refused(["calls", "--function", "cuFoo", file], 2, "has no call of a function 'cuFoo'; functions: cuMemAlloc_v2, cuMemFree_v2")
+        before, after = self.real("gpt"), self.real("gpt-no-cache")
+        text = self.text("diff", "--by", "call", "--function", "cuMemFree", before, after)
+        self.assertIn("  15.7 us in 4 calls -> 113 ms in 13,171 calls\n", text)
+        self.assertIn("Only --function cuMemFree\n", text)
+        self.assert_refused(["diff", "--function", "x", before, after], 2, "use it with --by call")
+
+    def test_threads_kinds_and_devices_of_allocations_are_chosen(self):
+        file = self.real("jax")
+        every = self.json("calls", "--by", "thread", file)
+        with self.edited(file) as written:
+            counted = {row["kind"]: row["allocations"] for row in written["kinds"] if row["kind"] not in ("mapping", "address_range", "import")}
+        self.assertEqual(sum(counted.values()), every["calls"])  # views are none
+        for kind, count in counted.items():
+            self.assertEqual(count, self.json("calls", "--by", "thread", "--kind", kind, file)["calls"], kind)
+        self.assertEqual(every["calls"] - counted["pinned"], self.json("calls", "--by", "thread", "--device", "0", file)["calls"])
+        self.assertEqual(1, self.json("calls", "--by", "thread", "--kind", "address_range", file)["calls"])
+        self.assertEqual(self.json("calls", "--by", "thread", "--thread", "1255", file)["rows"],
+                         [row for row in every["rows"] if row["name"].endswith(" 1255")])  # fmt: skip
+        self.assert_refused(["calls", "--by", "thread", "--thread", "loader", file], 2, "has no thread 'loader'; threads: ")
+
+    def test_what_a_report_does_not_tell_of_calls_is_refused(self):
+        file = self.real("gpt")
+        for words, why in ((("--thread", "x"), "does not tell which thread called a function (vramscope calls --by thread"),
+                           (("--from", "1s"), "does not tell the times of single calls; a trace does"),
+                           (("--device", "0"), "does not tell which memory the calls of a function were for"),
+                           (("--site", "x"), "does not tell which memory the calls of a function were for"),
+                           (("--by", "thread", "--function", "x"), "does not tell which functions a thread called"),
+                           (("--by", "thread", "--range", "x"), "does not tell more of a thread's calls than kinds and devices")):  # fmt: skip
+            self.assert_refused(["calls", *words, file], 2, why)
 
     def test_several_are_added(self):
         both = self.json("calls", self.real("gpt"), self.real("nccl"))
@@ -82,6 +125,40 @@ class OfTraces(ListingsTest):
         text = self.call("calls", "--by", "thread", file)
         self.assertNotIn("Allocations alone", text)
         self.assertIn("WAITED  THREAD\n", text)
+
+    def log(self):
+        """Of threads 7 and 8, of which 8 frees what 7 allocated."""
+        with open(self.path("rmm.csv"), "w", encoding="utf-8") as file:
+            file.write("Thread,Time,Action,Pointer,Size,Stream\n")
+            for thread, ms, action, pointer in ((7, 0, "allocate", 16), (7, 30, "allocate", 32), (8, 40, "free", 16), (7, 50, "free", 32)):
+                file.write(f"{thread},10:00:00:{ms:03}000,{action},0x{pointer:x},{1000 + pointer},0\n")
+        return self.path("rmm.csv")
+
+    def test_each_filter_is_answered(self):
+        file = self.log()
+        whole = json.loads(self.call("calls", "--json", "--from", "0s", file))
+        names = [row["name"] for row in whole["rows"]]
+        self.assertEqual((4, 2), (whole["calls"], len(names)))
+
+        def calls(*words):
+            return json.loads(self.call("calls", "--json", *words, file))["calls"]
+
+        self.assertEqual(3, calls("--thread", "7"))
+        self.assertEqual(1, calls("--thread", "8"))  # it allocated nothing
+        self.assertEqual(2, calls("--from", "35ms"))
+        self.assertEqual(1, calls("--from", "35ms", "--to", "45ms"))
+        self.assertEqual(2, calls("--min-bytes", "1020"))
+        self.assertEqual(0, calls("--thread", "8", "--from", "45ms"))
+        self.assertIn("Nothing that passes was called.\n", self.call("calls", "--thread", "8", "--from", "45ms", file))
+        self.assertEqual(4, sum(calls("--function", f"^{name}$", "--from", "0s") for name in names))
+        self.assertEqual(1, calls("--by", "thread", "--thread", "8", "--from", "0s"))
+        self.assertEqual(3, calls("--by", "thread", "--from", "10ms"))
+        text = self.call("calls", "--thread", "7", file)
+        self.assertIn("Only --thread 7\n", text)
+        self.assertIn("Next: vramscope calls --by thread --thread 7 ", text)
+        missing = self.run_tool("calls", "--thread", "9", file)
+        self.assertEqual(2, missing.returncode)
+        self.assertIn("has no thread '9'; threads: 7, 8", missing.stderr)
 
 
 if __name__ == "__main__":

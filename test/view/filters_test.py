@@ -85,12 +85,12 @@ class Filters(ToolTest):
         values = {"--device": "0", "--kind": "device", "--owner": "program", "--site": ".", "--min-bytes": "1",
                   "--thread": "x", "--stream": "x", "--range": "x", "--from": "1ns", "--to": "1s"}  # fmt: skip
         more = {"check": ["--max-peak", "100GiB"], "diff": [file], "export": ["--format", "folded"], "html": ["-o", "-"]}
-        for verb in ("report", "sites", "peak", "leaks", "owners", "oom", "map", "timeline", "stats", "check", "diff", "export"):
+        for verb in ("report", "sites", "peak", "leaks", "owners", "oom", "map", "timeline", "stats", "check", "diff", "export", "calls"):
             help_text = re.sub(r"\n {20,}", " ", self.call(verb, "--help").stdout)
             for option, value in values.items():
                 lines = [line for line in help_text.splitlines() if line.strip().startswith(option + " ")]
                 takes_traces = verb in ("sites", "peak", "leaks", "owners", "timeline", "export")
-                if option == "--min-bytes" and verb not in ("stats", "check"):
+                if option == "--min-bytes" and verb not in ("stats", "check", "calls"):
                     self.assertEqual(takes_traces, "rows of at least BYTES; in a trace: blocks" in lines[0], lines)
                 result = self.call(verb, option, value, *more.get(verb, []), file)
                 answered = result.returncode == 0 or " has no " in result.stderr

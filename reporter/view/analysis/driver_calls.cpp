@@ -95,6 +95,10 @@ DriverCalls driver_calls(const Report& report) {
     calls.rows.push_back(driver_call(function.name, function.totals));
   settle(calls);
   describe_run_of(calls, report);
+  if (report.chosen) {  // of some functions, of which a report tells neither waits nor threads
+    calls.waited_ns.reset();
+    if (calls.threads > 1) calls.threads = 0;
+  }
   return calls;
 }
 

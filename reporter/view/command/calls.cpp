@@ -11,7 +11,10 @@
 #include "reporter/view/analysis/replay/trace_totals.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/show.h"
+#include "reporter/view/import/imports.h"
+#include "reporter/view/listing/thread_text.h"
 #include "reporter/view/text/calls_text.h"
+#include "reporter/view/text/filter_text.h"
 
 namespace vramscope {
 namespace {
@@ -37,7 +40,13 @@ std::string no_call_axis(const std::string& name) {
 std::optional<Report> open_calls_of_trace(Arguments& given, const std::string& path) {
   std::optional<Report> report;
   const auto follow = [&](TraceFollower& trace) {
-    TraceCalls calls(trace.names());
+    const auto shown = [](const ThreadNames& threads, const std::string& thread) {
+      return text_of_thread(threads, thread, Page());
+    };
+    const ChosenCalls chosen =
+        chosen_calls(trace.names(), given.filter, names_from_symbols(), shown);
+    if (!chosen.missing.empty()) return trace.lack(chosen.missing);
+    TraceCalls calls(trace.names(), chosen);
     TraceTotals totals;
     if (!trace.follow({&calls, &totals})) return;
     totals.finish();
@@ -46,12 +55,18 @@ std::optional<Report> open_calls_of_trace(Arguments& given, const std::string& p
     given.traced = given.axis() == CallsBy::function ? calls.by_function(trace.length_ns())
                                                      : calls.by_thread(trace.length_ns());
   };
-  if (!follow_trace(path, given.reading, given.filter, FollowedTimes::all, follow)) return {};
+  const Filter filter = without_functions_and_threads(given.filter);
+  if (!follow_trace(path, given.reading, filter, FollowedTimes::of_filter, follow)) return {};
   return report;
 }
 
 int show_calls(Arguments& given) {
   const NameFrame name = names_from_symbols();
+  if (given.axis() == CallsBy::thread) {
+    given.use.axis = Axis::thread;
+    given.use.of_a_trace = "calls --by thread";
+    if (given.filter.kind.empty()) given.prepare = leave_out_views;
+  }
   const auto calls_of = [&](const Report& report) {
     const bool is_by_function = given.axis() == CallsBy::function;
     return CallsOf{.report = report,
@@ -73,8 +88,12 @@ int show_calls(Arguments& given) {
   };
   const auto open = [&](std::string& path) {
     given.traced.reset();
-    given.is_trace = is_trace(path);
-    return given.is_trace ? open_calls_of_trace(given, path) : open_report(path, given.reading);
+    given.is_trace =
+        is_trace(path) || (is_import(path) && !cannot_filter(given.filter, given.use).empty());
+    if (given.is_trace) return open_calls_of_trace(given, path);
+    std::optional<Report> report = open_report(path, given.reading);
+    given.is_trace = report && takes_its_trace(given.filter, given.use, *report, path);
+    return given.is_trace ? open_calls_of_trace(given, path) : report;
   };
   const Report none;
   given.columns = {names_of(
@@ -88,9 +107,10 @@ int show_calls(Arguments& given) {
 Verb add_calls(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("calls", "Show the time spent in driver calls");
-  arguments->use = {.inputs = Inputs::both, .of_a_trace = "calls"};
+  arguments->use = {.subject = Subject::calls, .inputs = Inputs::both, .of_a_trace = "calls"};
   arguments->adds_up = true;
   add_one_report(command, *arguments, kRows);
+  add_filters(command, arguments->filter, arguments->use);
   add_redact(command, arguments->reading);
   command.option("--by", &arguments->by, "Show a row for each " + listed(kCallsByNames),
                  {.value_name = "AXIS",
@@ -99,10 +119,11 @@ Verb add_calls(CommandLine& line) {
                   .choices = choices_in(listed(kCallsByNames))});
   command.footer(
       "calls lists what the program called; functions lists what Vramscope can record. For two "
-      "runs, see diff --by call. For a part of a run, see trace --from TIME --to TIME.\n"
+      "runs, see diff --by call.\n"
       "Examples:\n"
       "  vramscope calls vramscope.train.4711.json\n"
       "  vramscope calls --by thread train.4711.trace         every call of each thread\n"
+      "  vramscope calls --function cuMemFree --by thread train.4711.trace\n"
       "  vramscope calls --sort failures vramscope.train.4711.json");
   return {.command = &command, .act = [arguments] { return show_calls(*arguments); }};
 }

@@ -105,11 +105,18 @@ std::string unusual_end(const Report& report) {
 }
 
 // Of a filter and of what says which bytes are compared there is no call.
-int show_diff_of_calls(const Arguments& given, const Report& before, const Report& after) {
-  if (!given.filter.is_empty() || !given.threshold.empty() || given.at != "peak") {
+int show_diff_of_calls(const Arguments& given, Report& before, Report& after) {
+  Filter others = given.filter;
+  others.function.clear();
+  if (!others.is_empty() || !given.threshold.empty() || given.at != "peak") {
     return refuse(
-        "diff --by call compares all driver calls of two runs, and no memory: leave "
-        "filters, --at and --threshold out");
+        "diff --by call compares driver calls of two runs, and no memory: it takes --function, but "
+        "no other filter, --at or --threshold");
+  }
+  if (!given.filter.function.empty()) {
+    const FilterUse use{.subject = Subject::calls};
+    Filtering filtering(given.filter, use);
+    if (!filtering.applies_to_both({before, given.before}, {after, given.after})) return kBadInput;
   }
   CallsOfTwo two{.before_file = given.before,
                  .after_file = given.after,
@@ -124,8 +131,10 @@ int show_diff_of_calls(const Arguments& given, const Report& before, const Repor
       add_rows(csv, two.rows, call_change_columns(), listing.most);
     });
   }
+  const Page page = page_of(listing);
   return publish(listing, listing.json ? json_of(two, call_changes_fields(listing.most))
-                                       : call_changes_text(two, page_of(listing), listing.most));
+                                       : filter_head(given.filter, page) +
+                                             call_changes_text(two, page, listing.most));
 }
 
 int show_diff(Arguments& given) {
@@ -145,6 +154,11 @@ int show_diff(Arguments& given) {
   std::optional<Report> after = open_named(given.after, given.reading);
   if (!before || !after) return kBadInput;
   settle_rows(given.listing);
+  if (given.by != kByCall && !given.filter.function.empty()) {
+    return refuse(
+        "--function selects functions of the driver: use it with --by call; --site selects call "
+        "stacks by the program's functions");
+  }
   if (given.by == kByCall) return show_diff_of_calls(given, *before, *after);
   const FilterUse use{.measure = given.at == "peak"  ? Measure::peak
                                  : given.at == "end" ? Measure::live
@@ -214,6 +228,7 @@ Verb add_diff(CommandLine& line) {
                  {.value_name = "BYTES|%", .why_not = no_threshold});
   add_listing_options(command, arguments->listing);
   add_filters(command, arguments->filter, {});
+  add_function_filter(command, arguments->filter, "; with --by call");
   add_view_options(command, arguments->stacks);
   add_reading(command, arguments->reading);
   add_full_option(command, arguments->stacks);

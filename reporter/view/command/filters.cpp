@@ -27,6 +27,7 @@ std::string no_bytes(const std::string& given) {
 // Behind the sentence of an option that a report cannot answer, or not always.
 std::string remark(Answers answer, std::string_view option) {
   if (answer == Answers::of_traces) return "; traces only";
+  if (answer == Answers::by_thread) return "; traces only, or with --by thread";
   if (answer != Answers::by_axis) return "";
   return "; traces only, or with --by " + std::string(option.substr(2));
 }
@@ -37,6 +38,7 @@ const char* least_bytes_help(const FilterUse& use) {
   if (use.subject == Subject::segments)
     return "Select segments with a block of at least BYTES requested";
   if (use.subject == Subject::refusals) return "Select requests of at least BYTES";
+  if (use.subject == Subject::calls) return "Select calls for at least BYTES";
   return use.inputs == Inputs::both ? "Select rows of at least BYTES; in a trace: blocks"
                                     : "Select rows of at least BYTES";
 }
@@ -44,6 +46,11 @@ const char* least_bytes_help(const FilterUse& use) {
 std::string no_pattern(const std::string& given) { return Pattern(given).problem(); }
 
 }  // namespace
+
+void add_function_filter(Command& command, Filter& filter, const std::string& needs) {
+  command.option("--function", &filter.function, "Select driver functions by REGEX" + needs,
+                 {.value_name = "REGEX", .why_not = no_pattern, .group = "Filters"});
+}
 
 void add_filters(Command& command, Filter& filter, const FilterUse& use) {
   const std::string group = "Filters";
@@ -69,6 +76,7 @@ void add_filters(Command& command, Filter& filter, const FilterUse& use) {
   add(&Filter::range, "Select an NVTX range by name or path; none: outside all", "RANGE");
   add(&Filter::site, "Select call stacks by REGEX in function, file or library", "REGEX",
       no_pattern);
+  if (use.subject == Subject::calls) add_function_filter(command, filter, ", such as cuMemAlloc");
   add(&Filter::min_bytes, least_bytes_help(use), "BYTES", no_bytes);
   add(&Filter::from, "Start at TIME after the first call, such as 1.5s", "TIME", not_an_instant);
   // Options are read in this order: what --from was given is there.

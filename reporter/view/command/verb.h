@@ -196,8 +196,10 @@ struct OneReport {
 void add_one_report(Command& command, OneReport& arguments, std::size_t most);
 
 // --device, --kind, --owner, --thread, --stream, --range, --site, --min-bytes, --from, --to: help
-// lists those that can be answered.
+// lists those that can be answered. Of calls --function, too.
 void add_filters(Command& command, Filter& filter, const FilterUse& use);
+// `needs` stands behind the help: "; with --by call".
+void add_function_filter(Command& command, Filter& filter, const std::string& needs);
 
 // Whether the report's own trace is there and tells of rows what the report cannot, of which a line
 // is said then; it takes the report's place in `path`.

@@ -208,6 +208,8 @@ std::string shell_path(std::string_view path, const Page& page) {
 // See cannot_filter(). What these verbs show of traces takes every filter.
 static bool takes(std::string_view verb, std::string_view option, const Page& page) {
   if (option.ends_with("suppress") || option.ends_with("suppressions")) return verb == "leaks";
+  if (option == "--function") return verb == "calls" && page.of_trace;
+  if (verb == "calls") return page.of_trace;
   if (verb == "trace" || verb == "map" || verb == "timeline") return true;
   const bool is_of_rows = verb == "peak" || verb == "leaks" || verb == "sites" || verb == "owners";
   if (page.of_trace && is_of_rows) return true;

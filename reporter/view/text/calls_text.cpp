@@ -9,6 +9,7 @@
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/thread_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
@@ -29,8 +30,10 @@ const char* served_words(std::string_view part) {
   return "waits for the GPU, before freed memory was used again";
 }
 
+// Of all calls together: none where a filter chose some.
 std::vector<ServedCalls> served_rows(const Report& report) {
   std::vector<ServedCalls> rows;
+  if (report.chosen) return rows;
   const auto add = [&](const Timing& timing, bool is_of_device, std::uint64_t ordinal) {
     Timing::visit(timing, [&](const char* part, const Duration& time) {
       if (time.count != 0) rows.push_back({ordinal, is_of_device, part, time});
@@ -81,7 +84,8 @@ std::string calls_head(const CallsOf& of, const Page& page) {
   text += ": " + duration_text(calls.total_ns);
   if (is_of_several(of.report)) {
     text += ", of all processes added";
-  } else if (calls.threads > 1 || calls.total_ns > calls.run_ns) {
+  } else if (calls.threads > 1 || calls.total_ns > calls.run_ns ||
+             (calls.threads == 0 && of.report.chosen)) {
     text += calls.threads > 1 ? ", of " + counted(calls.threads, "thread") + " added"
                               : std::string(", of all threads added");
     if (calls.run_ns != 0) text += "; the run took " + duration_text(calls.run_ns);
@@ -168,22 +172,24 @@ Columns<DriverCalls> calls_fields(const CallsOf& of, const RowChoice& choice) {
   const auto run = [](const All& all) {
     return all.run_ns == 0 ? std::nullopt : std::optional(all.run_ns);
   };
-  return {{"by", "what rows are of", [&of](const All&) { return of.by; }, OneOf(kCallsByNames)},
-          {"calls", "of all rows", &All::calls},
-          {"failures", "of all rows", &All::failures},
-          {"total_ns", "time in them, of all threads added", &All::total_ns},
-          {"waited_ns",
-           "of it, the library waited for the device before memory was used again; `null`: not "
-           "recorded",
-           &All::waited_ns},
-          {"run_ns", "the run took; `null`: not known, or of several processes", run},
-          {"threads", "that allocated; of a trace, that called; 0: not known", &All::threads},
-          {"served", "allocations and frees of a report by how they were served", served_columns(),
-           [&of](const All&) {
-             return of.is_of_trace ? std::vector<ServedCalls>() : served_rows(of.report);
-           }},
-          {"rows", "the longest time first", call_columns(of, nullptr),
-           [choice](const All& all) { return first_rows(all.rows, choice.most); }}};
+  return {
+      {"by", "what rows are of", [&of](const All&) { return of.by; }, OneOf(kCallsByNames)},
+      {"calls", "of all rows", &All::calls},
+      {"failures", "of all rows", &All::failures},
+      {"total_ns", "time in them, of all threads added", &All::total_ns},
+      {"waited_ns",
+       "of it, the library waited for the device before memory was used again; `null`: not "
+       "recorded",
+       &All::waited_ns},
+      {"run_ns", "the run took; `null`: not known, or of several processes", run},
+      {"threads", "that allocated; of a trace, that called; 0: not known", &All::threads},
+      {"served", "allocations and frees of a report by how they were served; none under a filter",
+       served_columns(),
+       [&of](const All&) {
+         return of.is_of_trace ? std::vector<ServedCalls>() : served_rows(of.report);
+       }},
+      {"rows", "the longest time first", call_columns(of, nullptr),
+       [choice](const All& all) { return first_rows(all.rows, choice.most); }}};
 }
 
 namespace {
@@ -198,7 +204,10 @@ CallsOf calls_in_order(const CallsOf& of, const RowChoice& choice) {
 
 std::string calls_text(const CallsOf& given, const Page& page, const RowChoice& choice) {
   const CallsOf of = calls_in_order(given, choice);
-  if (of.calls.rows.empty()) return "No driver call was recorded.\n";
+  if (of.calls.rows.empty()) {
+    return page.filters.empty() ? "No driver call was recorded.\n"
+                                : std::string(kNothingPasses) + "called.\n";
+  }
   const ThreadNames threads(of.report, of.name);
   Columns<DriverCall> columns = call_columns(of, &threads, page);
   std::erase_if(columns, [&](const Column<DriverCall>& column) {

@@ -58,6 +58,28 @@ std::pair<std::string, std::string> unanswered_of_rows(const Filter& filter, con
   return {};
 }
 
+// The same of calls: a report counts them by function, and allocations by thread.
+std::pair<std::string, std::string> unanswered_of_calls(const Filter& filter,
+                                                        const FilterUse& use) {
+  const std::string time = first_typed(filter, {&Filter::from, &Filter::to});
+  if (!time.empty()) return {time, "a report does not tell the times of single calls"};
+  const bool is_by_thread = use.axis == Axis::thread;
+  if (is_by_thread && !filter.function.empty())
+    return {"--function", "a report does not tell which functions a thread called"};
+  if (!is_by_thread && !filter.thread.empty()) {
+    return {"--thread",
+            "a report does not tell which thread called a function (vramscope calls --by thread "
+            "has the allocations of each)"};
+  }
+  std::string memory = first_typed(
+      filter, {&Filter::owner, &Filter::stream, &Filter::range, &Filter::site, &Filter::min_bytes});
+  if (is_by_thread)
+    return {memory, "a report does not tell more of a thread's calls than kinds and devices"};
+  if (memory.empty() && filter.device) memory = "--device";
+  if (memory.empty()) memory = first_typed(filter, {&Filter::kind});
+  return {memory, "a report does not tell which memory the calls of a function were for"};
+}
+
 std::pair<std::string, std::string> unanswered(const Filter& filter, const FilterUse& use) {
   switch (use.subject) {
     case Subject::rows:
@@ -69,6 +91,8 @@ std::pair<std::string, std::string> unanswered(const Filter& filter, const Filte
       return {first_typed(filter, {&Filter::owner, &Filter::thread, &Filter::stream, &Filter::range,
                                    &Filter::site}),
               "a report does not tell more of its timeline than kinds and devices"};
+    case Subject::calls:
+      return unanswered_of_calls(filter, use);
     default:
       return {};
   }
@@ -97,6 +121,10 @@ Answers answers(const FilterUse& use, std::string_view option) {
   if (const FilterOption member = option_named(option)) asked.*member = "1";
   if (use.inputs == Inputs::traces || cannot_filter(asked, use).empty()) return Answers::always;
   if (use.inputs != Inputs::both) return Answers::never;
+  if (use.subject == Subject::calls) {
+    const bool is_of_threads = option == "--thread" || option == "--device" || option == "--kind";
+    return is_of_threads ? Answers::by_thread : Answers::of_traces;
+  }
   const bool is_axis = option == "--thread" || option == "--stream" || option == "--range";
   return use.axis && is_axis ? Answers::by_axis : Answers::of_traces;
 }

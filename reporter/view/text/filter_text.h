@@ -19,7 +19,8 @@ namespace vramscope {
 enum class Answers : std::uint8_t {
   always,
   of_traces,
-  by_axis,  // of traces, and of reports where the listing is by the option's axis
+  by_axis,    // of traces, and of reports where the listing is by the option's axis
+  by_thread,  // of traces, and of reports where the listing is by thread
   never
 };
 [[nodiscard]] Answers answers(const FilterUse& use, std::string_view option);

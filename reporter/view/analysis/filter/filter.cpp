@@ -105,10 +105,11 @@ bool thread_passes(std::string_view value, std::string_view given) {
 constexpr struct {
   FilterOption option;
   const char* name;
-} kOptions[] = {
-    {&Filter::kind, "--kind"},           {&Filter::owner, "--owner"}, {&Filter::thread, "--thread"},
-    {&Filter::stream, "--stream"},       {&Filter::range, "--range"}, {&Filter::site, "--site"},
-    {&Filter::min_bytes, "--min-bytes"}, {&Filter::from, "--from"},   {&Filter::to, "--to"}};
+} kOptions[] = {{&Filter::kind, "--kind"},         {&Filter::owner, "--owner"},
+                {&Filter::thread, "--thread"},     {&Filter::stream, "--stream"},
+                {&Filter::range, "--range"},       {&Filter::site, "--site"},
+                {&Filter::function, "--function"}, {&Filter::min_bytes, "--min-bytes"},
+                {&Filter::from, "--from"},         {&Filter::to, "--to"}};
 
 }  // namespace
 
@@ -182,6 +183,15 @@ bool Filter::passes(Axis axis, std::string_view value) const {
     default:
       return true;
   }
+}
+
+std::set<std::string> functions_that_pass(const Filter& filter,
+                                          const std::vector<std::string>& names) {
+  const Pattern pattern(filter.function);
+  std::set<std::string> functions;
+  for (const std::string& name : names)
+    if (filter.function.empty() || pattern.is_in(name)) functions.insert(name);
+  return functions;
 }
 
 TypedOptions typed_options(const Filter& filter) {

@@ -63,10 +63,11 @@ struct Filter {
   std::optional<unsigned> device = {};
   std::string kind = {};  // its name, or what people say for it
   std::string owner = {};
-  std::string thread = {};  // its name, its number, or both as reports have them
-  std::string stream = {};  // "3" or "stream 3"
-  std::string range = {};   // a path, its beginning, or the name of one range of it; or "none"
-  std::string site = {};    // a regular expression
+  std::string thread = {};    // its name, its number, or both as reports have them
+  std::string stream = {};    // "3" or "stream 3"
+  std::string range = {};     // a path, its beginning, or the name of one range of it; or "none"
+  std::string site = {};      // a regular expression
+  std::string function = {};  // likewise, of names of the driver's functions: of calls alone
   std::string min_bytes = {};
   std::string from = {};  // instants of the run
   std::string to = {};
@@ -85,6 +86,11 @@ struct Filter {
   // Whether a value of the axis, as reports have it, passes.
   [[nodiscard]] bool passes(Axis axis, std::string_view value) const;
 };
+
+// Which of these functions of the driver, by their exported names, a filter asks for. May throw
+// bad_alloc.
+[[nodiscard]] std::set<std::string> functions_that_pass(const Filter& filter,
+                                                        const std::vector<std::string>& names);
 
 // "--owner" of &Filter::owner.
 [[nodiscard]] const char* filter_option(std::string Filter::*option);
@@ -106,6 +112,7 @@ enum class Subject : std::uint8_t {
   refusals,  // allocations that failed, each with all that was live then
   curves,    // bytes over time, of each kind and device; times are a window
   counters,  // of devices and the host
+  calls,     // of the driver's functions, or of threads with their allocations
 };
 
 // What a listing can be made of.
@@ -132,6 +139,8 @@ using ShowThread = std::function<std::string(const std::string& thread)>;
 
 // The same of one device, or of one value of an axis, when these are all that there are.
 [[nodiscard]] std::string no_such_device(unsigned device, const std::set<std::uint16_t>& devices);
+[[nodiscard]] std::string no_such_function(const Filter& filter,
+                                           const std::vector<std::string>& names);
 // Threads are named as texts show them where `shown` is given.
 [[nodiscard]] std::string no_such_value(const Filter& filter, Axis axis, const std::string& given,
                                         const std::set<std::string>& values,

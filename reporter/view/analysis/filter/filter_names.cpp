@@ -35,6 +35,12 @@ std::set<std::string> values_of(const Report& report, Axis axis) {
   return values;
 }
 
+std::vector<std::string> called_functions(const Report& report) {
+  std::vector<std::string> names;
+  for (const FunctionFacts& function : report.functions) names.push_back(function.name);
+  return names;
+}
+
 std::set<std::uint16_t> devices_of(const Report& report) {
   std::set<std::uint16_t> devices;
   for (const DeviceReport& device : report.devices) devices.insert(device.facts.index);
@@ -79,6 +85,17 @@ std::string no_such_value(const Filter& filter, Axis axis, const std::string& gi
                                : text;
 }
 
+std::string no_such_function(const Filter& filter, const std::vector<std::string>& names) {
+  constexpr std::size_t kNamed = 20;
+  if (filter.function.empty() || !functions_that_pass(filter, names).empty()) return {};
+  std::string text = "has no call of a function '" + filter.function + "'; functions: ";
+  if (names.empty()) return text + "none";
+  for (std::size_t i = 0; i < std::min(kNamed, names.size()); ++i)
+    text += (i == 0 ? "" : ", ") + names[i];
+  return names.size() > kNamed ? text + " and " + std::to_string(names.size() - kNamed) + " more"
+                               : text;
+}
+
 void name_threads(Filter& filter, const std::set<std::string>& threads, const ThreadNames& names) {
   filter.threads.clear();
   const auto is_called = [&](const std::string& one) { return filter.passes(Axis::thread, one); };
@@ -110,7 +127,7 @@ std::string missing_from(const Report& report, const Filter& filter, const ShowT
     std::string missing = no_such_value(filter, axis, given, values_of(report, axis), shown);
     if (!missing.empty()) return missing;
   }
-  return {};
+  return no_such_function(filter, called_functions(report));
 }
 
 }  // namespace vramscope

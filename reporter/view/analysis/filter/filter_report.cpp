@@ -280,6 +280,17 @@ void choose_curves(Report& report, const Filter& filter) {
   std::erase_if(report.kinds, [&](const KindFacts& kind) { return kind.peak_bytes < least; });
 }
 
+void choose_calls(Report& report, const Filter& filter) {
+  std::erase_if(report.axes, [&](const AxisEntry& row) {
+    return row.axis != Axis::thread || !filter.passes(row.kind, row.device) ||
+           !filter.passes(Axis::thread, row.value);
+  });
+  const Pattern pattern(filter.function);
+  std::erase_if(report.functions, [&](const FunctionFacts& function) {
+    return !filter.function.empty() && !pattern.is_in(function.name);
+  });
+}
+
 }  // namespace
 
 void leave_out_kinds_of_views(Report& report) {
@@ -347,6 +358,8 @@ void filter_report(Report& report, const Filter& filter, const FilterUse& use,
       return choose_refusals(report, filter, name);
     case Subject::curves:
       return choose_curves(report, filter);
+    case Subject::calls:
+      return choose_calls(report, filter);
     case Subject::counters:
       return;
   }

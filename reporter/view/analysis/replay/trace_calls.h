@@ -1,19 +1,43 @@
-// TraceCalls counts the driver calls of a trace by function and by thread.
+// TraceCalls counts the driver calls of a trace by function and by thread, as far as a filter lets
+// them pass.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <string>
+#include <vector>
 
 #include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/analysis/replay/trace_follower.h"
 
 namespace vramscope {
 
+class ThreadNames;
+struct Filter;
+
+// Which calls a filter asks for by their function and the thread that made them, by the trace's
+// numbers of both. Empty: all.
+struct ChosenCalls {
+  std::vector<bool> functions;
+  std::vector<bool> threads;
+  std::string missing = {};  // "", or what the filter names that the trace does not have
+};
+// A thread as texts show it.
+using ShowThreadOf =
+    std::function<std::string(const ThreadNames& threads, const std::string& thread)>;
+// May throw bad_alloc.
+[[nodiscard]] ChosenCalls chosen_calls(const TraceNames& names, const Filter& filter,
+                                       const NameFrame& name, const ShowThreadOf& shown);
+// The rest of the filter, which asks for memory and times: TraceFollower judges these. Its own
+// threads are those that allocated, also of frees by others.
+[[nodiscard]] Filter without_functions_and_threads(const Filter& filter);
+
 // Threads: one. May throw bad_alloc.
 class TraceCalls final : public TraceObserver {
  public:
-  explicit TraceCalls(const TraceNames& names) : names_(names) {}
+  TraceCalls(const TraceNames& names, const ChosenCalls& chosen) : names_(names), chosen_(chosen) {}
   void event(const FollowedEvent& now) override;
 
   // Once all was followed, which took length_ns.
@@ -30,6 +54,7 @@ class TraceCalls final : public TraceObserver {
                                      std::uint64_t length_ns) const;
 
   const TraceNames& names_;
+  const ChosenCalls& chosen_;
   std::map<std::uint16_t, Totals> functions_;
   std::map<std::uint32_t, Totals> threads_;
 };

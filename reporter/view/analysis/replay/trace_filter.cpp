@@ -16,24 +16,11 @@ namespace {
 
 constexpr Axis kFiltered[] = {Axis::owner, Axis::thread, Axis::stream, Axis::range};
 
-// What stacks are made of, and the threads that have them.
-Report report_of(const TraceNames& names) {
-  Report report;
-  report.modules = names.facts.modules;
-  report.sources = names.facts.sources;
-  report.codes = names.facts.codes;
-  report.frames = names.facts.frames;
-  report.process.pid = names.process.pid;
-  report.process.executable = names.process.executable;
-  report.threads = make_threads(names.facts);
-  return report;
-}
-
 // By site; empty: all pass.
 std::vector<bool> sites_that_pass(const TraceNames& names, const Filter& filter,
                                   const NameFrame& name) {
   if (filter.site.empty()) return {};
-  const Report report = report_of(names);
+  const Report report = report_of_names(names);
   PlaceSearch places(report, filter.site, name);
   std::vector<bool> pass;
   for (const SiteFact& site : names.facts.sites) pass.push_back(places.is_in(site.frames));
@@ -66,7 +53,7 @@ std::set<std::string> values_of(const ReportParts& parts, Axis axis) {
 Filter with_threads(const Filter& filter, const TraceNames& names, const ReportParts& parts) {
   Filter meant = filter;
   if (filter.thread.empty()) return meant;
-  const Report report = report_of(names);
+  const Report report = report_of_names(names);
   const NameFrame name = names_from_symbols();
   name_threads(meant, values_of(parts, Axis::thread), ThreadNames(report, name));
   return meant;
@@ -74,12 +61,24 @@ Filter with_threads(const Filter& filter, const TraceNames& names, const ReportP
 
 }  // namespace
 
+Report report_of_names(const TraceNames& names) {
+  Report report;
+  report.modules = names.facts.modules;
+  report.sources = names.facts.sources;
+  report.codes = names.facts.codes;
+  report.frames = names.facts.frames;
+  report.process.pid = names.process.pid;
+  report.process.executable = names.process.executable;
+  report.threads = make_threads(names.facts);
+  return report;
+}
+
 std::string missing_from(const TraceNames& names, const Filter& filter) {
   std::optional<ReportParts> parts;
   for (const Axis axis : kFiltered) {
     if (typed(filter, axis).empty()) continue;
     if (!parts) parts = parts_of(names);
-    const Report report = report_of(names);
+    const Report report = report_of_names(names);
     const NameFrame name = names_from_symbols();
     const ThreadNames threads(report, name);
     std::string missing = no_such_value(

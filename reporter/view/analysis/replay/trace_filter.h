@@ -15,6 +15,7 @@
 namespace vramscope {
 
 struct Filter;
+struct Report;
 
 // Instants are nanoseconds after time 0, when recording began. Threads: any, as it is not changed.
 struct TraceFilter {
@@ -46,6 +47,9 @@ struct TraceFilter {
 // May throw bad_alloc.
 [[nodiscard]] TraceFilter trace_filter(const TraceNames& names, const Filter& filter,
                                        const NameFrame& name);
+
+// What its stacks are made of, and the threads that have them. May throw bad_alloc.
+[[nodiscard]] Report report_of_names(const TraceNames& names);
 
 // The instant of an event, when time 0 was at `begin_ns`; one that began before that is at 0.
 [[nodiscard]] constexpr std::uint64_t after(std::uint64_t begin_ns, std::uint64_t ns) {
