@@ -3,6 +3,7 @@
 """real_answers_test.py BUILD"""
 import csv
 import io
+import json
 import os
 import re
 import sys
@@ -49,6 +50,26 @@ class Views(RealReports):
             self.assertFalse([row for row in self.json("owners", file)["ledger"] if row["kind"] in VIEWS], name)
             self.assertNotIn("address_range", self.text("owners", file))
             self.assertIn("mapping", self.text("owners", "--kind", "mapping", file))
+
+    def kinds_in(self, told):
+        if isinstance(told, dict):
+            return {told.get("kind")} | set().union(*(self.kinds_in(part) for part in told.values()))
+        return set().union(*(self.kinds_in(part) for part in told)) if isinstance(told, list) else set()
+
+    def test_page_report_and_timeline_have_memory_alone(self):
+        """The page counted 576 sizes of 293 allocations."""
+        for name in ("jax", "gpt-expandable", "nccl"):
+            file, page = self.real(name), self.path("page.html")
+            self.assertEqual(0, self.call("html", "-f", "-o", page, file).returncode)
+            with open(page, encoding="utf-8") as text:
+                told = json.loads(re.search(r'<script[^>]*id="report"[^>]*>(.*?)</script>', text.read(), re.S).group(1))
+            made = sum(memory["totals"][5] for memory in told["memory"])
+            self.assertLessEqual(sum(count for _, count in told["sizes"]), made, name)
+            self.assertEqual(sum(row["total_count"] for row in self.json("sites", file)), made, name)
+            for listing in (told, self.json("report", file), self.json("timeline", file)):
+                self.assertFalse({str(kind) for kind in self.kinds_in(listing)} & set(VIEWS), name)
+            self.assertNotRegex(self.text("report", file) + self.text("timeline", file), "mapping|address_range")
+            self.assertIn("mapping", self.text("report", "--kind", "mapping", file))
 
     def test_exports_have_memory_alone(self):
         for form in ("chrome", "openmetrics", "sqlite", "perfetto", "memory_viz_json", "dhat"):

@@ -70,7 +70,8 @@ void choose(RunTimeline& timeline, const TimelineChoice& choice) {
   std::stable_sort(timeline.curves.begin(), timeline.curves.end(),
                    [&](const RunCurve& a, const RunCurve& b) { return order_of(a) > order_of(b); });
   std::erase_if(timeline.marks, [&](const RunMark& mark) {
-    return mark.at_ns < timeline.from_ns || mark.at_ns > timeline.to_ns;
+    const bool is_of_view = mark.what == RunMark::What::peak && !holds_memory(mark.kind);
+    return is_of_view || mark.at_ns < timeline.from_ns || mark.at_ns > timeline.to_ns;
   });
   std::stable_sort(timeline.marks.begin(), timeline.marks.end(),
                    [](const RunMark& a, const RunMark& b) { return a.at_ns < b.at_ns; });

@@ -146,6 +146,11 @@ int page_of_trace(const Arguments& given, const std::string& file) {
   return publish_page(given, *page);
 }
 
+// What views the memory of others is shown where --kind asks for it alone.
+void leave_out_views_of(Report& report, const Filter& filter) {
+  if (filter.kind.empty()) leave_out_views(report);
+}
+
 // The reports of single processes once more, to tell what made one of them differ. Those whose
 // names have the process's number are looked at first.
 class ReportsAgain {
@@ -168,6 +173,7 @@ class ReportsAgain {
       if (!report || is_merged(*report) || key_of(report->process) != key) continue;
       const Filter filter = without_times(given_.filter);
       if (!Filtering(filter, kPageUse).applies(*report, path)) return std::nullopt;
+      leave_out_views_of(*report, filter);
       choose_frames(*report, given_.stacks);
       leave_out_small_rows(*report, filter, kPageUse);
       return report;
@@ -239,6 +245,8 @@ int page_of_two(const Arguments& given) {
   rows.min_bytes.clear();  // what one report has less of, the other may have more of
   Filtering filtering(rows, kPageUse);
   if (!filtering.applies_to_both({*before, before_path}, {*after, after_path})) return kBadInput;
+  leave_out_views_of(*before, filter);
+  leave_out_views_of(*after, filter);
   choose_frames(*before, given.stacks);
   choose_frames(*after, given.stacks);
   const NameFrame name = names_from_symbols();
@@ -258,6 +266,7 @@ int page_of_reports(const Arguments& given) {
       given.files.size() == 1 ? open_named(path, given.reading) : open_merged(paths, given.reading);
   const Filter filter = without_times(given.filter);
   if (!report || !Filtering(filter, kPageUse).applies(*report, path)) return kBadInput;
+  leave_out_views_of(*report, filter);
   choose_frames(*report, given.stacks);
   leave_out_small_rows(*report, filter, kPageUse);
   std::reverse(paths.begin(), paths.end());  // later reports of a process have later names

@@ -60,6 +60,7 @@ Runs processes_of(const Report& report, const std::string& path, const Filter& f
 }
 
 void choose_rows(Report& report, const Arguments& arguments) {
+  if (arguments.filter.kind.empty()) leave_out_views(report);
   choose_frames(report, arguments.stacks);
   leave_out_small_rows(report, arguments.filter, kRowsUse);
 }
