@@ -131,7 +131,7 @@ class Consumers:
         version = run(tool("sqlite3"), "--version").split()[0]
         questions = {
             "SELECT sum(peak_bytes) FROM peak": self.sum("peak_bytes"),  # what made the peak
-            "SELECT sum(live_bytes) FROM leaks": self.sum("live_bytes"),  # what was never freed
+            "SELECT sum(leaked_bytes) FROM leaks": self.sum("live_bytes"),  # what was never freed
             "SELECT max(peak_bytes) FROM kinds WHERE kind = 'device'": self.device["peak_bytes"],
             "SELECT sum(total_count) FROM shares": self.sum("total_count"),  # which allocate most
         }

@@ -102,7 +102,7 @@ class Figures(harness.Case):
             database = self.database(path, *words)
             if database is None:
                 return
-            rows = database.execute("SELECT kind, device, sum(peak_bytes) FROM peak GROUP BY kind, device")
+            rows = database.execute("SELECT kind, ifnull(device, 0), sum(peak_bytes) FROM peak GROUP BY kind, device")
             by_memory = sums(((kind, device), amount) for (_, kind, device), amount in told.items())
             self.assertEqual(by_memory, sums(((kind, device), amount) for kind, device, amount in rows))
             amounts = self.folded("peak", path, *words)
@@ -117,10 +117,15 @@ class Figures(harness.Case):
             database = self.database(path, *words)
             if database is None:
                 return
-            rows = database.execute("SELECT kind, device, sum(never_freed_bytes) FROM leaks GROUP BY kind, device")
+            rows = database.execute("SELECT kind, ifnull(device, 0), sum(never_freed_bytes) FROM shares GROUP BY kind, device")
             self.assertEqual(told, sums(((kind, device), amount) for kind, device, amount in rows))
-            amounts = self.folded("leaked", path, *words)
-            self.assertEqual(sorted(told.values()), sorted(amounts.values()))
+            usual = json.loads(run("leaks", "--json", *words, path))["leaks"]
+            leaked = sums(((row["kind"], row["device"]), row["bytes"]) for row in usual)
+            rows = database.execute("SELECT kind, ifnull(device, 0), sum(leaked_bytes) FROM leaks GROUP BY kind, device")
+            self.assertEqual(leaked, sums(((kind, device), amount) for kind, device, amount in rows))
+            self.assertEqual(sorted(leaked.values()), sorted(self.folded("leaked", path, *words).values()))
+            kept = sum(told.values()) - sum(leaked.values())
+            self.assertEqual(kept, sum(self.folded("kept", path, *words).values()))
             # For people: "never freed: 24.0 KiB in 1 allocation", "24.0 KiB in 1 allocation was never freed".
             count = sum(row["count"] for row in leaks["leaks"])
             text = " ".join(run("sites", *words, path).split())

@@ -37,7 +37,10 @@ class Stacks(Export):
             self.assertEqual("https://www.speedscope.app/file-format-schema.json", document["$schema"])
             frames = document["shared"]["frames"]
             self.assertIn("main", [frame["name"] for frame in frames])
-            for cost, profile in zip(COSTS, document["profiles"], strict=True):
+            profiles = {profile["name"]: profile for profile in document["profiles"]}
+            self.assertEqual(["peak", "leaked", "kept", "total", "allocations"], list(profiles))
+            self.assertEqual([], profiles.pop("kept")["weights"])
+            for cost, profile in zip(COSTS, profiles.values(), strict=True):
                 self.assertEqual(self.sum_of_sites(cost), sum(profile["weights"]))
                 self.assertEqual(sum(profile["weights"]), profile["endValue"])
                 self.assertEqual(len(profile["samples"]), len(profile["weights"]))
@@ -79,7 +82,7 @@ class Database(Export):
         database = self.tables(self.path)
         peak = database.execute("SELECT sum(peak_bytes) FROM peak WHERE kind = 'device'").fetchone()[0]
         self.assertEqual(self.device["peak_bytes"], peak)
-        leaks = database.execute("SELECT never_freed_bytes, place FROM leaks").fetchall()
+        leaks = database.execute("SELECT leaked_bytes, place FROM leaks").fetchall()
         self.assertEqual(self.sum_of_sites("leaked"), sum(bytes for bytes, _ in leaks))
         self.assertRegex(leaks[0][1], r"^optimizer_step \(.*train.cu:\d+\) < main \(.*train.cu:\d+\)$")
         for view in ("owners", "temporary", "free_pieces"):
@@ -88,8 +91,8 @@ class Database(Export):
     def test_a_trace_has_no_view_that_it_cannot_answer(self):
         database = self.tables(self.trace)
         views = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'view'")}
-        self.assertEqual({"peak", "leaks"}, views)
-        for view in views:
+        self.assertEqual({"peak", "leaks", "kept"}, views)
+        for view in views - {"kept"}:
             self.assertNotEqual([], database.execute(f"SELECT * FROM {view}").fetchall(), view)
 
     def test_marks_are_a_table(self):

@@ -11,6 +11,7 @@
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/newer.h"
 #include "reporter/view/command/verb.h"
@@ -59,10 +60,11 @@ std::string not_a_format(const std::string& given) {
   return "'" + given + "' is no format" + hint + "; formats are " + listed(all);
 }
 
-constexpr const char* kCosts = "peak, leaked, total or count";
+constexpr std::string_view kCosts = "peak, leaked, kept, total, count";
+std::string listed_costs() { return std::string(kCosts); }
 
 std::string not_a_cost(const std::string& given) {
-  return cost_named(given) ? "" : "'" + given + "' is none of peak, leaked, total and count";
+  return cost_named(given) ? "" : "'" + given + "' is none of " + listed_costs();
 }
 
 Cost cost_of(const Arguments& arguments) { return cost_named(arguments.cost).value_or(Cost::peak); }
@@ -91,6 +93,13 @@ std::string too_large(const Exported& exported, const ExportFormat& format) {
          "is what PyTorch's viewer and torch.cuda._memory_viz read; --force writes it all the same";
 }
 
+// A stack of the cost leaked is no leak yet where the program went on.
+void say_of_leaks(const Exported& exported, const ExportFormat& format) {
+  const bool is_of_leaks = format.write == write_folded && exported.cost() == Cost::leaked;
+  if (!is_of_leaks || exported.names() != nullptr || is_final(exported.report())) return;
+  say("leaked: not freed when the report was written; the program went on");
+}
+
 // What is not in the file is added to `lost`.
 int write(const Exported& exported, const ExportFormat& format, const std::string& path,
           const Arguments& arguments, std::set<std::string>& lost) {
@@ -106,6 +115,7 @@ int write(const Exported& exported, const ExportFormat& format, const std::strin
   const std::string unwritten = output.end();
   if (!unwritten.empty()) return refuse(unwritten);
   if (const std::string text = lost_in(exported, format); !text.empty()) lost.insert(text);
+  say_of_leaks(exported, format);
   return kFine;
 }
 
@@ -275,12 +285,11 @@ Verb add_export(CommandLine& line) {
                  "Write to FILE, a folder, or standard output (-)", {.value_name = "FILE"});
   add_force(command, arguments->forced);
   add_share(command, arguments->shared);
-  command.option("--cost", &arguments->cost,
-                 "Choose what folded shows: peak, leaked, total or count",
+  command.option("--cost", &arguments->cost, "Choose what folded shows: " + listed_costs(),
                  {.value_name = "COST",
                   .why_not = not_a_cost,
                   .shows_default = true,
-                  .choices = choices_in(kCosts)});
+                  .choices = choices_in(listed_costs())});
   add_filters(command, arguments->filter, use_of(""));
   add_view_options(command, arguments->stacks);
   add_redact(command, arguments->reading);

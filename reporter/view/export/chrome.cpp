@@ -145,6 +145,7 @@ class Walk {
       : exported_(exported),
         events_(events),
         frames_(frames),
+        holders_(exported),
         nobody_(events.thread(0)),
         sites_(exported.report().sites.size()) {
     const ThreadNames names(exported.report(), exported.name());
@@ -225,6 +226,9 @@ class Walk {
     add_number(text += memory.category, block.number);
     if (came) text += site.stack;
     add_number(text += ",\"args\":{\"bytes\":", block.bytes);
+    const std::string& holder =
+        holders_.of(exported_.site_of(block.tag), block.place.kind, block.place.device);
+    if (came && !holder.empty()) text += ",\"held_by\":" + json_string(holder);
     text += '}';
     events_.end();
     add_number(
@@ -237,6 +241,7 @@ class Walk {
   const Exported& exported_;
   Events& events_;
   StackFrames& frames_;
+  const Holders holders_;
   const std::string nobody_;          // JSON: of no thread
   std::vector<std::string> threads_;  // JSON, by number
   std::vector<std::string> functions_;

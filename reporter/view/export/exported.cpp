@@ -13,16 +13,18 @@
 namespace vramscope {
 namespace {
 
-constexpr std::array<std::string_view, 4> kCosts{"peak", "leaked", "total", "count"};
+constexpr std::array<std::string_view, 5> kCosts{"peak", "leaked", "kept", "total", "count"};
 
 }  // namespace
 
-std::uint64_t value_of(const SiteUsage& usage, Cost cost) {
+std::uint64_t value_of(const LeakUsage& usage, Cost cost) {
   switch (cost) {
     case Cost::peak:
       return usage.totals.peak_bytes;
     case Cost::leaked:
-      return usage.never_freed_bytes;
+      return usage.leaked_bytes;
+    case Cost::kept:
+      return kept_bytes(usage);
     case Cost::total:
       return usage.totals.total_bytes;
     case Cost::count:
@@ -35,6 +37,33 @@ std::optional<Cost> cost_named(std::string_view name) {
   const auto found = std::find(kCosts.begin(), kCosts.end(), name);
   if (found == kCosts.end()) return std::nullopt;
   return static_cast<Cost>(found - kCosts.begin());
+}
+
+std::string held_by(const KeptUsage& kept) { return "held by " + kept.holder; }
+
+std::vector<CostPart> parts_of(const LeakUsage& usage, Cost cost) {
+  std::vector<CostPart> parts;
+  if (cost == Cost::kept) {
+    for (const KeptUsage& kept : usage.kept)
+      if (kept.bytes != 0) parts.push_back({.value = kept.bytes, .holder = held_by(kept)});
+  } else if (const std::uint64_t value = value_of(usage, cost); value != 0) {
+    parts.push_back({.value = value});
+  }
+  return parts;
+}
+
+Holders::Holders(const Exported& exported) {
+  for (const LeakUsage& usage : exported.usage()) {
+    const bool is_held = usage.leaked_bytes == 0 && usage.leaked_count == 0;
+    if (!is_held || usage.kept.size() != 1) continue;
+    holders_[{usage.site, usage.kind, usage.device}] = usage.kept.front().holder;
+  }
+}
+
+const std::string& Holders::of(std::size_t site, Kind kind, std::uint16_t device) const {
+  static const std::string kNobody;
+  const auto found = holders_.find({site, kind, device});
+  return found == holders_.end() ? kNobody : found->second;
 }
 
 std::string_view name_of(Cost cost) { return kCosts[static_cast<std::size_t>(cost)]; }
@@ -52,7 +81,10 @@ Exported::Exported(Report report, TraceFollower& trace, Cost cost, const StackCh
   sites_ = choose_frames(report_, stacks);
 }
 
-std::vector<SiteUsage> Exported::usage() const { return usage_with_never_freed(report_); }
+const std::vector<LeakUsage>& Exported::usage() const {
+  if (!usage_) usage_ = usage_with_leaks(report_, name_);
+  return *usage_;
+}
 
 const KindFacts* Exported::highest() const {
   const KindFacts* result = nullptr;

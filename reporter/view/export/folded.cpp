@@ -23,15 +23,16 @@ std::string name_in_line(const NamedFrame& frame) {
 std::string write_folded(const Exported& exported, Output& output) {
   NamedStacks stacks(exported);
   std::map<std::string, std::uint64_t> lines;  // stacks may differ in what is not shown
-  for (const SiteUsage& usage : exported.usage()) {
-    const std::uint64_t value = value_of(usage, exported.cost());
-    if (value == 0) continue;
-    std::string line = memory_name(exported.report(), usage.kind, usage.device);
-    const NamedStacks::Stack& stack = stacks.stack(usage.site);
-    for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
-      line += ";" + name_in_line(stacks.frame(*frame));
+  for (const LeakUsage& usage : exported.usage()) {
+    for (const CostPart& part : parts_of(usage, exported.cost())) {
+      std::string line = memory_name(exported.report(), usage.kind, usage.device);
+      if (!part.holder.empty()) line += ";" + part.holder;
+      const NamedStacks::Stack& stack = stacks.stack(usage.site);
+      for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+        line += ";" + name_in_line(stacks.frame(*frame));
+      }
+      lines[line] += part.value;
     }
-    lines[line] += value;
   }
   for (const auto& [line, value] : lines) output << line << " " << std::to_string(value) << "\n";
   return "";

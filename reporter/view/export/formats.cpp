@@ -157,16 +157,22 @@ std::string lost_in(const Exported& exported, const ExportFormat& format) {
 
 std::string nothing_in(const Exported& exported, const ExportFormat& format) {
   if (!format.is_of_stacks) return "";
-  const std::vector<SiteUsage> all = exported.usage();
+  const std::vector<LeakUsage>& all = exported.usage();
   const bool is_one_cost = format.write == write_folded;
-  const auto counts = [&](const SiteUsage& usage) {
+  const auto counts = [&](const LeakUsage& usage) {
     if (is_one_cost) return value_of(usage, exported.cost()) != 0;
     return usage.totals.total_count != 0 || usage.totals.peak_bytes != 0;
   };
   if (std::any_of(all.begin(), all.end(), counts)) return "";
   const std::string cost =
       is_one_cost && !all.empty() ? " of --cost " + std::string(name_of(exported.cost())) : "";
-  return std::string(format.name) + " shows allocations" + cost + ", and the report has none";
+  std::uint64_t kept = 0;
+  for (const LeakUsage& usage : all) kept += kept_bytes(usage);
+  const bool is_all_kept = is_one_cost && exported.cost() == Cost::leaked && kept != 0;
+  return std::string(format.name) + " shows allocations" + cost + ", and the report has none" +
+         (is_all_kept
+              ? "; --cost kept shows " + amount_text(kept) + " that caches and libraries keep"
+              : "");
 }
 
 }  // namespace vramscope

@@ -16,8 +16,9 @@ namespace {
 class Lines {
  public:
   Lines(const Exported& exported, Output& output)
-      : exported_(exported), output_(output), stacks_(exported) {
+      : exported_(exported), output_(output), stacks_(exported), holders_(exported) {
     output_ << "v 10400 3\nX " << command_of(exported.report()) << "\nI 1000 0\n";
+    if (!holders_.are_none()) output_ << "S leak:held by \n";
   }
 
   void time(std::uint64_t ns) {
@@ -61,7 +62,8 @@ class Lines {
     return known->second;
   }
 
-  // The kind of memory is the outermost frame.
+  // The kind of memory is the outermost frame; within it who holds what was never freed, which the
+  // suppression at the head of the file takes for no leak.
   std::uint64_t stack_of(std::size_t site, Memory memory) {
     std::uint64_t& root = roots_[memory];
     if (root == 0) {
@@ -70,6 +72,13 @@ class Lines {
                     .module = "memory"});
     }
     std::uint64_t stack = stack_of(root, 0);
+    if (const std::string& holder = holders_.of(site, memory.first, memory.second);
+        !holder.empty()) {
+      std::uint64_t& known = by_holder_[holder];
+      if (known == 0)
+        known = place({.function = held_by({.holder = holder}), .file = "", .module = "memory"});
+      stack = stack_of(known, stack);
+    }
     const NamedStacks::Stack& frames = stacks_.stack(site);
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
       std::uint64_t& known = by_frame_[*frame];
@@ -93,6 +102,8 @@ class Lines {
   const Exported& exported_;
   Output& output_;
   NamedStacks stacks_;
+  const Holders holders_;
+  std::map<std::string, std::uint64_t> by_holder_;
   std::unordered_map<std::string, std::uint64_t> strings_;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> steps_;
   std::map<Memory, std::uint64_t> roots_;

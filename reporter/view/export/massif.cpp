@@ -133,7 +133,7 @@ class Tree {
 void write_tree(const Exported& exported, const KindFacts& kind, Output& output) {
   NamedStacks stacks(exported);
   Helds helds;
-  for (const SiteUsage& usage : exported.usage()) {
+  for (const LeakUsage& usage : exported.usage()) {
     if (usage.kind != kind.kind || usage.device != kind.device || usage.totals.peak_bytes == 0)
       continue;
     helds.push_back({.bytes = usage.totals.peak_bytes, .stack = &stacks.stack(usage.site)});

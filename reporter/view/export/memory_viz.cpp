@@ -258,7 +258,7 @@ std::uint64_t most_bytes_of_memory_viz_json(const Exported& exported) {
   if (exported.names() == nullptr) return 0;
   NamedStacks stacks(exported);
   std::uint64_t bytes = 0;
-  for (const SiteUsage& usage : exported.usage()) {
+  for (const LeakUsage& usage : exported.usage()) {
     if (!has_device(usage.kind) || !holds_memory(usage.kind)) continue;
     std::uint64_t of_event = kOfEvent;
     for (const std::uint32_t index : stacks.stack(usage.site)) {

@@ -4,7 +4,9 @@
 #include <cinttypes>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <optional>
+#include <tuple>
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/reserved_memory.h"
@@ -62,14 +64,16 @@ class Metrics {
   bool is_counter_ = false;
 };
 
+Labels labels_of(Kind kind, std::uint16_t device) {
+  Labels labels{{"kind", std::string(kKindNames[static_cast<std::size_t>(kind)])}};
+  if (has_device(kind)) labels.emplace_back("device", std::to_string(device));
+  return labels;
+}
+
 void add_kinds(const Exported& exported, Metrics& metrics) {
   const auto add = [&](const std::function<std::uint64_t(const KindFacts&)>& value) {
-    for (const KindFacts& kind : exported.report().kinds) {
-      const std::string name(kKindNames[static_cast<std::size_t>(kind.kind)]);
-      Labels labels{{"kind", name}};
-      if (has_device(kind.kind)) labels.emplace_back("device", std::to_string(kind.device));
-      metrics.sample(labels, value(kind));
-    }
+    for (const KindFacts& kind : exported.report().kinds)
+      metrics.sample(labels_of(kind.kind, kind.device), value(kind));
   };
   metrics.family("requested_bytes", "gauge", "bytes", "Requested and live.");
   add([](const KindFacts& kind) { return kind.current_bytes; });
@@ -82,6 +86,24 @@ void add_kinds(const Exported& exported, Metrics& metrics) {
   add([](const KindFacts& kind) { return kind.allocations; });
   metrics.family("frees", "counter", "", "Frees.");
   add([](const KindFacts& kind) { return kind.frees; });
+}
+
+void add_kept(const Exported& exported, Metrics& metrics) {
+  using Key = std::tuple<Kind, std::uint16_t, std::string>;
+  std::map<Key, std::uint64_t> kept;
+  for (const LeakUsage& usage : exported.usage()) {
+    for (const KeptUsage& one : usage.kept)
+      kept[{usage.kind, usage.device, one.holder}] += one.bytes;
+  }
+  metrics.family("kept_bytes", "gauge", "bytes",
+                 "Of the requested bytes: held by caches of frameworks, or kept by libraries by "
+                 "design.");
+  for (const auto& [key, bytes] : kept) {
+    const auto& [kind, device, holder] = key;
+    Labels labels = labels_of(kind, device);
+    labels.emplace_back("held_by", holder);
+    metrics.sample(labels, bytes);
+  }
 }
 
 void add_devices(const Exported& exported, Metrics& metrics) {
@@ -109,12 +131,12 @@ void add_devices(const Exported& exported, Metrics& metrics) {
     metrics.family("device_memory_free_bytes", "gauge", "bytes", "Free when it was last asked.");
     add([](const DeviceReport& device) { return device.facts.free_bytes; });
   }
-  metrics.family("reserved_bytes", "gauge", "bytes", "What segments hold.");
+  metrics.family("reserved_bytes", "gauge", "bytes", "What the cache holds of the kind device.");
   add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.current); });
-  metrics.family("reserved_peak_bytes", "gauge", "bytes", "The most that segments held.");
+  metrics.family("reserved_peak_bytes", "gauge", "bytes", "The most that the cache held of it.");
   add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.peak); });
   metrics.family("needed_peak_bytes", "gauge", "bytes",
-                 "The most that was needed of it at once, at most: the rest was idle.");
+                 "The most that was needed of it at once, or less: the rest was idle.");
   add([&](const DeviceReport& d) { return reserved_memory(exported.report(), d).needed_most; });
   metrics.family("allocated_bytes", "gauge", "bytes", "What blocks in use hold.");
   add([](const DeviceReport& d) -> std::optional<std::uint64_t> {
@@ -125,7 +147,10 @@ void add_devices(const Exported& exported, Metrics& metrics) {
 }
 
 void add_ledger(const Exported& exported, Metrics& metrics) {
-  metrics.family("ledger_bytes", "gauge", "bytes", "Of the device, by kind and owner.");
+  metrics.family(
+      "ledger_bytes", "gauge", "bytes",
+      "Of the used memory of the device, by kind and owner; others: of other processes, and "
+      "what nobody can tell from that.");
   for (const LedgerEntry& entry : exported.report().ledger) {
     if (entry.device_bytes == 0) continue;
     const std::string device = std::to_string(entry.device);
@@ -160,6 +185,7 @@ std::string write_openmetrics(const Exported& exported, Output& output) {
                   {"rank", process.rank < 0 ? "" : std::to_string(process.rank)}},
                  "1", "_info");
   add_kinds(exported, metrics);
+  add_kept(exported, metrics);
   add_devices(exported, metrics);
   add_ledger(exported, metrics);
   add_functions(exported, metrics);

@@ -24,7 +24,7 @@ using Memory = std::pair<Kind, std::uint16_t>;
 class Packets {
  public:
   // Texts that events name by number; the numbers are those of Perfetto's interned data.
-  enum Text : std::uint8_t { call = 1, bytes = 1, failed, caller, stack };
+  enum Text : std::uint8_t { call = 1, bytes = 1, failed, caller, stack, held_by };
 
   Packets(const Report& report, Output& output) : report_(report), output_(output) {
     perfetto::TrackDescriptor& track = next_track();
@@ -34,7 +34,7 @@ class Packets {
     perfetto::InternedData& texts = *packet.mutable_interned_data();
     say(*texts.add_event_categories(), call, "call");
     std::uint64_t number = 0;
-    for (const char* name : {"bytes", "failed", "caller", "stack"}) {
+    for (const char* name : {"bytes", "failed", "caller", "stack", "held_by"}) {
       say(*texts.add_debug_annotation_names(), ++number, name);
     }
     track.mutable_process()->set_pid(pid());
@@ -139,6 +139,7 @@ class Calls {
       : exported_(exported),
         packets_(packets),
         stacks_(exported),
+        holders_(exported),
         names_(exported.report(), exported.name()) {}
 
   std::string run() {
@@ -192,7 +193,13 @@ class Calls {
     slice.set_name_iid(name_of(event.function, packet));
     annotate(slice, Packets::bytes).set_uint_value(event.bytes);
     if (event.failed) annotate(slice, Packets::failed).set_bool_value(true);
-    if (is_allocating(event.effect) && event.tag != 0) add_stack(event.tag, packet);
+    if (is_allocating(event.effect) && event.tag != 0) {
+      add_stack(event.tag, packet);
+      const std::string& holder =
+          holders_.of(exported_.site_of(event.tag), event.place.kind, event.place.device);
+      if (!event.failed && !holder.empty())
+        annotate(slice, Packets::held_by).set_string_value(holder);
+    }
     for (const std::uint64_t number : begun_) slice.add_flow_ids(number);
     for (const std::uint64_t number : ended_) slice.add_terminating_flow_ids(number);
     packets_.put();
@@ -261,6 +268,7 @@ class Calls {
   const Exported& exported_;
   Packets& packets_;
   NamedStacks stacks_;
+  const Holders holders_;
   ThreadNames names_;
   std::map<Memory, Counter> counters_;
   std::map<std::uint32_t, std::uint64_t> threads_;

@@ -1,7 +1,9 @@
 // pprof's profile: for each stack what it allocated, holds and held at the peak, with kind of
-// memory and device as labels.
+// memory and device as labels. What is in use because a cache or a library keeps it is a sample of
+// its own, with who does as the label held_by: without it, what is in use leaked.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "pprof.pb.h"
@@ -32,7 +34,7 @@ class Profile {
 
   [[nodiscard]] std::string bytes() {
     add_mappings();
-    for (const SiteUsage& usage : exported_.usage()) add(usage);
+    for (const LeakUsage& usage : exported_.usage()) add(usage);
     return profile_.SerializeAsString();
   }
 
@@ -103,7 +105,18 @@ class Profile {
     return known->second;
   }
 
-  void add(const SiteUsage& usage) {
+  void add(const LeakUsage& usage) {
+    const SiteTotals& totals = usage.totals;
+    add(usage,
+        {totals.total_count, totals.total_bytes, usage.leaked_count, usage.leaked_bytes,
+         totals.peak_count, totals.peak_bytes},
+        "");
+    for (const KeptUsage& kept : usage.kept)
+      add(usage, {0, 0, kept.count, kept.bytes, 0, 0}, kept.holder);
+  }
+
+  void add(const SiteUsage& usage, const std::array<std::uint64_t, 6>& values,
+           const std::string& holder) {
     pprof::Sample& sample = *profile_.add_sample();
     NamedStacks::Stack together;
     for (const std::uint32_t index : stacks_.stack(usage.site)) {
@@ -113,18 +126,16 @@ class Profile {
       together.clear();
     }
     if (!together.empty()) sample.add_location_id(location_of(together));
-    const SiteTotals& totals = usage.totals;
-    for (const std::uint64_t value :
-         {totals.total_count, totals.total_bytes, usage.never_freed_count, usage.never_freed_bytes,
-          totals.peak_count, totals.peak_bytes}) {
-      sample.add_value(static_cast<std::int64_t>(value));
-    }
-    pprof::Label& kind = *sample.add_label();
-    kind.set_key(text_number("kind"));
-    kind.set_str(text_number(std::string(kKindNames[static_cast<std::size_t>(usage.kind)])));
-    pprof::Label& device = *sample.add_label();
-    device.set_key(text_number("device"));
-    device.set_str(text_number(std::to_string(usage.device)));
+    for (const std::uint64_t value : values) sample.add_value(static_cast<std::int64_t>(value));
+    add_label(sample, "kind", std::string(kKindNames[static_cast<std::size_t>(usage.kind)]));
+    if (has_device(usage.kind)) add_label(sample, "device", std::to_string(usage.device));
+    if (!holder.empty()) add_label(sample, "held_by", holder);
+  }
+
+  void add_label(pprof::Sample& sample, const char* key, const std::string& text) {
+    pprof::Label& label = *sample.add_label();
+    label.set_key(text_number(key));
+    label.set_str(text_number(text));
   }
 
   const Exported& exported_;

@@ -14,7 +14,7 @@ struct Profile {
   std::uint64_t total = 0;
 };
 
-// The kinds of memory are frames too, behind all others.
+// The kinds of memory, and who holds what was kept, are frames too, behind all others.
 class Roots {
  public:
   explicit Roots(std::size_t first) : first_(first) {}
@@ -32,23 +32,25 @@ class Roots {
   std::vector<std::string> names_;
 };
 
-Profile profile_of(const Report& report, const std::vector<SiteUsage>& all, Cost cost,
+Profile profile_of(const Report& report, const std::vector<LeakUsage>& all, Cost cost,
                    NamedStacks& stacks, Roots& roots) {
   Profile profile;
-  for (const SiteUsage& usage : all) {
-    const std::uint64_t value = value_of(usage, cost);
-    if (value == 0) continue;
-    const char* comma = profile.total == 0 ? "" : ",";
-    profile.samples +=
-        std::string(comma) + "[" +
-        std::to_string(roots.number_of(memory_name(report, usage.kind, usage.device)));
-    const NamedStacks::Stack& stack = stacks.stack(usage.site);
-    for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
-      profile.samples += "," + std::to_string(*frame);
+  for (const LeakUsage& usage : all) {
+    for (const CostPart& part : parts_of(usage, cost)) {
+      const char* comma = profile.total == 0 ? "" : ",";
+      profile.samples +=
+          std::string(comma) + "[" +
+          std::to_string(roots.number_of(memory_name(report, usage.kind, usage.device)));
+      if (!part.holder.empty())
+        profile.samples += "," + std::to_string(roots.number_of(part.holder));
+      const NamedStacks::Stack& stack = stacks.stack(usage.site);
+      for (auto frame = stack.rbegin(); frame != stack.rend(); ++frame) {
+        profile.samples += "," + std::to_string(*frame);
+      }
+      profile.samples += "]";
+      profile.weights += comma + std::to_string(part.value);
+      profile.total += part.value;
     }
-    profile.samples += "]";
-    profile.weights += comma + std::to_string(value);
-    profile.total += value;
   }
   return profile;
 }
@@ -70,22 +72,23 @@ void write_frames(const NamedStacks& stacks, const Roots& roots, Output& output)
     if (frame.line > 0) output << ",\"line\":" << std::to_string(frame.line);
     output << "}";
   }
-  for (const std::string& name : roots.names()) output << ",\n{\"name\":\"" << name << "\"}";
+  for (const std::string& name : roots.names())
+    output << ",\n{\"name\":" << json_string(name) << "}";
 }
 
 }  // namespace
 
 std::string write_speedscope(const Exported& exported, Output& output) {
   NamedStacks stacks(exported);
-  const std::vector<SiteUsage> all = exported.usage();
-  for (const SiteUsage& usage : all) static_cast<void>(stacks.stack(usage.site));
+  const std::vector<LeakUsage>& all = exported.usage();
+  for (const LeakUsage& usage : all) static_cast<void>(stacks.stack(usage.site));
   Roots roots(stacks.frames());
   output << "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"name\":"
          << json_string(process_name(exported.report())) << ",\"exporter\":\"vramscope@"
          << VRAMSCOPE_VERSION
          << "\",\"activeProfileIndex\":" << std::to_string(static_cast<int>(exported.cost()))
          << ",\n\"profiles\":[";
-  for (const Cost cost : {Cost::peak, Cost::leaked, Cost::total, Cost::count}) {
+  for (const Cost cost : {Cost::peak, Cost::leaked, Cost::kept, Cost::total, Cost::count}) {
     if (cost != Cost::peak) output << ",\n";
     write_profile(profile_of(exported.report(), all, cost, stacks, roots), cost, output);
   }

@@ -30,7 +30,9 @@ CREATE TABLE devices (device INTEGER, gpu TEXT, name TEXT, uuid TEXT, total_byte
 CREATE TABLE statistics (device INTEGER,  -- NULL: the host
   name TEXT,                              -- as PyTorch calls it: allocated_bytes.all.peak
   value INTEGER);
-CREATE TABLE kinds (kind TEXT, device INTEGER, current_bytes INTEGER, peak_bytes INTEGER, peak_ns INTEGER,
+CREATE TABLE kinds (kind TEXT,
+  device INTEGER,        -- here and below NULL of the host's memory
+  current_bytes INTEGER, peak_bytes INTEGER, peak_ns INTEGER,
   peak_site INTEGER, allocations INTEGER, frees INTEGER);
 CREATE TABLE ledger (device INTEGER, kind TEXT, owner TEXT, current_bytes INTEGER, peak_bytes INTEGER,
   calls INTEGER,
@@ -51,8 +53,12 @@ CREATE TABLE shares (     -- of a site, by kind and device
   live_count INTEGER,
   never_freed_bytes INTEGER,  -- without that
   never_freed_count INTEGER,
+  leaked_bytes INTEGER,   -- of that, without what is kept
+  leaked_count INTEGER,
   peak_bytes INTEGER,     -- live at the peak of the kind and device
   peak_count INTEGER, total_bytes INTEGER, total_count INTEGER, total_ns INTEGER);
+CREATE TABLE kept_shares (  -- of a site's never freed memory: what caches of frameworks hold, and libraries keep by design
+  site INTEGER, kind TEXT, device INTEGER, held_by TEXT, bytes INTEGER, count INTEGER);
 CREATE TABLE frames (frame INTEGER PRIMARY KEY, function TEXT, file TEXT, line INTEGER, module TEXT,
   "offset" INTEGER, inlined INTEGER);
 CREATE TABLE stacks (site INTEGER, depth INTEGER,  -- 0: innermost
@@ -68,8 +74,10 @@ CREATE TABLE events (     -- of a trace
   device INTEGER, address INTEGER, bytes INTEGER, site INTEGER);
 CREATE VIEW peak AS SELECT kind, device, peak_bytes, peak_count, place, stack FROM shares JOIN sites USING (site)
   WHERE peak_bytes > 0 ORDER BY kind, device, peak_bytes DESC;
-CREATE VIEW leaks AS SELECT kind, device, never_freed_bytes, never_freed_count, place, stack
-  FROM shares JOIN sites USING (site) WHERE never_freed_bytes > 0 ORDER BY never_freed_bytes DESC;
+CREATE VIEW leaks AS SELECT kind, device, leaked_bytes, leaked_count, place, stack
+  FROM shares JOIN sites USING (site) WHERE leaked_bytes > 0 ORDER BY leaked_bytes DESC;
+CREATE VIEW kept AS SELECT held_by, kind, device, bytes, count, place, stack
+  FROM kept_shares JOIN sites USING (site) ORDER BY bytes DESC;
 CREATE VIEW owners AS SELECT device, owner, kind, device_bytes FROM ledger
   WHERE device_bytes > 0 ORDER BY device, device_bytes DESC;
 CREATE VIEW temporary AS SELECT temporary_count, place, stack FROM sites
@@ -151,6 +159,10 @@ class Rows {
 };
 
 std::optional<std::int64_t> or_none(std::int64_t number) { return number; }
+// NULL: memory of the host is of none.
+std::optional<std::int64_t> device_of(Kind kind, std::uint16_t device) {
+  return has_device(kind) ? std::optional<std::int64_t>(device) : std::nullopt;
+}
 std::string_view name_of(Kind kind) { return kKindNames[static_cast<std::size_t>(kind)]; }
 
 void add_process(const Report& report, Database& database) {
@@ -178,19 +190,22 @@ void add_totals(const Exported& exported, Database& database) {
   const Report& report = exported.report();
   Rows kinds(database, "kinds", 8);
   for (const KindFacts& kind : report.kinds) {
-    kinds.add(name_of(kind.kind), kind.device, kind.current_bytes, kind.peak_bytes, kind.peak_ns,
-              or_none(kind.peak_site), kind.allocations, kind.frees);
+    kinds.add(name_of(kind.kind), device_of(kind.kind, kind.device), kind.current_bytes,
+              kind.peak_bytes, kind.peak_ns, or_none(kind.peak_site), kind.allocations, kind.frees);
   }
   Rows ledger(database, "ledger", 7);
   for (const LedgerEntry& entry : report.ledger) {
-    ledger.add(entry.device, harmless(entry.kind), harmless(entry.owner), entry.current_bytes,
-               entry.peak_bytes, entry.calls, entry.device_bytes);
+    const std::optional<Kind> kind = kind_of(entry.kind);
+    ledger.add(device_of(kind.value_or(Kind::device), entry.device), harmless(entry.kind),
+               harmless(entry.owner), entry.current_bytes, entry.peak_bytes, entry.calls,
+               entry.device_bytes);
   }
   Rows axes(database, "axes", 9);
   for (const AxisEntry& entry : report.axes) {
     axes.add(kAxisNames[static_cast<std::size_t>(entry.axis)], harmless(entry.value),
-             name_of(entry.kind), entry.device, entry.totals.live_bytes, entry.totals.peak_bytes,
-             entry.own_peak_bytes, entry.totals.total_bytes, entry.totals.total_count);
+             name_of(entry.kind), device_of(entry.kind, entry.device), entry.totals.live_bytes,
+             entry.totals.peak_bytes, entry.own_peak_bytes, entry.totals.total_bytes,
+             entry.totals.total_count);
   }
   Rows functions(database, "functions", 5);
   for (const FunctionFacts& function : report.functions) {
@@ -203,8 +218,8 @@ void add_totals(const Exported& exported, Database& database) {
   Rows timeline(database, "timeline", 5);
   for (const TimelineSeries& series : report.timeline.series) {
     for (std::size_t i = 0; i < series.highest.size() && i < series.last.size(); ++i) {
-      timeline.add(name_of(series.kind), series.device, i * series.bucket_ns, series.highest[i],
-                   series.last[i]);
+      timeline.add(name_of(series.kind), device_of(series.kind, series.device),
+                   i * series.bucket_ns, series.highest[i], series.last[i]);
     }
   }
 }
@@ -227,12 +242,17 @@ void add_sites(const Exported& exported, Database& database) {
     frames.add(i, frame.function, frame.file, frame.line, frame.module, frame.offset,
                frame.is_inlined);
   }
-  Rows shares(database, "shares", 12);
-  for (const SiteUsage& usage : exported.usage()) {
+  Rows shares(database, "shares", 14);
+  Rows kept(database, "kept_shares", 6);
+  for (const LeakUsage& usage : exported.usage()) {
     const SiteTotals& totals = usage.totals;
-    shares.add(usage.site, name_of(usage.kind), usage.device, totals.live_bytes, totals.live_count,
-               usage.never_freed_bytes, usage.never_freed_count, totals.peak_bytes,
+    shares.add(usage.site, name_of(usage.kind), device_of(usage.kind, usage.device),
+               totals.live_bytes, totals.live_count, usage.never_freed_bytes,
+               usage.never_freed_count, usage.leaked_bytes, usage.leaked_count, totals.peak_bytes,
                totals.peak_count, totals.total_bytes, totals.total_count, totals.total_ns);
+    for (const KeptUsage& one : usage.kept)
+      kept.add(usage.site, name_of(usage.kind), device_of(usage.kind, usage.device), one.holder,
+               one.bytes, one.count);
   }
 }
 
@@ -242,9 +262,10 @@ class Segments {
       : segments_(database, "segments", 9), blocks_(database, "blocks", 7) {}
   void add(const std::vector<SegmentFacts>& segments) {
     for (const SegmentFacts& segment : segments) {
-      segments_.add(number_, name_of(segment.kind), segment.device, segment.address,
-                    segment.total_size, segment.allocated_size, segment.active_size,
-                    segment.requested_size, segment.is_small);
+      if (!holds_memory(segment.kind)) continue;  // views what others hold
+      segments_.add(number_, name_of(segment.kind), device_of(segment.kind, segment.device),
+                    segment.address, segment.total_size, segment.allocated_size,
+                    segment.active_size, segment.requested_size, segment.is_small);
       for (const BlockFacts& block : segment.blocks) {
         blocks_.add(number_, block.address, block.size, block.requested_size,
                     kBlockStateNames[static_cast<std::size_t>(block.state)], or_none(block.site),
@@ -284,8 +305,9 @@ class EventRows : public TraceObserver {
     rows_.add(event.start_ns - exported_.start_clock_ns(), event.total_ns,
               one.thread < threads.size() ? threads[one.thread].id : 0,
               is_named ? std::string_view(functions_[event.function]) : "", word_of(one.what),
-              event.failed, name_of(event.place.kind), event.place.device, event.address,
-              event.bytes, exported_.site_of(event.tag));
+              event.failed, name_of(event.place.kind),
+              device_of(event.place.kind, event.place.device), event.address, event.bytes,
+              exported_.site_of(event.tag));
   }
 
  private:
