@@ -88,14 +88,47 @@ TEST(InnerFrames, RowsLeaveThemOut) {
   EXPECT_EQ(told({nothing_else}, 100)[0], "a (a.py:7) < b (b.py:7)");
 }
 
+// jax.numpy.eye is jax/_src/numpy/lax_numpy.py's.
+TEST(InnerFrames, ThePublicFunctionThatTheProgramCalledStays) {
+  const auto jax = [](const std::string& function, const std::string& file) {
+    return of_package(function, "jax/_src/" + file);
+  };
+  const Caller put = jax("batched_device_put", "interpreters/pxla.py");
+  const Caller bound = jax("asarray", "lax/lax.py");
+  const Caller wrapper = jax("api_boundary.<locals>.reraise", "traceback_util.py");
+  const Caller main = caller("main", "/src/j.py:5");
+
+  EXPECT_EQ(told({stack({put, bound, jax("_eye", "numpy/lax_numpy.py"),
+                         jax("eye", "numpy/lax_numpy.py"), main})},
+                 100)[0],
+            "eye (lax_numpy.py:7) < main (j.py:5)");
+  EXPECT_EQ(told({stack({put, jax("normal", "random.py"), wrapper, main})}, 100)[0],
+            "normal (random.py:7) < main (j.py:5)");
+  // A compiled function of the program, and JAX's own way to call it.
+  EXPECT_EQ(told({stack({put, bound, jax("_run_python_pjit", "pjit.py"),
+                         jax("_cpp_pjit.<locals>.cache_miss", "pjit.py"), wrapper, main})},
+                 100)[0],
+            "main (j.py:5)");
+  // Called by another package; by native code nobody knows what was called.
+  EXPECT_EQ(told({stack({put, jax("zeros", "numpy/lax_numpy.py"),
+                         of_package("Dense.__call__", "flax/linen/linear.py"), main})},
+                 100)[0],
+            "zeros (lax_numpy.py:7) < Dense.__call__ (linear.py:7) < main (j.py:5)");
+  EXPECT_EQ(told({stack({put, bound, exported("call", "/e/libx.so"), main})}, 100)[0],
+            "call < main (j.py:5)");
+  // The program's own folder of that name is no package.
+  EXPECT_EQ(told({stack({caller("_put", "/src/jax/_src/a.py:9"), main})}, 100)[0],
+            "_put (a.py:9) < main (j.py:5)");
+}
+
 TEST(InnerFrames, TellRowsApartThatReadAlike) {
   const Caller main = caller("main", "/src/j.py:5");
-  const auto texts = told({stack({of_package("put", "jax/_src/a.py"), main}),
-                           stack({of_package("compile", "jax/_src/b.py"), main})},
+  const auto texts = told({stack({of_package("_put", "jax/_src/a.py"), main}),
+                           stack({of_package("_compile", "jax/_src/b.py"), main})},
                           100);
 
-  EXPECT_EQ(texts[0], "main (j.py:5) via put (a.py:7)");
-  EXPECT_EQ(texts[1], "main (j.py:5) via compile (b.py:7)");
+  EXPECT_EQ(texts[0], "main (j.py:5) via _put (a.py:7)");
+  EXPECT_EQ(texts[1], "main (j.py:5) via _compile (b.py:7)");
 }
 
 TEST(NamelessFrames, AreNamedByTheExportedFunctionThatCallsThem) {

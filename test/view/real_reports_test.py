@@ -203,7 +203,7 @@ class Rows(RealReports):
                     self.assertLessEqual(len(offsets), 7, (name, verb, line))
         self.assertIn("Linear.forward (linear.py:134) < GPT.forward (gpt.py:37) < main (gpt.py:52)",
                       self.text("peak", self.real("gpt")))
-        self.assertIn("WHERE\n    105 GiB   100 %      1  jax_steps (frameworks.py:78) < <module>",
+        self.assertIn("WHERE\n    105 GiB   100 %      1  eye < jax_steps (frameworks.py:78) < <module>",
                       self.text("report", self.real("jax")))
 
     def test_a_row_that_inner_frames_tell_apart_names_one(self):

@@ -22,14 +22,14 @@ std::uint32_t PageStacks::number_of(const std::string& text) {
   return found->second;
 }
 
-std::uint32_t PageStacks::frame_of(const Caller& caller, Sort sort) {
+std::uint32_t PageStacks::frame_of(const Caller& caller, Sort sort, bool is_folded) {
   const Frame frame{number_of(shorten(caller.function) + times_text(caller)),
                     number_of(caller.full),
                     number_of(caller.place),
                     number_of(caller.path),
                     number_of(caller.module),
                     static_cast<std::uint32_t>(sort),
-                    is_inner(caller) ? 1U : 0U};
+                    is_folded ? 1U : 0U};
   const auto next = static_cast<std::uint32_t>(frames_.size());
   const auto [found, is_new] = frame_numbers_.try_emplace(frame, next);
   if (is_new) frames_.push_back(frame);
@@ -45,9 +45,11 @@ std::uint32_t PageStacks::child(std::uint32_t parent, std::uint32_t frame) {
 
 std::uint32_t PageStacks::add(const CallSite& site) {
   std::uint32_t node = 0;
-  for (auto caller = site.callers.rbegin(); caller != site.callers.rend(); ++caller) {
-    const bool is_python = caller->at.empty() && caller->module.empty();
-    node = child(node, frame_of(*caller, is_python ? Sort::python : Sort::native));
+  std::vector<FrameSort> sorts;
+  for (const Caller& caller : site.callers) sorts.push_back(sort_of(caller));
+  for (std::size_t i = site.callers.size(); i-- != 0;) {
+    const Sort sort = sorts[i].is_python ? Sort::python : Sort::native;
+    node = child(node, frame_of(site.callers[i], sort, is_folded(sorts, i)));
   }
   if (site.callers.empty())
     node = child(node, frame_of({.function = "unknown", .place = ""}, Sort::native));

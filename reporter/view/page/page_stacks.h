@@ -35,7 +35,7 @@ class PageStacks {
   enum class Sort : std::uint32_t { native, python, cuda };
   using Frame = std::array<std::uint32_t, 7>;
   std::uint32_t number_of(const std::string& text);
-  std::uint32_t frame_of(const Caller& caller, Sort sort);
+  std::uint32_t frame_of(const Caller& caller, Sort sort, bool is_folded = false);
   std::uint32_t child(std::uint32_t parent, std::uint32_t frame);
 
   std::unordered_map<std::string, std::uint32_t> numbers_;

@@ -147,6 +147,12 @@ std::string_view library_group(const Caller& caller) {
   return path_in_packages(module).empty() ? module : module.substr(0, module.rfind('/'));
 }
 
+// All of JAX's own code lies in one package: what jax.numpy and the like only name, too.
+bool is_public_of_jax(const Caller& caller) {
+  return is_pythons(caller) && path_in_packages(caller.path).starts_with("jax/_src/") &&
+         !caller.function.starts_with('_') && caller.function.find('.') == std::string::npos;
+}
+
 using FrameSorts = std::span<const FrameSort>;
 using FrameIndices = std::vector<std::size_t>;
 
@@ -158,6 +164,13 @@ void add_library_entries(FrameSorts frames, const FrameIndices& run, FrameIndice
     const bool is_entry = i + 1 == run.size() || frames[run[i + 1]].module != module;
     if (is_entry && known.insert(module).second) to.push_back(run[i]);
   }
+}
+
+// Whether a frame that is not inner called it, be it through decorators.
+bool is_called_from_outside(FrameSorts frames, std::size_t at) {
+  do ++at;
+  while (at < frames.size() && frames[at].is_inner && frames[at].is_nested);
+  return at < frames.size() && !frames[at].is_inner && frames[at].is_python;
 }
 
 OuterFrames without_nameless_runs(FrameSorts frames, const FrameIndices& wanted, bool are_all) {
@@ -201,16 +214,24 @@ bool is_own_python(const Caller& caller) {
 }
 
 FrameSort sort_of(const Caller& caller) {
-  return {.is_inner = is_inner(caller),
+  const bool is_inner_frame = is_inner(caller);
+  return {.is_inner = is_inner_frame,
           .is_nameless = !has_name(caller) && is_in_library(caller),
+          .is_python = is_pythons(caller),
+          .is_public = is_inner_frame && is_public_of_jax(caller),
+          .is_nested = is_inner_frame && !name_within(caller.function).empty(),
           .module = caller.module,
           .group = library_group(caller)};
+}
+
+bool is_folded(FrameSorts frames, std::size_t at) {
+  return frames[at].is_inner && !(frames[at].is_public && is_called_from_outside(frames, at));
 }
 
 OuterFrames outer_frames(FrameSorts frames, bool are_all) {
   FrameIndices wanted;
   for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (!frames[i].is_inner) wanted.push_back(i);
+    if (!is_folded(frames, i)) wanted.push_back(i);
   }
   const bool are_inner = wanted.empty();
   for (std::size_t i = 0; are_inner && i < frames.size(); ++i) wanted.push_back(i);

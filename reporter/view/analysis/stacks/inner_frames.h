@@ -27,18 +27,25 @@ namespace vramscope {
 // What decides whether a frame stands in a row. Refers to the caller.
 struct FrameSort {
   bool is_inner = false;
-  bool is_nameless = false;      // of a library; the program's own tell where it was at least
+  bool is_nameless = false;  // of a library; the program's own tell where it was at least
+  bool is_python = false;
+  bool is_public = false;  // inner, but what the program calls, if that is what called it
+  bool is_nested = false;  // inner: a function within another, which decorates what was called
   std::string_view module = {};  // "" of Python
   std::string_view group = {};   // the folder of a package's libraries, which call each other
 };
 [[nodiscard]] FrameSort sort_of(const Caller& caller);
+
+// Whether rows leave the frame out: it is inner, and no public function that one which is not inner
+// called, be it through decorators.
+[[nodiscard]] bool is_folded(std::span<const FrameSort> frames, std::size_t at);
 
 struct OuterFrames {
   std::vector<std::size_t> kept;  // indices
   bool is_certain = true;         // no frame behind the last one could change it
 };
 
-// Those that are not inner; all of them where nothing else would be left. Of a run of more than
+// Those that are not folded; all of them where nothing else would be left. Of a run of more than
 // three functions without names each library shows the one where it was entered first, and none
 // where the next function of that library has a name: an exported one, which says what was called.
 // are_all: of a whole stack.
