@@ -110,7 +110,7 @@ class Run(Case):
     def test_a_descendant_that_was_killed_counts_until_it_ended(self):
         script = """run=$PPID; "$1" wait >ready & victim=$!
             until grep -q ready ready && grep -qs "^Pid:.*[[:space:]]$victim$" /proc/$run/fdinfo/*; do sleep 0.01; done
-            kill -9 $victim; wait $victim; "$2"; true"""
+            kill -9 $victim; wait $victim; sleep 0.5; "$2"; true"""
         words = ["sh", "-c", script, "sh", harness.program("killed"), harness.program("holes")]
         folder = tempfile.mkdtemp(dir=self.folder)
         done = self.run_tool("run", "--sim", "-o", f"{folder}/%p.json", *words, **self.variables())

@@ -87,6 +87,15 @@ const TimelineSeries* series_of(const MergedProcess& process, const KindFacts& k
   return nullptr;
 }
 
+// When its buckets say no more. The last one may be longer than what was left of the process.
+Instant end_of_buckets(const MergedProcess& process, const TimelineSeries& series) {
+  const TimelineFacts& timeline = process.timeline;
+  const std::uint64_t ns = series.last.size() * series.bucket_ns;
+  if (ns == 0) return timeline.start_ns;
+  const std::uint64_t least = ns - series.bucket_ns + 1;  // what it held lasted for an instant
+  return timeline.start_ns + std::clamp(timeline.duration_ns, least, ns);
+}
+
 HeldSteps at_most_of(const MergedProcess& process, const TimelineSeries& series,
                      const Still& still) {
   const Instant start = process.timeline.start_ns;
@@ -107,7 +116,7 @@ Still still_of(const MergedProcess& process, const TimelineSeries& series) {
   const Instant seen =
       trigger_of(process.trigger) == Trigger::recovered ? process.process.report_time_ns : end;
   Still still;
-  still.since_ns = start + series.last.size() * series.bucket_ns;
+  still.since_ns = end_of_buckets(process, series);
   still.end_ns = std::max(std::min(end, seen), still.since_ns);
   still.bytes = series.last.empty() ? 0 : series.last.back();
   return still;
@@ -118,7 +127,7 @@ std::map<Instant, std::uint64_t> exactly_of(const MergedProcess& process,
                                             const TimelineSeries& series, const KindFacts& kind) {
   const Instant start = process.timeline.start_ns;
   std::map<Instant, std::uint64_t> exactly;
-  const Instant still_since = start + series.last.size() * series.bucket_ns;
+  const Instant still_since = end_of_buckets(process, series);
   for (std::size_t i = 0; i + 1 < series.last.size(); ++i) {
     exactly[start + (i + 1) * series.bucket_ns] = series.last[i];
   }
