@@ -141,6 +141,12 @@ class Case(unittest.TestCase):
             [TOOL, *arguments], environment(**variables), self.folder, DEADLINE_S, stdin=stdin
         )
 
+    def wait_until(self, is_so, pause=0.01):
+        end = time.monotonic() + DEADLINE_S
+        while not is_so():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(pause)
+
     def only_report(self, outcome):
         """Beside those that were written because memory ran out."""
         reports = [report for report in outcome.reports if report["trigger"] != "oom"]

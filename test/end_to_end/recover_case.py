@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import signal
-import time
 
 import harness
 import recount
@@ -29,12 +28,6 @@ class Case(harness.Case):
                                      **self.variables(**variables))
         self.assertIn("ready", process.stdout.readline())
         return process
-
-    def wait_until(self, is_so, pause=0.01):
-        end = time.monotonic() + harness.DEADLINE_S
-        while not is_so():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(pause)
 
     def kill(self, process, number=signal.SIGKILL):
         process.send_signal(number)
