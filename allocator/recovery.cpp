@@ -28,14 +28,14 @@ void require_whole(const LiveHeader& header) {
     const bool is_ours = static_cast<LivePart>(part) != LivePart::names;
     if (!is_ours || header.extent[part].load(std::memory_order_acquire) <= bytes) continue;
     const auto problem = static_cast<int>(header.problem.load(std::memory_order_relaxed));
-    throw std::runtime_error("it is not whole: " + std::generic_category().message(problem));
+    throw std::runtime_error("it is incomplete: " + std::generic_category().message(problem));
   }
 }
 
 const LiveBooks& books_of(const LiveHeader& header) {
   const auto* books =
       static_cast<const LiveBooks*>(header.allocator.load(std::memory_order_acquire));
-  if (books == nullptr) throw std::runtime_error("it ends before the first memory");
+  if (books == nullptr) throw std::runtime_error("the process ended before its first allocation");
   if (books->layout != LiveBooks::kLayout) {
     throw std::runtime_error("it was written by another version of Vramscope");
   }

@@ -118,7 +118,8 @@ bool Exporters::find_out(std::span<const std::uintptr_t> frames, std::uint64_t k
 
 void Exporters::note_export(Recorder& recorder) noexcept {
   if (everybody_.exchange(true, std::memory_order_relaxed)) return;
-  recorder.warn("exports memory: later requests are dedicated");
+  recorder.warn(
+      "the program exports memory to other processes: its later allocations are dedicated");
 }
 
 }  // namespace vramscope

@@ -292,10 +292,10 @@ std::vector<std::string> PageMemory::problems() const {
     const Device& device = devices_[i];
     if (device.is_at_limit) {
       lines.push_back("device " + std::to_string(i) + " has " + std::to_string(kMostPages) +
-                      " pages, and segments besides are plain");
+                      " pages; further segments use none");
     }
     if (device.use != Use::off || !device.last) continue;
-    lines.push_back("segments of device " + std::to_string(i) + " stay plain, without pages: " +
+    lines.push_back("segments of device " + std::to_string(i) + " use no pages: " +
                     device.last.what + " failed with " + std::to_string(device.last.code));
   }
   return lines;

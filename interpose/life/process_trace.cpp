@@ -111,9 +111,9 @@ void ProcessTrace::write(Which which) noexcept {
 void ProcessTrace::note_problem() noexcept {
   if (file_->error() == 0 || problem_said_.test_and_set()) return;
   try {
-    say((why_not(*file_) + "; it ends here, the report goes on").c_str());
+    say((why_not(*file_) + "; the trace ends here, the report continues").c_str());
   } catch (const std::exception&) {
-    say("cannot write the trace; it ends here, the report goes on");
+    say("cannot write the trace; the trace ends here, the report continues");
   }
 }
 

@@ -40,7 +40,7 @@ constexpr Patience kAtEnd{
     .given_up = "the last report could not be written in time; the program ends without it"};
 constexpr Patience kAmidProgram{
     .limit_ns = 5'000'000'000,
-    .given_up = "the report on memory that ran out takes long; the program goes on meanwhile"};
+    .given_up = "the out-of-memory report takes long; the program continues meanwhile"};
 
 constexpr const char* kEndedAmidCall = "a signal handler ended the process amid a call of CUDA: ";
 

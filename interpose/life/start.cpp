@@ -57,7 +57,7 @@ AllocConf settings_of(const Options& options) {
   limits.reuse = options.reuse;
   AllocConf conf = parse_alloc_conf(options.alloc_conf, limits);
   if (!options.exact_fallback && options.policy == Policy::native_safe) {
-    conf.notes.emplace_back("--exact-fallback off has no effect: it is of --policy pytorch");
+    conf.notes.emplace_back("--exact-fallback off has no effect without --policy pytorch");
   }
   for (const std::string& problem : conf.problems) say(problem.c_str());
   for (const std::string& note : conf.notes) say(note.c_str());

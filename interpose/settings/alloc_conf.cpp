@@ -225,7 +225,7 @@ struct Idle {
   const char* why;
 };
 
-constexpr const char* kOfPyTorch = "it is of --policy pytorch";
+constexpr const char* kOfPyTorch = "it belongs to --policy pytorch";
 constexpr const char* kReserved = "9/8 of the device are reserved";
 constexpr const char* kPinning = "pinned memory is obtained as the program asks for it";
 

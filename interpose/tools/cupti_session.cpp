@@ -202,12 +202,12 @@ std::string start_recording(CachingAllocator& allocator, std::int32_t driver_ver
   // The real CUPTI cannot work with the simulated driver; the simulator's CUPTI identifies itself.
   if (is_simulated_device() && real_dlsym(library, "vramscope_pretended_cupti") == nullptr) {
     dlerror();
-    return "the simulated device has none";
+    return "the simulated device has no CUPTI";
   }
   State* const now = new (session_storage) State;
   now->call = functions_of(library);
   now->allocator = &allocator;
-  if (!now->call.complete()) return "this libcupti lacks functions";
+  if (!now->call.complete()) return "this libcupti lacks functions that Vramscope needs";
   if (const std::string problem = begin(*now); !problem.empty()) return problem;
   state.store(now, std::memory_order_release);
   std::atexit(at_exit);

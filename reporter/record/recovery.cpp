@@ -44,8 +44,8 @@ void warn_of_gaps(const LiveHeader& header, const FoundNames& found, RecorderFac
   if (!found.is_cut) return;
   const bool is_short = header.problem.load(std::memory_order_relaxed) != 0;
   facts.warnings.emplace_back(
-      is_short ? "the live file could not grow: names of call sites that came later are missing"
-               : "the live file is full: names of call sites that came later are missing");
+      is_short ? "the live file could not grow: names of later call sites are missing"
+               : "the live file is full: names of later call sites are missing");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST_P(Recovery, SaysThatAFileIsNotWhole) {
   ASSERT_EQ(status, 0);
   LiveImage image(process.file());
 
-  EXPECT_EQ(process.judge(image), "it is not whole: File too large");
+  EXPECT_EQ(process.judge(image), "it is incomplete: File too large");
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Recovery, testing::ValuesIn(kRecoveryModes),

@@ -99,11 +99,11 @@ class Cupti(harness.Case):
     def test_a_library_that_is_no_cupti_is_one_warning(self):
         wrong = pathlib.Path(self.folder, "libcupti.so.13")
         os.symlink(harness.SIMULATOR / "libnvidia-ml.so.1", wrong)
-        self.assertIn("has none", self.refused(LD_LIBRARY_PATH=f"{self.folder}:{harness.SIMULATOR}"))
+        self.assertIn("the simulated device has no CUPTI", self.refused(LD_LIBRARY_PATH=f"{self.folder}:{harness.SIMULATOR}"))
 
     def test_without_a_pretended_one_the_simulated_device_has_none(self):
         warning = self.refused(LD_LIBRARY_PATH=str(harness.SIMULATOR))
-        self.assertRegex(warning, "libcupti cannot be opened|the simulated device has none")
+        self.assertRegex(warning, "libcupti cannot be opened|the simulated device has no CUPTI")
 
     def test_the_flag_of_run_needs_no_word(self):
         path = f"{PRETENDED}:{harness.SIMULATOR}"

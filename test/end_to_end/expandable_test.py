@@ -96,7 +96,7 @@ class Expandable(harness.Case):
     def test_a_device_without_pages_keeps_plain_segments_and_the_report_says_why(self):
         report = self.run_expandable("contents", NO_PAGES)
         self.assertLess(0, statistics(report)["segment.all.allocated"])
-        lines = [line for line in report["warnings"] if "stay plain" in line]
+        lines = [line for line in report["warnings"] if "use no pages" in line]
         self.assertEqual(1, len(lines), report["warnings"])
         self.assertIn("device 0", lines[0])
 
@@ -105,7 +105,7 @@ class Expandable(harness.Case):
             [harness.program("contents")], "cache", VRAMSCOPE_ALLOC_CONF="expandable_segments:True"
         )
         self.assertEqual(1, len(outcome.stderr.splitlines()), outcome.stderr)
-        self.assertIn("has no effect here: it is of --policy pytorch", outcome.stderr)
+        self.assertIn("has no effect here: it belongs to --policy pytorch", outcome.stderr)
         segments = self.only_report(outcome)["devices"][0]["segments"]
         self.assertEqual([], [s for s in segments if s["is_expandable"]])
 
@@ -126,7 +126,7 @@ class Growing(Expandable):
             [harness.program("contents")], "cache", VRAMSCOPE_ALLOC_CONF="growing_segments:True"
         )
         self.assertEqual(1, len(outcome.stderr.splitlines()), outcome.stderr)
-        self.assertIn("has no effect here: it is of --policy pytorch", outcome.stderr)
+        self.assertIn("has no effect here: it belongs to --policy pytorch", outcome.stderr)
 
     def test_memory_between_live_blocks_serves_a_large_request(self):
         command = [harness.program("holes")]

@@ -44,7 +44,7 @@ class Exports(harness.Case):
 
     def test_an_exported_segment_goes_back_when_it_is_freed(self):
         report = self.only_report(self.run_program([harness.program("ipc_export")], "cache"))
-        self.assertIn("exports memory: later requests are dedicated", report["warnings"])
+        self.assertIn("the program exports memory to other processes: its later allocations are dedicated", report["warnings"])
         stats = report["devices"][0]["memory_stats"]
         # Two shared segments are not needed: the small blocks share one, the large one goes back,
         # as do the two that follow the export, because each of them was exported.

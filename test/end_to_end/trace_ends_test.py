@@ -20,7 +20,7 @@ class Ends(TraceTest):
         out, errors = process.communicate("\n", timeout=harness.DEADLINE_S)
         self.assertEqual((0, "4 threads, 20000 pairs each\n"), (process.returncode, out))
         (line,) = errors.splitlines()
-        self.assertIn("File too large; it ends here, the report goes on", line)
+        self.assertIn("File too large; the trace ends here, the report continues", line)
         (report,) = harness.read_reports(self.folder)
         trace = report["trace"]
         self.assertEqual("File too large", trace["problem"])

@@ -172,7 +172,7 @@ TEST(AllocConf, WhatThePolicyDoesNotKnowIsAcceptedWithOneLine) {
     EXPECT_TRUE(conf.problems.empty()) << text;
     ASSERT_EQ(conf.notes.size(), 1u) << text;
     EXPECT_EQ(conf.notes[0], std::string("allocator setting ") + text +
-                                 " has no effect here: it is of --policy pytorch");
+                                 " has no effect here: it belongs to --policy pytorch");
     EXPECT_TRUE(parse_alloc_conf(text, {}).notes.empty()) << text;
   }
 }

@@ -31,8 +31,8 @@ std::string why_bounds(const std::vector<DeviceSum>& sums,
   if (!killed.empty()) {
     return "Not exact: " + names_text(killed) +
            (killed.size() == 1
-                ? " died some time after its last call, and its memory with it."
-                : " died some time after their last calls, and their memory with them.");
+                ? " was killed at an unknown time after its last call."
+                : " were killed at unknown times after their last calls.");
   }
   if (traceless.size() == reports.size()) {
     return "Exact with traces: vramscope run --trace '%p.trace'";
@@ -41,9 +41,9 @@ std::string why_bounds(const std::vector<DeviceSum>& sums,
   for (const DeviceSum& sum : sums) {
     if (!sum.not_whole || *sum.not_whole >= reports.size()) continue;
     return "Not exact: the trace of " + names_text({&reports[*sum.not_whole]}) +
-           " is not whole, or not of its report.";
+           " is incomplete, or belongs to another report.";
   }
-  return "Not exact: the traces are not of one host that ran on.";
+  return "Not exact: the traces are of several hosts, or of one that rebooted in between.";
 }
 
 // "4 processes, "; where others are on other devices "2 processes: rank 0 (4711), rank 1 (4712); ".
