@@ -1,4 +1,4 @@
-// Counting, in the thread's own set, and adding up what all sets hold.
+// Counts in the thread's own set, and adds up what all sets hold.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/counter_set.h"
 
@@ -12,7 +12,7 @@ namespace vramscope {
 
 namespace {
 
-// The row behind `pointer`, made when it is missing. Threads: the one writer.
+// Returns the row behind `pointer`, and makes it if it is missing. Threads: the one writer.
 template <class Row>
 Row& row_at(std::atomic<Row*>& pointer, LiveMemory* live) {
   Row* row = pointer.load(std::memory_order_relaxed);
@@ -38,14 +38,14 @@ std::atomic<FunctionRows*>* make_rows(std::size_t functions, LiveMemory* live) {
   if (live == nullptr) return new Row[count]{};
   void* const rows = live->allocate(count * sizeof(Row), alignof(Row));
   if (rows == nullptr) throw std::bad_alloc();
-  return static_cast<Row*>(rows);  // zero bytes are null
+  return static_cast<Row*>(rows);  // zero bytes are null pointers
 }
 
 std::size_t slot_of(Place place) {
   return is_host(place.kind) ? CounterSet::kHostSlot : place.device;
 }
 
-// A hit costs our own time; everything else what the driver took for the memory.
+// A hit is counted with our own time, every other call with the driver's time for the memory.
 std::uint64_t duration_of(const Event& event) {
   if (event.served != Served::hit && event.driver_ns != 0) return event.driver_ns;
   return event.total_ns - std::min(event.sync_ns, event.total_ns);
@@ -88,7 +88,7 @@ TimingCounters& CounterSet::timing(std::size_t slot, std::uint64_t generation) {
   return row;
 }
 
-// The usual call: nothing of what record() asks is open.
+// Counts a call of the fast path, for which nothing that record() checks can differ.
 inline void CounterSet::record_hit(const Event& event, FunctionCounters& function,
                                    TimingCounters& times) {
   const std::size_t bucket = histogram_bucket(event.total_ns);
@@ -108,8 +108,8 @@ void CounterSet::record(const Event& event, std::uint64_t generation) {
   if (is_usual) [[likely]]
     return record_hit(event, function, timing(event.place.device, generation));
   const bool known = is_host(event.place.kind) || event.place.device < kMaxDevices;
-  // As in the statistics, a device's memory is what cuMemAlloc gives; other kinds are in their
-  // functions' rows.
+  // As in the statistics, only what cuMemAlloc gives counts as device memory. Other kinds are in
+  // the rows of their functions.
   const bool timed = is_host(event.place.kind) || event.place.kind == Kind::device;
   const bool counts = known && timed && (is_allocating(event.effect) || is_freeing(event.effect));
   TimingCounters* const times =
@@ -131,7 +131,7 @@ void CounterSet::record(const Event& event, std::uint64_t generation) {
   }
 }
 
-// Makes room for it. Null: there is no memory.
+// Returns the row for `tag` and makes it if it is missing, or returns null if memory is exhausted.
 CounterSet::TagSums* CounterSet::kept_sums(Tag tag) noexcept {
   if (tag / kTags >= kTags) return nullptr;
   try {
@@ -149,8 +149,8 @@ CounterSet::ByTag CounterSet::sums_until_now(Tag tag) const noexcept {
   return row == nullptr ? ByTag{} : (*row)[tag % kTags].get();
 }
 
-// Each store leaves sums that were right before it: those of the tag before are in two places of
-// which the newest counts, then in one.
+// Each store leaves sums that were right before it. The previous tag's sums are first in two
+// places, of which the newest one counts, and then in one.
 void CounterSet::replace(NewestTag& newest, Tag tag) noexcept {
   const Tag before = newest.tag.load(std::memory_order_relaxed);
   TagSums* const kept = before == 0 ? nullptr : kept_sums(before);
@@ -196,7 +196,7 @@ bool CounterSet::add_timing(std::size_t slot, std::uint64_t generation, Timing& 
                             const Reach& reach) const {
   const TimingCounters* const row = row_of(timings_[slot], reach);
   if (row == nullptr) return false;
-  // Counts from before the last reset: their thread has recorded nothing since.
+  // The counts are from before the last reset: the thread has recorded nothing since.
   if (row->generation.load(std::memory_order_acquire) != generation) return true;
   std::array<Duration*, 5> parts{};
   std::size_t next = 0;
@@ -225,7 +225,7 @@ void CounterSets::begin_host() noexcept {
   begin(resets_.load(std::memory_order_relaxed) >> 1, now);
 }
 
-// A set is made after those that are older, so in an image it lies behind them.
+// A set is newer than the sets that it links to, so in an image it lies behind them.
 template <class F>
 void CounterSets::each(const Reach& reach, F&& f) const {
   const CounterSet* set = reach.at(newest_.load(std::memory_order_acquire));
@@ -243,7 +243,7 @@ std::vector<FunctionTotals> CounterSets::functions(std::size_t count, const Reac
   std::vector<FunctionTotals> sum(count);
   each(reach, [&](const CounterSet& set) { set.add_to(sum, reach); });
   for (FunctionTotals& function : sum) {
-    function.failures = std::min(function.failures, function.calls);  // of a call amid its counting
+    function.failures = std::min(function.failures, function.calls);  // a call may be half counted
   }
   return sum;
 }

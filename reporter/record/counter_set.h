@@ -1,5 +1,5 @@
-// CounterSet is what one thread counted, and CounterSets what all did: calls and times by function,
-// device and tag.
+// CounterSet holds what one thread counted, CounterSets what all threads counted: calls and times
+// by function, device and tag.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace vramscope {
 
-// Each thread writes to its own rows at every call: no line of theirs is another thread's.
+// Each thread writes its own rows at every call. No cache line of a row belongs to two threads.
 inline constexpr std::size_t kOwnLine = 64;
 
 struct alignas(kOwnLine) FunctionCounters {
@@ -24,13 +24,13 @@ struct alignas(kOwnLine) FunctionCounters {
   DurationCounters time;
 };
 
-// Rows of functions whose numbers follow each other: a thread calls few of all that there are.
+// Rows of functions with consecutive numbers. A thread calls few of all functions.
 inline constexpr std::size_t kFunctionsTogether = 16;
 using FunctionRows = std::array<std::atomic<FunctionCounters*>, kFunctionsTogether>;
 
 // The members of Timing in the order of its visit().
 struct alignas(kOwnLine) TimingCounters {
-  std::atomic<std::uint64_t> generation{0};  // of the reset that these counts belong to
+  std::atomic<std::uint64_t> generation{0};  // of the reset after which these counts began
   DurationCounters alloc_hit, alloc_driver, free_hit, free_driver, sync;
 
   template <class Self, class F>
@@ -39,33 +39,35 @@ struct alignas(kOwnLine) TimingCounters {
   }
 };
 
-// Rows appear when first used. With live memory it lies there with all that it leads to; at every
-// instant a reader finds what was before a call or after it, or some counters of each.
+// Rows are allocated at first use. With live memory the set and its rows lie there. At every
+// instant a reader finds the counts before a call, the counts after it, or a mixture of both.
 // Threads: one writer, any reader.
 class alignas(kOwnLine) CounterSet {
  public:
-  // live: null, or where rows are made. May throw bad_alloc.
+  // live: the memory for rows, or null for the heap. May throw bad_alloc.
   CounterSet(std::size_t function_count, LiveMemory* live);
-  ~CounterSet();  // not in live memory
+  ~CounterSet();  // sets in live memory are never destroyed
   CounterSet(const CounterSet&) = delete;
   CounterSet& operator=(const CounterSet&) = delete;
 
-  // May throw bad_alloc, before anything was counted.
+  // Counts an event. May throw bad_alloc before anything was counted. generation: CounterSets'
+  // present one.
   void record(const Event& event, std::uint64_t generation);
-  // Time of an allocating call by tag. What finds no memory is lost.
+  // Adds the nanoseconds of an allocating call to its tag. They are lost if memory is exhausted.
   void add_time(Tag tag, std::uint64_t ns) noexcept { newest(tag).sums.ns.add(ns); }
-  // An allocation that was freed before the thread allocated again.
+  // Counts an allocation that was freed before the thread allocated again.
   void add_temporary(Tag tag) noexcept { newest(tag).sums.temporary.add(1); }
 
-  // What the thread counted by tag.
+  // The thread's sums for one tag.
   struct ByTag {
     std::uint64_t ns = 0;
     std::uint64_t temporary = 0;
   };
-  // While the thread records, one call may count twice or not yet.
+  // Adds to sums. If the thread records meanwhile, one call may count twice or not at all.
   void add_tags_to(std::vector<ByTag>& by_tag, const Reach& reach) const;
   void add_to(std::vector<FunctionTotals>& functions, const Reach& reach) const;
-  // Slot d is device d, slot kMaxDevices the host. Gives whether the slot was ever used.
+  // Adds the times of a slot: slot d is device d, kHostSlot the host. Returns whether the slot was
+  // ever used.
   bool add_timing(std::size_t slot, std::uint64_t generation, Timing& sum,
                   const Reach& reach) const;
 
@@ -73,7 +75,7 @@ class alignas(kOwnLine) CounterSet {
 
  private:
   friend class CounterSets;
-  struct TagSums {  // of all calls of the thread with it
+  struct TagSums {  // over all calls of the thread with the tag
     Counter ns;
     Counter temporary;
 
@@ -92,7 +94,7 @@ class alignas(kOwnLine) CounterSet {
     TagSums sums;
   };
   static constexpr std::size_t kNewest = 64;
-  static constexpr std::size_t kTags = 1024;  // rows of as many, together Recorder::kMaxTags
+  static constexpr std::size_t kTags = 1024;  // of a row; kTags rows hold Recorder::kMaxTags
   using Tags = std::array<TagSums, kTags>;
   using AllTags = std::array<std::atomic<Tags*>, kTags>;
 
@@ -108,28 +110,28 @@ class alignas(kOwnLine) CounterSet {
   [[nodiscard]] TagSums* kept_sums(Tag tag) noexcept;
   [[nodiscard]] ByTag sums_until_now(Tag tag) const noexcept;
 
-  LiveMemory* const live_;  // a reader follows it nowhere
+  LiveMemory* const live_;  // readers of the file never follow this pointer
   const std::size_t function_count_;
   std::atomic<FunctionRows*>* const functions_;
   std::array<std::atomic<TimingCounters*>, kMaxDevices + 1> timings_{};
   std::array<NewestTag, kNewest> newest_tags_{};
-  std::atomic<AllTags*> tags_{nullptr};  // the others
+  std::atomic<AllTags*> tags_{nullptr};  // the sums of all other tags
   const CounterSet* older_ = nullptr;
 };
 
-// The sets of all threads, and when the counts of times began anew. Lies where the sets lie.
-// Threads: any reader; who changes it holds a lock.
+// The sets of all threads, and when the counts of times began anew. It lies where the sets lie.
+// Threads: any reader; writers hold a lock.
 class CounterSets {
  public:
-  // For good.
+  // Links a set, which is never removed.
   void add(CounterSet& set) noexcept {
     set.older_ = newest_.load(std::memory_order_relaxed);
     newest_.store(&set, std::memory_order_release);
   }
-  // From now on counts of the generation before are none, and so are totals of the host's timing.
-  // Gives the new one.
+  // Begins a new generation and returns it: counts of earlier generations are ignored from now on,
+  // and so are earlier totals of the host's timing.
   std::uint64_t begin_generation() noexcept;
-  // Zeroes counts and totals of the host's timing.
+  // Resets counts and totals of the host's timing to zero.
   void begin_host() noexcept;
 
   [[nodiscard]] std::vector<FunctionTotals> functions(std::size_t count, const Reach& reach) const;
@@ -144,8 +146,8 @@ class CounterSets {
   void begin(std::uint64_t generation, const Timing& host_before) noexcept;
 
   std::atomic<const CounterSet*> newest_{nullptr};
-  // The generation, and in the lowest bit which of `host_before_` is to be subtracted: both change
-  // at one instant.
+  // The generation, and in the lowest bit the index of the element of `host_before_` to subtract:
+  // one store changes both.
   std::atomic<std::uint64_t> resets_{0};
   std::array<Timing, 2> host_before_{};
 };

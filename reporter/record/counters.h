@@ -1,5 +1,5 @@
-// Counter and DurationCounters are written by one thread and read by any: no locked instruction,
-// nothing lost.
+// Counter and DurationCounters have one writing thread and any number of readers. They need no
+// locked instruction and lose no count.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,7 +17,8 @@ class Counter {
  public:
   void add(std::uint64_t amount) noexcept { set(get() + amount); }
   void set(std::uint64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
-  // After everything that the thread wrote before.
+  // Adds with release order: a reader of the new value sees everything that the thread wrote
+  // before.
   void publish(std::uint64_t amount) noexcept {
     value_.store(get() + amount, std::memory_order_release);
   }
@@ -29,20 +30,20 @@ class Counter {
   std::atomic<std::uint64_t> value_{0};
 };
 
-// A Duration in the making. Its count is the sum of its histogram: one counter less to write.
-// Threads: one writer, any reader.
+// A Duration that a thread still adds to. Its count is the sum of its histogram, which saves one
+// counter. Threads: one writer, any reader.
 class DurationCounters {
  public:
   DurationCounters() noexcept { min_.set(kUnset); }
 
   void add(std::uint64_t ns) noexcept { add(ns, histogram_bucket(ns)); }
-  // `at`: histogram_bucket(ns), for who adds the same to several.
+  // `at` is histogram_bucket(ns), for callers that add the same time to several counters.
   void add(std::uint64_t ns, std::size_t at) noexcept {
     Counter& bucket = histogram_[at];
     if (ns < min_.get()) min_.set(ns);
     if (ns > max_.get()) max_.set(ns);
     total_.add(ns);
-    bucket.publish(1);  // last: what counts has its other values
+    bucket.publish(1);  // last: a counted time is in the other values
   }
 
   void clear() noexcept {

@@ -1,4 +1,5 @@
-// What is kept lies in live memory when there is some, where it stays, and else on the heap.
+// Kept objects lie in live memory if it exists, where they stay for good, and otherwise on the
+// heap.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,7 +11,7 @@
 
 namespace vramscope {
 
-// live: null when there is none. May throw bad_alloc.
+// Makes an object. live: null if the process has no live memory. May throw bad_alloc.
 template <class T, class... Args>
 [[nodiscard]] T* make_kept(LiveMemory* live, Args&&... args) {
   if (live == nullptr) return new T(std::forward<Args>(args)...);

@@ -1,4 +1,4 @@
-// Facts are appended, and then count by one store of their length.
+// Appends facts, and then makes them count by one store of their total length.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/live_names.h"
 
@@ -16,7 +16,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::uint64_t kMostTags = std::uint64_t{1} << 20;  // Recorder::kMaxTags
-constexpr std::size_t kLeastStep = kWholePage;               // of a file, paid for one by one
+constexpr std::size_t kLeastStep = kWholePage;  // of the file, whose pages are allocated one by one
 constexpr std::size_t kMostStep = std::size_t{1} << 20;
 constexpr auto kNames = static_cast<std::size_t>(LivePart::names);
 
@@ -37,7 +37,7 @@ void put_groups(FactWriter& out, const Rows<TagFact>& tags, std::size_t first) {
   }
 }
 
-// What a fact refers to is told before it.
+// A fact is written after the facts that it refers to.
 FactWriter::Chunks chunks_of(const NewNames& names, const ToldNames& told) {
   FactWriter out;
   put_changed(out, FactType::module, names.modules);
@@ -71,7 +71,7 @@ void advance(ToldNames& told, const NewNames& names) {
 
 }  // namespace
 
-// What lies behind the end of the file would be lost with the process: so the file is full then.
+// Names beyond the end of the file would be lost with the process, so the file is full then.
 bool LiveNames::make_room(std::size_t bytes) {
   if (bytes > most_bytes_) return false;
   if (bytes <= room_) return true;
@@ -95,7 +95,7 @@ void LiveNames::write(const FactWriter::Chunks& chunks) {
   }
   if (fault(Fault::names_committed_early)) {
     root_.bytes.store(end, std::memory_order_release);
-    sched_yield();  // a kill meets it
+    sched_yield();  // gives a kill the time to hit this state
   }
   std::size_t at = begin;
   for (const std::string& chunk : chunks) {

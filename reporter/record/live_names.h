@@ -1,4 +1,4 @@
-// LiveNames writes what tags and numbers mean into the live file, each as it appears.
+// LiveNames writes the meaning of tags and numbers into the live file, each as it appears.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,21 +15,21 @@
 
 namespace vramscope {
 
-// Facts of LivePart::names besides those of traces (FactType).
+// Types of facts in LivePart::names, in addition to those of traces (FactType).
 enum class LiveFact : std::uint8_t {
-  tag_groups = 64,  // of the tag with that number: sampling, groups by axis
+  tag_groups = 64,  // sampling and groups by axis of the tag with this number
   warning,
   mark,
 };
 
-// The last change of each, by its number among all.
+// The number of the last change of each kind, which names_after() passes to changed_since().
 struct NameChanges {
   std::uint64_t modules = 0;
   std::uint64_t threads = 0;
   std::uint64_t streams = 0;
 };
 
-// What of it has been told.
+// The names that the live file has.
 struct ToldNames {
   KnownNames known;
   std::size_t sources = 0;
@@ -40,9 +40,9 @@ struct ToldNames {
   NameChanges changes;
 };
 
-// What is to be told next.
+// The names to write next.
 struct NewNames {
-  RecorderFacts facts;  // from the first on that was not told
+  RecorderFacts facts;  // from the first fact that the file lacks
   Numbered<ModuleFact> modules;
   Numbered<ThreadFact> threads;
   Numbered<StreamFact> streams;
@@ -52,13 +52,13 @@ struct NewNames {
 // Threads: any.
 class LiveNames {
  public:
-  // In live memory.
+  // The part that lies in live memory.
   struct Root {
-    std::atomic<std::uint64_t> bytes{0};  // facts up to there are whole
-    std::atomic<std::uint32_t> tags{0};   // given so far, told or not
+    std::atomic<std::uint64_t> bytes{0};  // facts up to there are complete
+    std::atomic<std::uint32_t> tags{0};   // given so far, in the file or not
     std::atomic<std::uint32_t> is_full{0};
   };
-  // A program with more names than fit has generated code.
+  // A program with more names than this generates its call sites.
   static constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 
   LiveNames(LiveMemory* live, Root& root, std::size_t most_bytes = kMostBytes) noexcept
@@ -66,8 +66,9 @@ class LiveNames {
 
   [[nodiscard]] bool is_live() const noexcept { return live_ != nullptr; }
 
-  // collect(ToldNames) gives what is new since. When this returns, whoever reads the file finds it,
-  // whichever thread told it. May throw bad_alloc: then it is told the next time.
+  // collect(ToldNames) returns the names that are new since. When tell() returns, readers of the
+  // file find them, whichever thread wrote them. May throw bad_alloc; the next call then writes the
+  // names.
   template <class Collect>
   void tell(Collect&& collect) {
     const SystemLock guard(lock_);
@@ -85,15 +86,15 @@ class LiveNames {
   SystemMutex lock_;
   ToldNames told_ VRAMSCOPE_GUARDED_BY(lock_);
   char* first_ VRAMSCOPE_GUARDED_BY(lock_) = nullptr;
-  std::size_t room_ VRAMSCOPE_GUARDED_BY(lock_) = 0;  // bytes, from there on
+  std::size_t room_ VRAMSCOPE_GUARDED_BY(lock_) = 0;  // bytes free behind first_
 };
 
-// What a reader of the file finds.
+// What a reader finds in the file.
 struct FoundNames {
   RecorderFacts facts;
-  bool is_cut = false;  // the file has not all that was told
+  bool is_cut = false;  // the file lacks some names
 };
-// `header`: of an image. Throws std::runtime_error when the names are damaged; bad_alloc.
+// header: the header of an image. Throws std::runtime_error if the names are damaged, or bad_alloc.
 [[nodiscard]] FoundNames read_live_names(const LiveHeader& header, const LiveNames::Root& root);
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Marks by name, in bounded memory.
+// Counts marks by name, in bounded memory.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/mark_rows.h"
 
@@ -11,7 +11,7 @@ namespace vramscope {
 
 namespace {
 
-// Of so many marks each such one has its time kept.
+// Returns n for this number of marks: each n-th mark keeps its time.
 std::uint64_t stride_of(std::uint64_t marks) {
   return std::bit_ceil((marks + MarkRows::kMostClocks - 1) / MarkRows::kMostClocks);
 }
@@ -47,7 +47,7 @@ void MarkRows::Row::add(std::uint64_t clock_ns) noexcept {
   marks.store(before + 1, std::memory_order_release);
 }
 
-// Who ended amid a change may have left times twice, or later ones before earlier ones.
+// A process that ended in the middle of a change may have left a time twice, or times out of order.
 RepeatedMark MarkRows::Row::fact() const {
   RepeatedMark fact{.name = {}, .marks = marks.load(std::memory_order_acquire), .clocks_ns = {}};
   const auto in_domain = std::min<std::size_t>(domain_bytes, kMaxName);
@@ -70,7 +70,7 @@ MarkRows::Row* MarkRows::row_for(std::string_view domain, std::string_view name)
     if (marks != 0 && row.is(domain, name)) return &row;
     const auto is_older = [&] { return row.clocks_ns[0].load() < oldest->clocks_ns[0].load(); };
     if (marks == 0 || (marks == 1 && (oldest == nullptr || is_older()))) oldest = &row;
-    if (marks == 0) break;  // no row behind a free one is in use
+    if (marks == 0) break;  // the rows behind a free row are free
   }
   if (oldest != nullptr) oldest->begin(domain, name);
   return oldest;

@@ -1,4 +1,4 @@
-// Paths of ranges.
+// Numbers the paths of ranges.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/range_table.h"
 
@@ -52,13 +52,14 @@ int RangeTable::push(std::string_view domain, std::string_view name) noexcept {
     open.domain = domain_number(domain);
     if (parent != kOtherValue) open.range = number_of(parent, domain, name);
     came = ranges_.size() != before;
-  } catch (...) {  // no memory for the name: one of the others
+  } catch (...) {  // no memory for the name: the range counts as one of the others
   }
   tell_came(came);
   return static_cast<int>(depth);
 }
 
-// Domains are stacks of their own that interleave: the last of this domain goes.
+// Each domain is a stack of its own, and the stacks interleave: pop() removes the last range of
+// this domain.
 int RangeTable::pop(std::string_view domain) noexcept {
   if (thread.depth == 0) return -1;
   if (thread.depth > kMaxDepth) return static_cast<int>(--thread.depth);
@@ -87,7 +88,7 @@ std::uint64_t RangeTable::start(std::string_view domain, std::string_view name) 
     try {
       started_.push_back({id, kOtherValue});
       started_.back().range = number_of(0, domain, name);
-    } catch (...) {  // no memory for the name: one of the others, or nobody's
+    } catch (...) {  // no memory: the range counts as one of the others, or is not kept
     }
     came = ranges_.size() != before;
     newest_range_.store(started_.empty() ? 0 : started_.back().range, std::memory_order_relaxed);
@@ -131,7 +132,7 @@ void RangeTable::mark(std::uint64_t clock_ns, std::string_view domain,
       kept_marks_.push_back({clock_ns, MarkRows::text_of(domain, name)});
       came = true;
     }
-  } catch (...) {  // no memory for the name: it is counted alone
+  } catch (...) {  // no memory for the name: the mark is only counted
   }
   tell_came(came);
 }

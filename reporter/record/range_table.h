@@ -1,5 +1,5 @@
-// RangeTable keeps the named ranges that the program opened (NVTX) as paths, and knows which one a
-// thread is in.
+// RangeTable keeps the named ranges that the program opened (NVTX) as paths, and knows the current
+// range of each thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,60 +21,62 @@ namespace vramscope {
 
 struct RecorderFacts;
 
-// A thread pushes and pops; the process starts and ends. What is allocated belongs to the range
-// that was opened last, of the thread's and of those of the process that are still open. Names of
-// further ranges than kMax are not kept: they are "others". Threads: any.
+// A thread pushes and pops ranges; the process starts and ends them. An allocation belongs to the
+// open range that was opened last, among those of the thread and those of the process. Names of
+// ranges beyond kMax are not kept: those ranges count as "others". Threads: any.
 class RangeTable {
  public:
   static constexpr std::size_t kMax = 4096;
 
-  // What a live file has of ranges besides their names, and of marks. Threads: one writer, any
-  // reader.
+  // The counts of ranges and marks in a live file, whose names lie elsewhere. Threads: one writer,
+  // any reader.
   struct Counts {
-    std::array<std::atomic<std::uint64_t>, kMax + 1> entered{};  // by number
+    std::array<std::atomic<std::uint64_t>, kMax + 1> entered{};  // by number of the range
     std::atomic<std::uint64_t> marks{0};
-    MarkRows rows;  // of marks, by name
+    MarkRows rows;  // by name of the mark
   };
-  // Called after a range has got its number, or a mark is kept, without a lock.
+  // Is called without a lock after a range has got its number or a mark was kept.
   struct Watcher {
     void (*came)(void* context) noexcept = nullptr;
     void* context = nullptr;
-    Counts* counts = nullptr;  // where to count from now on too, with what was counted before
+    Counts* counts = nullptr;  // further counts, in addition to the table's; watch() copies the
+                               // table's counts here
   };
-  // Once; a later one is ignored. In children of forks, however made, nobody watches. A mark that
-  // another thread sets meanwhile may be missing in `counts`.
+  // Sets the watcher. Only the first call has an effect. Children of forks, however made, have no
+  // watcher. A mark that another thread sets during the call may be missing in `counts`.
   void watch(const Watcher& watcher) noexcept;
 
-  static constexpr std::size_t kMaxDepth = 32;  // pushes below that are counted, not kept apart
+  static constexpr std::size_t kMaxDepth = 32;  // deeper pushes are counted, but not kept apart
   static constexpr std::size_t kMaxName = MarkRows::kMaxName;  // bytes kept of a name
 
   RangeTable();  // may throw bad_alloc
 
-  // The depth of the range, from 0 on.
+  // Returns the depth of the new range, from 0 on.
   int push(std::string_view domain, std::string_view name) noexcept;
-  // The depth of the range that ended; -1: there was none.
+  // Returns the depth of the range that ended, or -1 if none was open.
   int pop(std::string_view domain) noexcept;
-  // Gives what end() takes; never 0.
+  // Returns the id for end(), which is never 0.
   [[nodiscard]] std::uint64_t start(std::string_view domain, std::string_view name) noexcept;
   void end(std::uint64_t id) noexcept;
-  // The first kMostMarks are kept with their names, all are counted, those that repeat by name.
+  // Of the marks, all are counted, the first kMostMarks are kept with their names, and repeated
+  // ones are counted by name.
   static constexpr std::size_t kMostMarks = 512;
   void mark(std::uint64_t clock_ns, std::string_view domain, std::string_view name) noexcept;
 
-  // The calling thread's: 0 outside every range, or kOtherValue.
+  // Returns the calling thread's range: a number, 0 outside every range, or kOtherValue.
   [[nodiscard]] std::uint32_t current() const noexcept;
-  // By number, from the first on that is not known; may throw bad_alloc.
+  // Returns ranges in the order of their numbers, from number `known` on. May throw bad_alloc.
   [[nodiscard]] std::vector<RangeFact> facts(std::size_t known = 0) const;
-  // Those that are kept, in their order, from the first on that is not known; may throw bad_alloc.
+  // Returns the kept marks in their order, from index `known` on. May throw bad_alloc.
   [[nodiscard]] std::vector<MarkFact> kept_marks(std::size_t known = 0) const;
-  // Ranges and marks, and how often there were; may throw bad_alloc.
+  // Copies ranges and marks with their counts. May throw bad_alloc.
   void copy_to(RecorderFacts& facts) const;
 
  private:
-  struct Open {  // of a thread
+  struct Open {  // a range that a thread pushed
     std::uint32_t range;
-    std::uint32_t domain;       // number of its name
-    std::uint64_t after_start;  // starts of the process before it
+    std::uint32_t domain;       // number of the domain's name
+    std::uint64_t after_start;  // number of the last range that the process had started before
   };
   struct Thread {
     std::size_t depth;
@@ -99,16 +101,17 @@ class RangeTable {
   std::map<std::tuple<std::uint32_t, std::string, std::string>, std::uint32_t> numbers_
       VRAMSCOPE_GUARDED_BY(lock_);
   std::map<std::string, std::uint32_t, std::less<>> domains_ VRAMSCOPE_GUARDED_BY(lock_);
-  std::vector<Started> started_ VRAMSCOPE_GUARDED_BY(lock_);  // open ones, in their order
+  std::vector<Started> started_ VRAMSCOPE_GUARDED_BY(lock_);  // open ranges in the order of their
+                                                              // starts
   std::uint64_t last_id_ VRAMSCOPE_GUARDED_BY(lock_) = 0;
-  // The last of `started_`: its number among the starts, and its range.
+  // The last element of `started_`: its number among all starts, and its range.
   std::atomic<std::uint64_t> newest_start_{0};
   std::atomic<std::uint32_t> newest_range_{0};
   std::atomic<std::uint64_t> marks_{0};
   std::vector<MarkFact> kept_marks_ VRAMSCOPE_GUARDED_BY(lock_);
   MarkRows rows_ VRAMSCOPE_GUARDED_BY(lock_);
   Watcher watcher_;
-  ForkMark watched_;  // it, once it is set
+  ForkMark watched_;  // points to watcher_ once that is set
 };
 
 }  // namespace vramscope

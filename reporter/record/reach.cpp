@@ -1,4 +1,4 @@
-// Pointers are compared with the part that objects of rooms lie in.
+// Compares pointers with the part of the image in which objects lie.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/reach.h"
 

@@ -1,5 +1,5 @@
-// Reach says which memory behind a pointer can be read: of an image of a live file only what the
-// file has.
+// Reach says which memory behind a pointer can be read. In an image of a live file that is only the
+// memory that the file has.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,16 +10,17 @@
 
 namespace vramscope {
 
-// By default that of the process that made the pointers: all but null. Threads: any.
+// By default the pointers are of this process, and all except null can be read. Threads: any.
 class Reach {
  public:
   constexpr Reach() = default;
-  // Of an image: `header` with what it names, mapped where it says.
+  // For an image: `header`, with its parts mapped at the addresses that it names.
   constexpr explicit Reach(const LiveHeader& header) : image_(&header) {}
 
   [[nodiscard]] constexpr bool is_of_image() const { return image_ != nullptr; }
-  // `count` values, or null: there are none, or they did not get into the file. Throws
-  // std::runtime_error when there is damage: the pointer leads elsewhere.
+  // Returns the pointer if `count` values can be read there, else null: the pointer is null, or the
+  // values did not get into the file. Throws std::runtime_error if the image is damaged, so that
+  // the pointer leads elsewhere.
   template <class T>
   [[nodiscard]] const T* at(const T* first, std::size_t count = 1) const {
     if (first == nullptr || image_ == nullptr) return first;

@@ -34,8 +34,8 @@ namespace {
 constexpr std::size_t kMaxWarnings = 100;  // a program may make us warn in a loop
 
 // A known stack is trusted for this many lookups of a thread before the loader is asked whether
-// objects were unloaded: asking costs more than the lookup, and the same addresses all along a
-// stack after an unload nearly always mean the same object, loaded again.
+// objects were unloaded. Asking costs more than the lookup. If all addresses of a stack are equal
+// after an unload, the same object was nearly always loaded again.
 constexpr std::uint32_t kLookupsBetweenChecks = 4096;
 __attribute__((tls_model("initial-exec"))) thread_local constinit std::uint32_t lookups = 0;
 
@@ -61,18 +61,18 @@ struct Recorder::State {
 
   const Kept<RecorderRoot> root;
   LiveNames live_names;
-  std::unique_ptr<Trace> trace;  // before the counters, which know its lanes
+  std::unique_ptr<Trace> trace;  // before the counters, which know the trace's lanes
   ThreadCounters counters;
   ModuleTable modules;
   PythonCodes codes;
-  std::atomic<DlsymFunction> python_dlsym{nullptr};  // null: nobody looks for an interpreter
-  std::atomic<std::uint64_t> python_looked{0};       // at so many objects loaded
+  std::atomic<DlsymFunction> python_dlsym{nullptr};  // null: nothing looks for an interpreter
+  std::atomic<std::uint64_t> python_looked{0};       // number of loaded objects at the last search
   SiteTable sites;
   StackTable stacks;
   TagCounts tag_counts;
   ThreadTable threads;
   StreamTable streams;
-  // Of origins of which nothing but the (kind, device) is known, without a stack; 0: not yet.
+  // Tags of origins without a stack, of which only (kind, device) is known; 0: not yet given.
   std::array<std::atomic<Tag>, kKinds * kMaxDevices> plain_tags{};
   std::atomic<Tag>& plain_tag(Place place) {
     return plain_tags[static_cast<std::size_t>(place.kind) * kMaxDevices +
@@ -95,8 +95,8 @@ Recorder::State::State(std::size_t function_count, std::size_t max_tags, LiveMem
   if (live != nullptr) live->header()->recorder.store(root.get(), std::memory_order_release);
 }
 
-// Modules and codes after sites: no frame may name one that is not there. Threads and the rest are
-// known before a tag has them.
+// Modules and codes are read after sites, so that every module and code that a frame names is
+// included. Threads, streams and ranges are known before a tag names them.
 NewNames Recorder::State::names_after(const ToldNames& told) const {
   NewNames names;
   names.changes = told.changes;
@@ -140,7 +140,7 @@ Tag Recorder::State::find(StackKey& key, StackNote* note) {
   return note->tag;
 }
 
-// The stack is not inserted yet: first the callback gets the tag.
+// The stack is not inserted yet, because the callback must get the tag first.
 TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
   const std::span caller(&key.origin.caller, key.origin.caller != 0 ? 1 : 0);
   std::vector<FrameFact> frames = modules.resolve(stack.view());
@@ -151,7 +151,7 @@ TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
   }
   const std::string owner =
       modules.owner(frames.empty() ? modules.resolve(caller) : frames, codes.sources_of(frames));
-  if (key.origin.sampling == Sampling::left_out) frames.clear();  // they tell the owner, no more
+  if (key.origin.sampling == Sampling::left_out) frames.clear();  // they only decide the owner
   const TagGroups tag = sites.tag(frames, owner, key.origin);
   if (tag.tag == 0) {
     (void)warn("too many call sites: further ones are counted as unknown");
@@ -162,10 +162,10 @@ TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
   return tag;
 }
 
-// Whether there is one now and was none. A library that a program loads for itself is visible to it
-// alone, and is found by its name; after the first search only a libpython is looked for. So the
-// loader is asked for symbols when there is reason to: who holds its lock may be waiting for this
-// thread.
+// Returns whether an interpreter was found now that was not known before. A library that a program
+// loads for itself is visible to that program alone and is found by its name; after the first
+// search only a libpython is looked for. The loader is asked for symbols only with a reason: a
+// thread that holds its lock may be waiting for this thread.
 bool Recorder::State::look_for_python() {
   const DlsymFunction real_dlsym = python_dlsym.load(std::memory_order_acquire);
   const std::uint64_t loaded = modules.loaded();
@@ -174,7 +174,7 @@ bool Recorder::State::look_for_python() {
   if (before == loaded) return false;
   const std::string library = modules.loaded_file("libpython");
   if (before != 0 && library.empty()) return false;
-  // Who takes it away looks; the others find what it finds with their next stack.
+  // The thread that takes the function searches; others use the result with their next stack.
   if (python_dlsym.exchange(nullptr) == nullptr) return false;
   std::string version;
   const PythonState state = open_python(real_dlsym, library, version);
@@ -187,7 +187,7 @@ bool Recorder::State::look_for_python() {
   return state == PythonState::read;
 }
 
-struct LastAllocation {  // of a thread
+struct LastAllocation {  // of the calling thread
   Address address = 0;   // 0: it was freed
   Tag tag = 0;
 };
@@ -197,7 +197,7 @@ void Recorder::State::count_temporary(const Event& event) {
   if (event.failed) return;
   LastAllocation& last = last_allocation;
   if (is_allocating(event.effect)) {
-    // Not before: what a thread frees last may be all that it had, and have lived all the run.
+    // Counted only now: a thread's last allocation may be its only one, and live for the whole run.
     if (last.address == 0 && last.tag != 0) counters.count_temporary(last.tag);
     last = {event.address, event.tag};
   } else if (event.address == last.address && event.tag == last.tag && is_freeing(event.effect)) {
@@ -209,7 +209,7 @@ void Recorder::State::trace_event(trace::What what, const Event& event) {
   counters.add_to(*trace, {.what = what, .thread = threads.current(), .event = event});
 }
 
-// Whether it is a new one.
+// Returns whether the warning is a new one.
 bool Recorder::State::warn(const char* text) {
   const SystemLock guard(warnings_lock);
   if (warnings.size() >= kMaxWarnings) return false;
@@ -241,8 +241,8 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
       capture_again(again, origin.is_left_out() ? StackPart::few : StackPart::all);
       return intern(again, origin);
     }
-    // The frames are live, so their objects stay loaded; what another thread unloads meanwhile only
-    // makes this epoch an old one, whose entry nobody finds.
+    // The frames are live, so their objects stay loaded. If another thread unloads objects
+    // meanwhile, this epoch becomes an old one and nobody finds the entry.
     key.epoch = state_->modules.epoch();
     const TagGroups tag = state_->intern_new(key, stack);
     if (tag.tag == 0) {
@@ -263,7 +263,7 @@ Tag Recorder::intern(const Stack& stack, const Origin& origin) noexcept {
 [[gnu::flatten]] KnownTag Recorder::known(const Origin& origin, const void* frame) noexcept {
   if (++lookups % kLookupsBetweenChecks == 0) [[unlikely]]
     own_stack::run([this] { state_->check_objects(); });
-  if (origin.is_plain() && !captures_frames()) {  // as intern() will, whoever calls
+  if (origin.is_plain() && !captures_frames()) {  // as intern() answers, whoever calls
     const Tag tag = state_->plain_tag(origin.place).load(std::memory_order_acquire);
     if (tag != 0) return {.tag = tag, .is_by_caller = true};
   }
@@ -297,7 +297,7 @@ void Recorder::enter() noexcept {
   const KeptErrno kept;
   try {
     state_->counters.enter();
-  } catch (...) {  // the event tries again
+  } catch (...) {  // record() tries again
   }
 }
 
@@ -338,19 +338,19 @@ void Recorder::warn(const char* text) noexcept {
   const KeptErrno kept;
   try {
     if (state_->warn(text)) state_->tell_names();
-  } catch (...) {  // no memory for the text of a warning: nothing better can be done
+  } catch (...) {  // no memory for the warning's text: nothing better can be done
   }
 }
 
 RecorderFacts Recorder::facts() const {
   const KeptErrno kept;
   RecorderFacts facts;
-  // Modules and codes after sites: no frame may name one that is not there.
+  // Modules and codes follow the sites: every module and code that a frame names is included.
   state_->sites.copy_to(facts);
   facts.modules = state_->modules.facts();
   state_->codes.copy_to(facts);
   add_counts(*state_->root, {}, facts);
-  // After the tags, which name them.
+  // Threads and streams are read after the tags that name them.
   facts.threads = state_->threads.facts();
   facts.streams = state_->streams.facts();
   facts.host = state_->counters.host();
@@ -389,7 +389,7 @@ void Recorder::watch(RangeTable& ranges) noexcept {
     State& state = *static_cast<State*>(recorder);
     try {
       state.tell_names();
-    } catch (...) {  // the next one tells them
+    } catch (...) {  // the next new name writes them
     }
   };
   state_->ranges.store(&ranges, std::memory_order_release);

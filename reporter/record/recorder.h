@@ -1,5 +1,6 @@
 // Recorder turns call stacks and origins of allocations into tags, and keeps the totals that the
-// allocator does not: times, functions, stacks, modules, warnings. Lives inside the program.
+// allocator does not keep: times, functions, stacks, modules, warnings. It lives inside the
+// program.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -23,76 +24,80 @@ class Trace;
 // Threads: any.
 class Recorder {
  public:
-  // 2^20 tags are 8 MiB of times; a program with more call sites has generated code.
+  // 2^20 tags take 8 MiB for times. A program with more call sites generates them.
   static constexpr std::size_t kMaxTags = std::size_t{1} << 20;
 
-  // May throw bad_alloc. max_tags: at most kMaxTags; the unknown tag is one of them. live: where
-  // recover_facts() finds all that facts() would give, however the process ends; null: nowhere.
+  // May throw bad_alloc. max_tags: at most kMaxTags, including the unknown tag. live: the memory in
+  // which recover_facts() finds everything that facts() would return, however the process ends;
+  // null: none.
   explicit Recorder(std::size_t function_count, std::size_t max_tags = kMaxTags,
                     LiveMemory* live = nullptr);
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // Called with each tag, and with what it counts in, before the tag is given away; for some tags
-  // more than once. Set before the first tag.
+  // Is called with each tag and its groups before the tag is first returned, for some tags more
+  // than once. It must be set before the first tag.
   struct TagCallback {
     void (*function)(void* context, Tag tag, const Groups& groups) = nullptr;
     void* context = nullptr;
   };
   void call_for_tags(TagCallback callback) noexcept { callback_ = callback; }
 
-  // Python frames become part of stacks: looks for an interpreter now and whenever a stack is new
-  // and objects were loaded since, until one is found. Before the first tag.
+  // Makes Python frames part of stacks. Looks for an interpreter now, and then at each new stack if
+  // objects were loaded since, until one is found. Must be called before the first tag.
   void want_python(DlsymFunction real_dlsym) noexcept;
 
-  // The tag of (stack, origin); the same question gets the same answer. 0 when our memory or the
-  // table is exhausted (a warning once, and counted each time). Without a stack the caller tells
-  // the owner. Frames of objects that were unloaded since are told apart from those loaded in their
-  // place. Asks the loader about objects when a stack is new: hold no lock that the loader's
-  // callbacks could want.
+  // Returns the tag of (stack, origin), always the same for the same arguments. Returns 0 if memory
+  // or the table is exhausted: that gives one warning, and each case is counted. Without a stack
+  // the caller's address decides the owner. Frames of unloaded objects differ from frames of
+  // objects that were loaded in their place. A new stack makes it ask the loader about objects, so
+  // the calling thread must hold no lock that callbacks of the loader could want.
   [[nodiscard]] Tag intern(const Stack& stack, const Origin& origin) noexcept;
   [[nodiscard]] Tag intern(const Stack& stack, Place place) noexcept {
     return intern(stack, Origin{.place = place});
   }
-  // The live file gets what of `ranges`, which is never destroyed, facts() lacks.
+  // Writes into the live file what `ranges` knows and facts() lacks. `ranges` is never destroyed.
   void watch(RangeTable& ranges) noexcept;
   [[nodiscard]] std::uint32_t current_thread() noexcept;
   [[nodiscard]] StreamTable& streams() noexcept;
-  // The tag of the calling thread's stack, if it needs not be taken: the stack comes again, or all
-  // that counts is who called the driver. `frame`: of the function of ours that the program called.
-  // Takes little of the stack. Threads: any, one call of ours at a time.
+  // Returns the tag of the calling thread's stack if the stack need not be captured: it is a known
+  // one, or only the caller of the driver counts. frame: the frame of our function that the program
+  // called. Uses little stack. Threads: any, one of our calls at a time.
   [[nodiscard]] KnownTag known(const Origin& origin, const void* frame) noexcept;
-  // intern() gave this tag to a call of the driver from `caller`.
+  // Notes that intern() gave this tag to a call of the driver from `caller`.
   void know(const Origin& origin, std::uintptr_t caller, Tag tag) noexcept;
-  // May change errno.
+  // Counts an event. May change errno.
   void record(const Event& event) noexcept;
-  // Of an allocation that failed because memory ran out, beside its event.
+  // Counts an allocation that failed because memory ran out, in addition to its event.
   void count_refused(const Event& event) noexcept;
-  // A call begins on this thread. A trace takes the changes of a lane in their order: so a thread
-  // has its lane before its first change.
+  // Tells that a call begins on this thread. A trace keeps the changes of a lane in order, so a
+  // thread must have its lane before its first change.
   void enter() noexcept;
-  // What a call did besides, before its event: memory that came or went (event.change), or that
-  // ended with its whole place (none). Only a trace keeps it.
+  // Records what a call did in addition to its own event, before that event: memory that was
+  // allocated or freed (event.change), or that ended with its whole place (no change). Only a trace
+  // keeps it.
   void record_besides(const Event& event) noexcept;
-  // From the next event on; once. Null: there is none.
+  // Records into `trace` from the next event on. May be called once.
   void keep(std::unique_ptr<Trace> trace) noexcept;
   [[nodiscard]] Trace* trace() noexcept;
   void count_unrecorded() noexcept;
-  // Kept once per text.
+  // Adds a warning to reports. Equal texts are kept once.
   void warn(const char* text) noexcept;
 
   // May throw bad_alloc.
   [[nodiscard]] RecorderFacts facts() const;
-  // Has there been a tag since?
+  // Returns whether there has been a tag that `known` lacks.
   [[nodiscard]] bool has_names_beyond(const KnownNames& known) const;
-  // What tags refer to, frames, sites, owners and tags only from those on that are not known.
+  // Returns what tags refer to. Of frames, sites, owners and tags it has only those that `known`
+  // lacks.
   [[nodiscard]] RecorderFacts names(const KnownNames& known) const;
   [[nodiscard]] Timing host_timing() const noexcept;
-  // Zeroes counts and times (reset_accumulated) of device/host timing, not the functions.
+  // Resets counts and times of the timing of devices and host (reset_accumulated), not the
+  // functions' totals.
   void reset_timing() noexcept;
-  // Zeroes counts and totals of host timing; shortest and longest stay (PyTorch's
-  // reset_accumulated_host_memory_stats).
+  // Resets counts and totals of the host's timing. Minima and maxima stay, as in PyTorch's
+  // reset_accumulated_host_memory_stats.
   void reset_host_accumulated() noexcept;
 
  private:

@@ -1,4 +1,5 @@
-// RecorderRoot is what a reader of a live file finds of the recorder, and what leads to the rest.
+// RecorderRoot is where a reader of a live file begins: it leads to everything that the recorder
+// wrote.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,7 +25,7 @@ struct RecorderRoot {
   std::atomic<std::uint64_t> dropped{0};
 };
 
-// What is read only by the version that wrote it: never 0.
+// The layout of these structures. Only a build with an equal layout reads them. Never 0.
 [[nodiscard]] constexpr std::uint64_t layout_of_recorder() {
   return live_layout({sizeof(RecorderRoot), sizeof(CounterSet), sizeof(FunctionRows),
                       sizeof(FunctionCounters), sizeof(TimingCounters), sizeof(TagCounts::Chunk),

@@ -1,4 +1,5 @@
-// Follows the recorder's root, of this process or of an image: there with every pointer checked.
+// Follows the pointers from the recorder's root, in this process or in an image. In an image every
+// pointer is checked.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/recovery.h"
 
@@ -13,7 +14,8 @@ namespace vramscope {
 
 namespace {
 
-constexpr std::uint64_t kMostFunctions = std::uint64_t{1} << 16;  // an event has 16 bits for it
+constexpr std::uint64_t kMostFunctions = std::uint64_t{1} << 16;  // an event has 16 bits for a
+                                                                  // function
 
 const RecorderRoot& root_of(const LiveHeader& header, const Reach& reach) {
   if (header.base != reinterpret_cast<std::uintptr_t>(&header)) {
@@ -52,7 +54,7 @@ void warn_of_gaps(const LiveHeader& header, const FoundNames& found, RecorderFac
 
 namespace {
 
-// Tags with what was counted of them at one time.
+// The tags with their counts at one instant.
 class CountedTags : public RowSource<TagFact> {
  public:
   CountedTags(Rows<TagFact> tags, const RecorderRoot& root, const Reach& reach)
@@ -86,7 +88,7 @@ class CountedTags : public RowSource<TagFact> {
   };
   const Rows<TagFact> tags_;
   std::vector<CounterSet::ByTag> sums_;
-  std::map<Tag, Refused> refused_;  // of a few
+  std::map<Tag, Refused> refused_;  // few tags have any
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the recorder had told and counted is read from an image of a live file.
+// Reads from an image of a live file what the recorder had named and counted.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,15 +8,16 @@
 
 namespace vramscope {
 
-// What Recorder::facts() would have given when the process ended, and the ranges that it watched.
-// `header`: of an image whose parts are mapped where it says. Throws std::runtime_error, of one
-// sentence, when the image is damaged or of another version; bad_alloc. Threads: any.
+// Returns what Recorder::facts() would have returned when the process ended, with the ranges that
+// it watched. header: the header of an image whose parts are mapped at the addresses that it names.
+// Throws std::runtime_error with one sentence if the image is damaged or of another version, or
+// bad_alloc. Threads: any.
 [[nodiscard]] RecorderFacts recover_facts(const LiveHeader& header);
 
 struct RecorderRoot;
 
-// Counts and times of functions, devices, the host and of each tag that `facts` has. May throw
-// bad_alloc, and of an image what recover_facts() throws.
+// Adds counts and times of functions, devices, the host and each tag in `facts`. May throw
+// bad_alloc and, for an image, what recover_facts() throws.
 void add_counts(const RecorderRoot& root, const Reach& reach, RecorderFacts& facts);
 
 }  // namespace vramscope

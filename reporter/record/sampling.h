@@ -1,5 +1,5 @@
-// Sampling says which allocations get their call stack when not all of them do: chosen by bytes, at
-// random.
+// Sampling decides which allocations get a call stack if not all of them do. The choice is random,
+// weighted by bytes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,15 +10,15 @@
 
 namespace vramscope {
 
-// The largest power of two in a request. All requests of a size class are chosen with the same
-// probability, so that a site's totals by class can be told without bias: by exact division.
+// Returns the largest power of two in a request. All requests of a size class are chosen with equal
+// probability, so an exact division estimates a site's totals by class without bias.
 [[nodiscard]] constexpr std::uint64_t sampled_bytes(std::uint64_t bytes) {
   return std::bit_floor(bytes);
 }
 
-// `taken`, the sum over the chosen requests of a class, as an estimate of the sum over all of them:
-// divided by their probability, which is sampled_bytes / every, at most 1. Rounded to the nearest;
-// as much as fits.
+// Estimates the sum over all requests of a class from `taken`, the sum over the chosen ones: it
+// divides by their probability, which is sampled_bytes / every and at most 1. The result is rounded
+// to the nearest integer and saturates.
 [[nodiscard]] constexpr std::uint64_t estimate(std::uint64_t taken, std::uint8_t size_class,
                                                std::uint64_t every) {
   const unsigned shift = size_class == 0 ? 0 : size_class - 1U;
@@ -29,22 +29,22 @@ namespace vramscope {
   return scaled > ~std::uint64_t{0} ? ~std::uint64_t{0} : static_cast<std::uint64_t>(scaled);
 }
 
-// Chance, a number of 64 bits a step (splitmix64).
+// Chance is a generator of 64-bit random numbers (splitmix64).
 // Threads: one.
 class Chance {
  public:
   constexpr explicit Chance(std::uint64_t seed) : state_(seed) {}
 
-  // Whether a request of `bytes` is chosen, one in `every` bytes on average; those of at least
-  // `every` bytes always are. every: not 0.
+  // Returns whether a request of `bytes` is chosen: on average one request in each `every` bytes,
+  // and every request of at least `every` bytes. every: not 0.
   [[nodiscard]] constexpr bool takes(std::uint64_t bytes, std::uint64_t every) noexcept {
     const std::uint64_t weight = sampled_bytes(bytes);
     return weight >= every || below(every) < weight;
   }
 
  private:
-  // Below `limit`, each as likely as the others to one part in 2^64 / limit. A division would take
-  // as long as all the rest.
+  // Returns a number below `limit`. All are equally likely to one part in 2^64 / limit. A
+  // multiplication is used because a division would take as long as everything else here.
   constexpr std::uint64_t below(std::uint64_t limit) noexcept {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>(Wide{next()} * limit >> 64);
@@ -59,7 +59,7 @@ class Chance {
   std::uint64_t state_;
 };
 
-// The same by the calling thread's own chance. Threads: any.
+// Makes the same choice with the calling thread's own generator. Threads: any.
 [[nodiscard]] Sampling choose(std::uint64_t bytes, std::uint64_t every) noexcept;
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Unpacks rows.
+// Unpacks the rows of sites and tags.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/site_rows.h"
 

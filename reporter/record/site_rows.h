@@ -1,4 +1,4 @@
-// What a SiteTable holds of sites and tags: rows that only come, packed.
+// The sites and tags of a SiteTable in packed rows, which are only ever appended.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,12 +9,12 @@
 
 namespace vramscope {
 
-// Call stacks are paths in a tree, from its root over the outermost frame to the innermost: what
-// stacks share of their outer frames is there once.
+// Call stacks are paths in a tree, from its root over the outermost frame to the innermost. Outer
+// frames that stacks share are stored once.
 struct SiteRows {
   struct Node {
     std::uint32_t frame;
-    std::uint32_t parent;  // of the frame around it; 0: none
+    std::uint32_t parent;  // the node of the calling frame; 0: none
   };
   struct TagRow {
     std::uint32_t site;
@@ -28,7 +28,7 @@ struct SiteRows {
   };
 
   Appended<Node> nodes;           // [0] is the root
-  Appended<std::uint32_t> sites;  // the node of its innermost frame
+  Appended<std::uint32_t> sites;  // the node of the site's innermost frame
   Appended<TagRow> tags;
 
   [[nodiscard]] SiteFact site(std::uint32_t index) const;

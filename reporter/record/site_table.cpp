@@ -30,7 +30,7 @@ std::uint64_t hash_of(const SiteRows::TagRow& row) {
   return mix(hash, std::uint64_t{row.thread} << 32 | row.stream, row.range);
 }
 
-// But for what follows from the rest.
+// Compares everything except what follows from the compared values.
 bool is_same(const SiteRows::TagRow& a, const SiteRows::TagRow& b) {
   return a.site == b.site && a.kind == b.kind && a.device == b.device &&
          SiteRows::values_of(a) == SiteRows::values_of(b);
@@ -89,7 +89,9 @@ Groups SiteTable::groups_of(const AxisValues& values, Place place) {
   for (std::size_t axis = 0; axis < kAxes; ++axis) {
     const bool is_optional = axis == static_cast<std::size_t>(Axis::stream) ||
                              axis == static_cast<std::size_t>(Axis::range);
-    if (is_optional && values[axis] == 0) continue;  // the usual case: no time for its own peak
+    if (is_optional && values[axis] == 0)
+      continue;  // the common case, which spends no time on its
+                 // own peak
     const std::uint64_t key = std::uint64_t{values[axis]} << 32 | std::uint64_t(place.kind) << 24 |
                               std::uint64_t{place.device} << 8 | axis;
     const auto next = static_cast<Group>(groups_.size() + 1);
@@ -110,7 +112,9 @@ TagGroups SiteTable::tag(const std::vector<FrameFact>& frames, const std::string
   if (tags >= max_tags_) return {};
   if (tags >= max_tags_ - max_tags_ / 4) {
     origin.thread = origin.stream = origin.range = kOtherValue;
-    if (origin.sampling != Sampling::taken) origin.size_class = 0;  // samples are scaled by it
+    if (origin.sampling != Sampling::taken)
+      origin.size_class = 0;  // samples are scaled by the
+                              // size class
   }
   std::vector<std::uint32_t> indices;
   indices.reserve(frames.size());
@@ -141,7 +145,8 @@ std::size_t SiteTable::tag_count() const { return rows_->tags.size(); }
 
 namespace {
 
-// Rows from the first on that is not known: few of them by themselves, all as they are asked for.
+// The rows of a table. All of them are read as they are asked for; rows from a known one on are
+// few, and are copied.
 template <class Row, class At>
 class RowsOfTable : public RowSource<Row> {
  public:

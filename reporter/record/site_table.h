@@ -1,4 +1,4 @@
-// SiteTable holds every distinct call stack by module and offset, and the tags given to it.
+// SiteTable holds every distinct call stack by module and offset, and the tags given to stacks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,24 +16,25 @@
 
 namespace vramscope {
 
-// A tag and what it counts in.
+// A tag and the groups that it counts in.
 struct TagGroups {
   Tag tag = 0;
   Groups groups{};
 };
 
-// Threads: any. Asked only for stacks that StackTable has not seen, so one lock is enough.
+// Threads: any. It is asked only for stacks that StackTable does not know, so one lock is enough.
 class SiteTable {
  public:
   explicit SiteTable(std::size_t max_tags);
 
-  // The tag of (frames, origin), 0 when all tags are in use. Tags that run short are given without
-  // telling threads, streams, ranges and sizes apart. owner: whose code asks. May throw bad_alloc.
+  // Returns the tag of (frames, origin), or 0 if all tags are in use. When tags run short, new tags
+  // no longer distinguish threads, streams, ranges and sizes. owner: the object whose code asks.
+  // May throw bad_alloc.
   [[nodiscard]] TagGroups tag(const std::vector<FrameFact>& frames, const std::string& owner,
                               Origin origin);
   [[nodiscard]] std::size_t tag_count() const;
-  // Copies frames, sites, owners and tags, without times, from those on that are not known. May
-  // throw bad_alloc.
+  // Copies the frames, sites, owners and tags that `known` lacks, without times. May throw
+  // bad_alloc.
   void copy_to(RecorderFacts& facts, const KnownNames& known = {}) const;
 
  private:
@@ -54,12 +55,13 @@ class SiteTable {
 
   mutable SystemMutex lock_;
   const std::size_t max_tags_;
-  // An entry is appended before it is indexed: a failure in between leaves one that nobody finds.
+  // An entry is appended before it is indexed. A failure in between leaves an entry that nobody
+  // finds.
   std::vector<FrameFact> frames_ VRAMSCOPE_GUARDED_BY(lock_);
   std::unordered_map<FrameFact, std::uint32_t, FrameHash, FrameEqual> frame_indices_
       VRAMSCOPE_GUARDED_BY(lock_);
   std::vector<std::string> owners_ VRAMSCOPE_GUARDED_BY(lock_);
-  // By (axis, kind, device, value): a group has one of each.
+  // The key combines (axis, kind, device, value). Each group has one of each.
   std::unordered_map<std::uint64_t, Group> groups_ VRAMSCOPE_GUARDED_BY(lock_);
   const std::shared_ptr<SiteRows> rows_;  // appended to under the lock
   Appended<std::uint32_t> site_of_node_ VRAMSCOPE_GUARDED_BY(lock_);

@@ -24,7 +24,7 @@ std::uint32_t StreamTable::number_of(std::uint64_t handle) noexcept {
     numbers_.emplace(handle, number);
     streams_.push_back(std::move(stream));
     changed_.push_back(++changes_);
-  } catch (...) {  // no memory for it: one of the others
+  } catch (...) {  // no memory for it: the stream counts as one of the others
     return kOtherValue;
   }
   return number;

@@ -1,4 +1,4 @@
-// Chunks of counts, made when a tag is.
+// Makes the chunks of counts, each with the first tag that needs it.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/tag_counts.h"
 

@@ -1,4 +1,4 @@
-// TagCounts adds up, by tag, the allocations that failed because memory ran out.
+// TagCounts counts, by tag, the allocations that failed because memory ran out.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,11 +14,11 @@
 
 namespace vramscope {
 
-// Threads: any. A tag that has no memory for its counts keeps none.
+// Threads: any. If a tag gets no memory for its counts, it keeps none.
 class TagCounts {
  public:
   static constexpr std::size_t kChunk = 1024;
-  static constexpr std::size_t kChunks = 1024;  // together Recorder::kMaxTags
+  static constexpr std::size_t kChunks = 1024;  // kChunks chunks hold Recorder::kMaxTags
   struct Row {
     std::atomic<std::uint64_t> refused_count{0};
     std::atomic<std::uint64_t> refused_bytes{0};
@@ -26,7 +26,7 @@ class TagCounts {
   using Chunk = std::array<Row, kChunk>;
   using Chunks = std::array<std::atomic<Chunk*>, kChunks>;
 
-  // `shown` has every chunk too: for who reads the live file.
+  // `shown` gets a pointer to every chunk, for readers of the live file.
   TagCounts(LiveMemory* live, Chunks& shown) noexcept : live_(live), shown_(shown) {}
   ~TagCounts();
   TagCounts(const TagCounts&) = delete;
@@ -45,7 +45,7 @@ class TagCounts {
     row->refused_count.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // What was counted of `tag` in the chunks that can be reached; null: nothing.
+  // Returns the counts of `tag` in the chunks that can be read, or null if it has none.
   [[nodiscard]] static const Row* find(const Chunks& chunks, Tag tag, const Reach& reach) {
     if (tag / kChunk >= kChunks) return nullptr;
     const Chunk* const chunk =

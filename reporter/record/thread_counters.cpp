@@ -10,26 +10,27 @@
 
 namespace vramscope {
 
-// The calling thread's set. Plain memory, so that reading it needs no initialisation check.
+// The calling thread's set, in plain memory, so that reading it needs no initialisation check.
 struct ThreadCounters::Slot {
   const Pool* pool = nullptr;
-  CounterSet* set = nullptr;  // the owned one's
+  CounterSet* set = nullptr;  // the set of `owned`
   Owned* owned = nullptr;
   bool ended = false;  // the thread's destructors ran; it may still free memory
 };
 
-// initial-exec: the library is loaded at start-up, and a call into the loader for each event is
-// what it must not cost.
+// initial-exec: the library is loaded at start-up, and an event must not cost a call into the
+// loader.
 __attribute__((
     tls_model("initial-exec"))) thread_local constinit ThreadCounters::Slot ThreadCounters::slot_{};
 
-// Gives the set back when its thread ends, and the memory of the thread's room. Kept under a key,
-// as a thread_local object would be registered under the loader's lock: who holds that may be
-// waiting for this thread.
+// Gives back the set and the thread's buffer when the thread ends. It lies under a pthread key,
+// because a thread_local object would be registered under the loader's lock, and a thread that
+// holds that lock may be waiting for this thread.
 struct ThreadCounters::Reaper {
   std::shared_ptr<Pool> pool;
 
-  // Without a lock: a forked child ends its thread too, and there it may be held for ever.
+  // Takes no lock: a forked child ends its thread, too, and there the lock may stay locked for
+  // ever.
   void release() noexcept {
     if (pool) slot_.owned->is_taken.store(false, std::memory_order_release);
     slot_ = {};
@@ -44,13 +45,14 @@ struct ThreadCounters::Reaper {
   }
   struct Key {
     pthread_key_t key{};
-    const bool made = pthread_key_create(&key, end) == 0;  // else the process has none left
+    const bool made = pthread_key_create(&key, end) == 0;  // false: the process has no key left
   };
   static const Key& key() {
     static const Key only;
     return only;
   }
-  // Made when missing; may throw bad_alloc. Null: there is no key.
+  // Returns the thread's Reaper and makes it if it is missing. Returns null without a key. May
+  // throw bad_alloc.
   static Reaper* of_this_thread() {
     if (!key().made) return nullptr;
     if (void* const known = pthread_getspecific(key().key)) return static_cast<Reaper*>(known);
@@ -65,7 +67,7 @@ ThreadCounters::Owned::Owned(std::size_t function_count, LiveMemory* live)
 
 ThreadCounters::ThreadCounters(std::size_t function_count, LiveMemory* live, CounterSets& all)
     : pool_(std::make_shared<Pool>()), all_(all) {
-  static_cast<void>(Reaper::key());  // now, on no program's way
+  static_cast<void>(Reaper::key());  // now, while no call of the program waits for it
   pool_->function_count = function_count;
   pool_->live = live;
   pool_->all = &all;
@@ -93,7 +95,7 @@ CounterSet* ThreadCounters::take_set() {
   Reaper* reaper = Reaper::of_this_thread();
   if (reaper == nullptr) return nullptr;
   Owned* const owned = pool_->take();
-  reaper->release();  // another recorder's, which only a test has
+  reaper->release();  // drops another recorder's set; only tests have several
   reaper->pool = pool_;
   slot_ = {.pool = pool_.get(), .set = owned->set.get(), .owned = owned, .ended = false};
   return slot_.set;

@@ -1,4 +1,4 @@
-// ThreadCounters has one set of counters for each thread.
+// ThreadCounters gives each thread its own set of counters.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,41 +16,43 @@
 
 namespace vramscope {
 
-// Threads: any. A set outlives its thread and is taken over, with its counts, by a later one.
+// Threads: any. A set outlives its thread. A later thread takes it over with its counts.
 class ThreadCounters {
  public:
-  // live: null, or where sets are made. `all` outlives this. May throw bad_alloc.
+  // live: the memory for sets, or null for the heap. `all` outlives this object. May throw
+  // bad_alloc.
   ThreadCounters(std::size_t function_count, LiveMemory* live, CounterSets& all);
 
-  void enter();                     // takes the thread's set; may throw bad_alloc
+  void enter();                     // takes the calling thread's set; may throw bad_alloc
   void record(const Event& event);  // may throw bad_alloc
-  // The thread freed what it allocated last. After record() of that.
+  // Notes that the thread freed its last allocation. Call it after record() of the free.
   void count_temporary(Tag tag) noexcept;
-  // To the calling thread's own lane. May throw bad_alloc.
+  // Adds to the calling thread's own lane. May throw bad_alloc.
   void add_to(Trace& trace, const TraceEvent& event);
 
   [[nodiscard]] Timing host() const;
-  // From now on nothing was timed: of devices and the host; of the host, but its shortest and
-  // longest.
+  // reset_timing() resets the timing of devices and host; reset_host_accumulated() resets the
+  // host's timing except its minimum and maximum.
   void reset_timing() noexcept;
   void reset_host_accumulated() noexcept;
 
  private:
-  // What a living thread has, or had. On the heap always: a thread that ends writes here, in a
-  // forked child too, where live memory is not.
+  // What a living thread has, or an ended one had. It always lies on the heap: an ending thread
+  // writes here, also in a forked child, which has no live memory.
   struct Owned {
     Owned(std::size_t function_count, LiveMemory* live);
     Kept<CounterSet> set;
     TraceLane* lane = nullptr;
     std::atomic<bool> is_taken{true};
   };
-  struct Pool {  // shared with the threads: whichever ends last frees it
+  struct Pool {  // shared with the threads: the last of them to end frees it
     std::size_t function_count = 0;
     LiveMemory* live = nullptr;
     CounterSets* all = nullptr;
     SystemMutex lock;
     std::vector<std::unique_ptr<Owned>> sets VRAMSCOPE_GUARDED_BY(lock);
-    // For a thread whose own set is gone (its last destructors), one writer at a time.
+    // For threads whose own set is gone (in their last destructors). The lock admits one writer at
+    // a time.
     SystemMutex late_lock;
     std::unique_ptr<Owned> late;
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kNameBytes = 16;  // TASK_COMM_LEN
 
-// "" when that thread has ended.
+// Returns "" if that thread has ended.
 std::string name_of(std::int64_t id) {
   char path[48];
   std::snprintf(path, sizeof path, "/proc/self/task/%lld/comm", static_cast<long long>(id));
@@ -34,7 +34,7 @@ std::string name_of(std::int64_t id) {
 
 constinit thread_local ThreadTable::Slot ThreadTable::slot{nullptr, 0};
 
-ThreadTable::ThreadTable() {  // number 0 is nobody's
+ThreadTable::ThreadTable() {  // no thread has number 0
   threads_.emplace_back();
   changed_.push_back(++changes_);
 }
@@ -51,7 +51,7 @@ std::uint32_t ThreadTable::enter() noexcept {
       threads_.push_back({static_cast<std::int64_t>(syscall(SYS_gettid)), name});
       changed_.push_back(++changes_);
       slot.number = static_cast<std::uint32_t>(threads_.size() - 1);
-    } catch (...) {  // no memory for a name: it is one of the others
+    } catch (...) {  // no memory for a name: the thread counts as one of the others
     }
   }
   return slot.number;
@@ -64,7 +64,7 @@ void ThreadTable::note_name() {
   const SystemLock guard(lock_);
   ThreadFact& self = threads_[slot.number];
   if (self.name == name) return;
-  self.name = name;  // too short to take memory
+  self.name = name;  // the name is short enough to need no memory
   changed_[slot.number] = ++changes_;
 }
 

@@ -1,4 +1,4 @@
-// ThreadTable numbers the threads that allocated.
+// ThreadTable numbers the threads that allocate.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,23 +12,23 @@
 
 namespace vramscope {
 
-// Threads: any. A thread keeps its number; no number is given twice.
+// Threads: any. A thread keeps its number, and no number is reused.
 class ThreadTable {
  public:
-  static constexpr std::size_t kMax = 1024;  // further threads are "others"
+  static constexpr std::size_t kMax = 1024;  // further threads count as "others"
 
   ThreadTable();  // may throw bad_alloc
-  // The calling thread's number: 1 and up, or kOtherValue.
+  // Returns the calling thread's number, 1 and up, or kOtherValue.
   [[nodiscard]] std::uint32_t current() noexcept {
     return slot.table == this ? slot.number : enter();
   }
-  // By number; names are those of now, or those last noted of a thread that has ended. May throw
-  // bad_alloc.
+  // Returns all threads in the order of their numbers, with their present names; an ended thread
+  // has its last noted name. May throw bad_alloc.
   [[nodiscard]] std::vector<ThreadFact> facts() const;
-  // The calling thread may have another name than at its first call.
+  // Notes the calling thread's name, which may have changed since its first call.
   void note_name();
-  // Those that came or got another name (note_name()) since `changes` was 0, or was set by the last
-  // call. May throw bad_alloc, and then `changes` is as before.
+  // Returns the threads that were added or renamed (note_name()) since the call that set `changes`,
+  // or since the start if it is 0. May throw bad_alloc; `changes` is then unchanged.
   [[nodiscard]] Numbered<ThreadFact> changed_since(std::uint64_t& changes) const;
 
  private:
@@ -41,7 +41,7 @@ class ThreadTable {
   __attribute__((tls_model("initial-exec"))) static constinit thread_local Slot slot;
   mutable SystemMutex lock_;
   std::vector<ThreadFact> threads_ VRAMSCOPE_GUARDED_BY(lock_);
-  // The last change of each, by its number among all.
+  // For each thread, the number of its last change.
   std::vector<std::uint64_t> changed_ VRAMSCOPE_GUARDED_BY(lock_);
   std::uint64_t changes_ VRAMSCOPE_GUARDED_BY(lock_) = 0;
 };

@@ -21,7 +21,7 @@ namespace {
 
 using Address = std::uintptr_t;
 
-// Longer names and tables are cut: nobody wrote them.
+// Longer names and tables are cut, since no person wrote them.
 constexpr std::uint64_t kMostCharacters = 4096;
 constexpr std::uint64_t kMostLineBytes = std::uint64_t{1} << 20;
 
@@ -40,7 +40,7 @@ void append_utf8(std::string& text, std::uint32_t point) {
   }
 }
 
-// A str whose characters stand behind its head in 1, 2 or 4 bytes each, as UTF-8.
+// Copies a str as UTF-8. Its characters lie behind its head, in 1, 2 or 4 bytes each.
 bool copy_text(const PythonLayout& layout, Address address, std::string& text) {
   std::uint64_t length = 0;
   std::uint32_t state = 0;
@@ -69,8 +69,8 @@ bool copy_pointer(Address address, Address& pointer) {
   return safe_read::copy(address, &pointer, sizeof pointer);
 }
 
-// What the file is now, while the program runs the code that was read from it. Names such as
-// "<string>" are of no file.
+// Returns the file's present properties, while the program runs the code that was read from it.
+// Names such as "<string>" belong to no file.
 SourceFact describe_source(const std::string& file) {
   SourceFact source{.path = file, .bytes = 0, .modified_ns = 0};
   if (file.empty() || file.front() == '<') return source;

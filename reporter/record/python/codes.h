@@ -1,5 +1,5 @@
-// PythonCodes keeps what the code objects that were seen are called and where their lines are:
-// copied from the program when first seen, since they may be gone before the report.
+// PythonCodes keeps the names and line tables of the code objects that were seen. They are copied
+// from the program when first seen, since they may be gone before the report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,24 +20,24 @@ namespace vramscope {
 // Threads: any.
 class PythonCodes {
  public:
-  // The frames of a stack, in order, each with its function and line; module and offset are none.
-  // Those whose names cannot be read are left out of `frames` but end their loop all the same.
-  // Reads the code objects: call it while they run. May throw bad_alloc.
+  // The frames of a stack in order, each with its function and line but without module and offset.
+  // A frame whose names cannot be read is left out of `frames`, but still ends its loop. resolve()
+  // reads the code objects, so it must be called while they run. May throw bad_alloc.
   struct Frame {
     FrameFact fact;
     bool ends_loop = false;
   };
   [[nodiscard]] std::vector<Frame> resolve(std::span<const PythonFrame> frames);
-  // The file of each frame, "" of native ones. May throw bad_alloc.
+  // Returns the file of each frame, "" for native ones. May throw bad_alloc.
   [[nodiscard]] std::vector<std::string> sources_of(const std::vector<FrameFact>& frames) const;
-  // Those from the first on that are not known. May throw bad_alloc.
+  // Copies the sources and codes from the given numbers on. May throw bad_alloc.
   void copy_to(RecorderFacts& facts, std::size_t known_sources = 0,
                std::size_t known_codes = 0) const;
 
  private:
-  // A program that makes code for ever: what came after that is read anew each time.
+  // Limits a program that makes code for ever: code objects beyond this number are read each time.
   static constexpr std::size_t kMaxSeen = std::size_t{1} << 16;
-  // And what it calls it is "others" then.
+  // Limits the names of such a program: codes beyond this number are called "others".
   static constexpr std::size_t kMaxCodes = std::size_t{1} << 18;
 
   struct Seen {
@@ -67,10 +67,10 @@ class PythonCodes {
   std::unordered_map<std::uint64_t, Seen> seen_ VRAMSCOPE_GUARDED_BY(lock_);  // by identity
 };
 
-// One stack of both: each evaluation loop among the native frames is replaced by the Python frames
-// that it runs, of which the innermost keeps the loop's address. Python frames of loops that the
-// native stack does not reach come last. `native` are the frames of `addresses`. May throw
-// bad_alloc.
+// Returns one stack of both kinds of frames. Each evaluation loop among the native frames is
+// replaced by the Python frames that it runs, of which the innermost keeps the loop's address.
+// Python frames of loops that the native stack does not reach come last. `native` are the frames of
+// `addresses`. May throw bad_alloc.
 [[nodiscard]] std::vector<FrameFact> weave(const std::vector<FrameFact>& native,
                                            std::span<const std::uintptr_t> addresses,
                                            const std::vector<PythonCodes::Frame>& python,

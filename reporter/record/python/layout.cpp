@@ -1,4 +1,4 @@
-// The table of layouts, and those that are published.
+// The table of layouts, and the versions that publish theirs.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/python/layout.h"
 
@@ -74,23 +74,24 @@ constexpr Row kRows[] = {
       .code_tag = 0}},
 };
 
-// struct _Py_DebugOffsets at the begin of _PyRuntime: a cookie, the version, whether threads run
-// without the interpreter's lock, and 64-bit offsets in an order that is each version's own.
+// struct _Py_DebugOffsets at the beginning of _PyRuntime: a cookie, the version, whether threads
+// run without the interpreter's lock, and 64-bit offsets in an order that differs between versions.
 struct Published {
   std::uint32_t version;  // major and minor
-  std::size_t count;      // of numbers, up to the last that is read
+  std::size_t count;      // numbers up to the last that is read
   std::size_t interpreter_next, interpreter_threads;
   std::size_t thread_next, thread_frame, thread_id;
   std::size_t frame_previous, frame_executable, frame_instruction, frame_owner;
   std::size_t code_file, code_name, code_lines, code_first_line, code_instructions;
   std::size_t object_type, bytes_size, bytes_data;
   std::size_t text_state, text_length, text_ascii_size;
-  std::uint64_t code_tag;  // of a _PyStackRef
+  std::uint64_t code_tag;  // in a _PyStackRef
 };
 enum : std::size_t { kCookieAt = 0, kVersionAt = 1, kFreeThreadedAt = 2 };
 enum : std::size_t { kFinalizingAt = 4, kInterpretersAt = 5 };
 constexpr std::size_t kMostPublished = 81;
-// 3.13 is tested with 3.13.0. 3.14 is not: its order and its references are those of its headers.
+// 3.13 was tested with 3.13.0. 3.14 was not tested: its order and references are taken from its
+// headers.
 constexpr Published kPublished[] = {
     {0x030d, 71, 8, 9, 21, 23, 24, 29, 30, 31, 33, 35, 37, 38, 39, 43, 45, 65, 66, 68, 69, 70, 0},
     {0x030e, 81, 8, 9, 24, 26, 27, 32, 33, 34, 36, 40, 42, 43, 44, 48, 51, 75, 76, 78, 79, 80, 3},
@@ -103,12 +104,13 @@ std::optional<PythonLayout> published(const Published& order, std::uint32_t vers
   if (!safe_read::copy(runtime, numbers, order.count * sizeof numbers[0])) return std::nullopt;
   if (std::memcmp(&numbers[kCookieAt], kCookie, sizeof numbers[0]) != 0) return std::nullopt;
   if (numbers[kVersionAt] != version || numbers[kFreeThreadedAt] != 0) return std::nullopt;
-  constexpr std::uint64_t kMostOffset = std::uint64_t{1} << 24;  // an interpreter is the largest
+  constexpr std::uint64_t kMostOffset = std::uint64_t{1} << 24;  // the interpreter is the largest
+                                                                 // structure
   for (std::size_t i = kFinalizingAt; i < order.count; ++i) {
     if (numbers[i] > kMostOffset) return std::nullopt;
   }
   const auto at = [&](std::size_t i) { return static_cast<std::uint32_t>(numbers[i]); };
-  constexpr std::uint32_t kUtf8Fields = 16;  // of a PyCompactUnicodeObject, behind the ASCII part
+  constexpr std::uint32_t kUtf8Fields = 16;  // in a PyCompactUnicodeObject, behind the ASCII part
   return PythonLayout{.runtime_finalizing = at(kFinalizingAt),
                       .runtime_interpreter = at(kInterpretersAt),
                       .interpreter_next = at(order.interpreter_next),

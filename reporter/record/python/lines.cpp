@@ -1,4 +1,4 @@
-// Decodes the table of lines.
+// Decodes the line table.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/python/lines.h"
 
@@ -6,14 +6,14 @@ namespace vramscope {
 
 namespace {
 
-constexpr std::uint32_t kUnitBytes = 2;  // of code
+constexpr std::uint32_t kUnitBytes = 2;  // bytes of an instruction unit
 
-// Entries begin with a byte with the highest bit set; what follows has it clear.
+// An entry begins with a byte whose highest bit is set. In its other bytes that bit is clear.
 class Entries {
  public:
   explicit Entries(std::string_view table) : rest_(table) {}
 
-  // The next entry's first byte; false at the end and where none begins.
+  // Reads the next entry's first byte. Returns false at the end of the table.
   bool next(std::uint8_t& first) noexcept {
     while (!rest_.empty() && !is_first(rest_.front())) rest_.remove_prefix(1);
     if (rest_.empty()) return false;
@@ -22,7 +22,8 @@ class Entries {
     return true;
   }
 
-  // Six bits a byte, lowest first, bit 6 set on all but the last; the lowest bit is the sign.
+  // Reads six bits from each byte, the lowest first. Bit 6 is set in all bytes except the last one.
+  // The lowest bit of the number is the sign.
   std::int64_t signed_number() noexcept {
     std::uint64_t value = 0;
     unsigned shift = 0;
@@ -47,8 +48,8 @@ class Entries {
 
 std::uint32_t python_line(std::string_view table, std::uint32_t first_line,
                           std::uint32_t offset) noexcept {
-  // Kinds of entries: up to 9 short, 10 to 12 that many lines further less 10, 13 no columns,
-  // 14 long, 15 no line at all.
+  // Kinds of entries: 0 to 9 are short; 10 to 12 advance by the kind minus 10 lines; 13 has no
+  // columns; 14 is long; 15 has no line.
   constexpr unsigned kOneLine = 10, kNoColumns = 13, kLong = 14, kNoLine = 15;
   Entries entries(table);
   std::int64_t line = first_line;

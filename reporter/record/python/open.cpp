@@ -22,7 +22,7 @@ T find(DlsymFunction real_dlsym, void* library, const char* name) {
   return reinterpret_cast<T>(real_dlsym(library, name));
 }
 
-// Begin and length of a function as its symbol says.
+// Returns the address and length of a function from its symbol.
 TextRange range_of(void* function) {
   Dl_info info{};
   void* entry = nullptr;
@@ -33,7 +33,8 @@ TextRange range_of(void* function) {
   return {begin, begin + symbol->st_size};
 }
 
-// A library that is pinned is never unloaded under our feet. The program itself cannot be.
+// Pins a library, so that it is not unloaded while we use it. The program itself cannot be
+// unloaded.
 void pin(const void* address) {
   Dl_info info{};
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return;
@@ -53,7 +54,7 @@ PythonState look_in(DlsymFunction real_dlsym, void* library, std::string& versio
   const auto this_thread = find<void* (*)()>(real_dlsym, library, "PyGILState_GetThisThreadState");
   if (type == 0 || this_thread == nullptr) return PythonState::none;
   const auto* const number = find<const unsigned long*>(real_dlsym, library, "Py_Version");
-  if (number == nullptr || runtime == 0) {  // it came with 3.11
+  if (number == nullptr || runtime == 0) {  // Py_Version came with 3.11
     version = "3.10 or older";
     return PythonState::unknown;
   }

@@ -24,7 +24,7 @@ using safe_read::read;
 
 constinit std::atomic<const PythonInterpreter*> found{nullptr};
 
-// The first and the last 8 bytes of some memory; of less than 8 all of it, and 0.
+// The first and the last 8 bytes of some memory. If it is shorter than 8 bytes: all of it, and 0.
 struct Ends {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
@@ -32,7 +32,7 @@ struct Ends {
 };
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 
-// What a code object refers to: bytes or a text.
+// Bytes or a text to which a code object refers.
 struct Part {
   Address object = 0;
   Address data = 0;
@@ -40,7 +40,7 @@ struct Part {
   Ends ends;
 };
 
-// Short memory is read as the end of a word, of which the object has the beginning too.
+// Short memory is read as the end of a word, whose beginning belongs to the same object.
 [[gnu::always_inline]] inline Ends ends_of(const Part& part) {
   const Address last = part.data + part.length - kWord;
   if (part.length >= kWord) return {at<std::uint64_t>(part.data), at<std::uint64_t>(last)};
@@ -48,14 +48,14 @@ struct Part {
   return {at<std::uint64_t>(last) >> (8 * (kWord - part.length)), 0};
 }
 
-// Behind a wild length too there must be memory.
+// Checks both ends, since a wrong length may lead to memory that does not exist.
 [[gnu::always_inline]] inline bool covers_ends(const Part& part) {
   if (part.length == 0) return true;
   if (part.length >= kWord && !covers(part.data, kWord)) return false;
   return covers(part.data + part.length - kWord, kWord);
 }
 
-// Without its ends, of an object that can be read.
+// Returns the part without its ends. The object must be readable.
 [[gnu::always_inline]] inline Part bytes_at(const PythonLayout& layout, Address object) {
   return {.object = object,
           .data = object + layout.bytes_data,
@@ -63,7 +63,7 @@ struct Part {
           .ends = {}};
 }
 
-// Of wider characters only the first half or quarter counts.
+// Of wide characters, only the first half or quarter of the bytes counts.
 [[gnu::always_inline]] inline Part text_at(const PythonLayout& layout, Address object) {
   const bool is_ascii = text_state(at<std::uint32_t>(object + layout.text_state)).is_ascii;
   return {.object = object,
@@ -72,8 +72,8 @@ struct Part {
           .ends = {}};
 }
 
-// All that a code object is told by. The pages of one that was read in this period of
-// safe_read::walks are proven; of the period before they are to be proven again.
+// Everything that identifies a code object. Pages of an object that was read in this period of
+// safe_read::walks are confirmed; pages of an earlier period must be confirmed again.
 struct Code {
   Address code = 0;
   std::uint32_t period = 0;
@@ -90,7 +90,7 @@ std::uint32_t period_now() { return safe_read::walks / safe_read::kWalksBetweenC
   return true;
 }
 
-// False when it is none.
+// Returns false if `code` is not a code object.
 bool read_code(const PythonInterpreter& python, Address code, Code& found) {
   const PythonLayout& layout = python.layout;
   if (!covers(code, python.code_bytes)) return false;
@@ -115,7 +115,7 @@ bool read_code(const PythonInterpreter& python, Address code, Code& found) {
   return now.data == then.data && now.length == then.length && ends_of(now) == then.ends;
 }
 
-// Whether reading it again would find the same. Nothing is read that was not then.
+// Returns whether reading it again would give the same. Reads only memory that was read then.
 [[gnu::always_inline]] inline bool still_holds(const PythonInterpreter& python, const Code& then) {
   const PythonLayout& layout = python.layout;
   const Address code = then.code;
@@ -133,8 +133,8 @@ bool read_code(const PythonInterpreter& python, Address code, Code& found) {
   return mix(seed ^ part.object ^ part.length, part.ends.first, part.ends.last);
 }
 
-// Tells a code object from any that had, or will have, its address: by where its parts are, by its
-// name and by its lines.
+// Returns a number that distinguishes a code object from any other that had, or will have, its
+// address: from the addresses of its parts, its name and its lines.
 std::uint64_t identity_of(const Code& code) {
   const std::uint64_t lines = mix_part(kHashSeed, code.lines);
   const std::uint64_t name = mix_part(~kHashSeed, code.name);
@@ -142,8 +142,8 @@ std::uint64_t identity_of(const Code& code) {
   return mix(mix(file, code.code, code.first_line), lines, name);
 }
 
-// Those that a thread has met last: to compare them takes less than half of the time of reading
-// them. Threads: each has its own, used by nobody who interrupts it.
+// The code objects that a thread met last. A comparison takes less than half of the time of reading
+// them. Threads: each has its own object, which nothing that interrupts the thread uses.
 struct KnownCodes {
   static constexpr int kBits = 7;
   std::array<Code, std::size_t{1} << kBits> codes;
@@ -155,7 +155,7 @@ struct KnownCodes {
   }
 };
 
-// False when it is none. `known`: null where the thread has no room.
+// Returns false if `code` is not a code object. known: null if the thread has no buffer.
 [[gnu::noinline]] bool learn(const PythonInterpreter& python, Address code, KnownCodes* known,
                              std::uint64_t& identity) {
   Code found;
@@ -164,7 +164,7 @@ struct KnownCodes {
   if (known == nullptr) return true;
   Code& place = known->place_of(code);
   place.code = 0;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // a handler that leaves by longjmp
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // a signal handler may leave by longjmp
   found.code = 0;
   place = found;
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -185,7 +185,7 @@ struct KnownCodes {
   return learn(python, code, known, identity);
 }
 
-// The innermost frame of a thread's state; 0: none.
+// Returns the innermost frame of a thread's state; 0: none.
 Address innermost(const PythonLayout& layout, Address state) {
   Address frame = 0;
   if (!read(state + layout.thread_frame, frame)) return 0;
@@ -193,8 +193,8 @@ Address innermost(const PythonLayout& layout, Address state) {
   return read(frame + layout.holder_frame, frame) ? frame : 0;
 }
 
-// While one thread ends the interpreter it takes the states of the others away, and what their
-// frames run: looked at before each frame. Of a runtime that can be read.
+// Returns whether another thread ends the interpreter. That thread frees the other threads' states
+// and what their frames run, so this is checked before each frame. The runtime must be readable.
 [[gnu::always_inline]] inline bool is_ending(const PythonInterpreter& python, Address state) {
   const auto ender = at<Address>(python.runtime + python.layout.runtime_finalizing);
   return ender != 0 && ender != state;
@@ -210,7 +210,7 @@ class PythonWalk {
         max_depth_(max_depth) {}
 
   void run(Address frame) {
-    // A chain that runs in a circle ends too: steps without a frame are rare.
+    // A circular chain must end, too. Steps without a frame are rare.
     std::size_t steps = 2 * max_depth_;
     while (frame != 0 && stack_.python_depth < max_depth_ && steps-- > 0) {
       if (is_ending(python_, state_) || !step(frame)) return;
@@ -238,7 +238,7 @@ class PythonWalk {
     added.offset = 0;
     added.ends_loop = false;
     if (!identify(python_, code, known_, added.identity)) return false;
-    // Before the first instruction a frame points in front of it.
+    // Before its first instruction a frame points in front of it.
     const Address first = code + layout_.code_instructions;
     constexpr Address kMostBytes = std::uint32_t{1} << 31;
     if (instruction > first && instruction - first < kMostBytes) {
@@ -265,11 +265,12 @@ class PythonWalk {
   KnownCodes* const known_ = KnownCodes::of_thread();
 };
 
-// The states that this thread has in the interpreters of a process with several, those with the
-// innermost frames first. Other threads change the lists: read through the system, and bounded.
+// The states of this thread in a process with several interpreters, those with the innermost frames
+// first. Other threads change the lists, so they are read through the system, up to a limit.
 constexpr std::size_t kMostStates = 16;
 struct States {
-  std::array<std::pair<Address, Address>, kMostStates> found{};  // where, by which they are ordered
+  std::array<std::pair<Address, Address>, kMostStates> found{};  // address and state, ordered by
+                                                                 // address
   std::size_t count = 0;
 };
 
@@ -281,7 +282,8 @@ void add_states(const PythonLayout& layout, Address interpreter, Address running
     std::uint64_t thread = 0;
     if (!safe_read::copy(state + layout.thread_id, &thread, sizeof thread)) return;
     if (thread == pthread_self()) {
-      // What holds the frames is in the C stack; else the state that runs now is the innermost.
+      // The structure that holds the frames lies on the C stack, which gives the order. Without it,
+      // the running state is the innermost.
       Address where = state == running ? 0 : 1;
       if (layout.holder_frame != PythonLayout::kNone) {
         (void)safe_read::copy(state + layout.thread_frame, &where, sizeof where);
@@ -304,7 +306,7 @@ States all_states(const PythonInterpreter& python, Address interpreter, Address 
   return states;
 }
 
-// 0: one interpreter only, as nearly always.
+// Returns 0 if the process has only one interpreter, as nearly all have.
 Address first_of_several(const PythonInterpreter& python) {
   Address first = 0;
   Address next = 0;
@@ -323,7 +325,7 @@ bool set_sizes(PythonInterpreter& interpreter) noexcept {
   interpreter.code_bytes =
       kWord + std::max({layout.object_type, layout.code_first_line, layout.code_file,
                         layout.code_name, layout.code_lines});
-  constexpr std::uint32_t kMost = 4096;  // what covers() may be asked for
+  constexpr std::uint32_t kMost = 4096;  // the most that covers() accepts
   return std::max({interpreter.frame_bytes, interpreter.code_bytes, layout.ascii_data,
                    layout.bytes_data}) <= kMost;
 }

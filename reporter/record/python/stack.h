@@ -18,37 +18,38 @@ struct PythonInterpreter {
   std::uintptr_t runtime = 0;        // _PyRuntime
   std::uintptr_t code_type = 0;      // PyCode_Type
   void* (*this_thread)() = nullptr;  // PyGILState_GetThisThreadState: takes no lock
-  std::uint32_t frame_bytes = 0;     // of a frame, up to what is read of it
-  std::uint32_t code_bytes = 0;      // of a code object, likewise
-  TextRange loop;  // the evaluation loop; empty: not known, then frames are put behind all others
+  std::uint32_t frame_bytes = 0;     // bytes of a frame, up to its last member that is read
+  std::uint32_t code_bytes = 0;      // bytes of a code object, up to its last member that is read
+  TextRange loop;  // the evaluation loop; if empty, it is not known and Python frames follow all
+                   // native ones
 };
 
 enum class PythonState : std::uint8_t {
-  none,     // there is no interpreter, or it is not wanted
-  unknown,  // of a version whose layout is not known
+  none,     // the process has no interpreter, or Python frames are not wanted
+  unknown,  // the layout of its version is not known
   read,
 };
 
-// Looks for an interpreter and reads its frames from now on. `library`: path of a loaded libpython
-// for one that is not visible to all, "" for none. An interpreter that was found stays loaded, and
-// no other is looked for. version: its version. Threads: one at a time, without locks.
+// Looks for an interpreter, whose frames are read from now on. library: the path of a loaded
+// libpython whose symbols are not visible to all, or "". A found interpreter stays loaded, and no
+// other is looked for. Sets `version` to its version. Threads: one at a time, without locks.
 PythonState open_python(DlsymFunction real_dlsym, const std::string& library,
                         std::string& version) noexcept;
 
-// Sets frame_bytes and code_bytes as the layout has them; false where structures are larger than
-// any.
+// Sets frame_bytes and code_bytes from the layout. Returns false if a structure is larger than any
+// real one.
 [[nodiscard]] bool set_sizes(PythonInterpreter& interpreter) noexcept;
 
-// What open_python found, null before; never changes again. Threads: any.
+// Returns the interpreter that open_python() found, or null. It never changes again. Threads: any.
 [[nodiscard]] const PythonInterpreter* python() noexcept;
 
-// For tests: frames of that interpreter from now on; null: of none.
+// For tests: reads the frames of this interpreter from now on; null: of none.
 void use_python(const PythonInterpreter* interpreter) noexcept;
 
-// Adds the calling thread's Python frames to the stack, innermost first, as many as it may have.
-// A thread without any, and an interpreter that is being ended, give none; what cannot be read ends
-// the walk. Takes no lock, allocates nothing, works with and without the interpreter's lock. Keeps
-// errno. Threads: any.
+// Adds at most `max_depth` Python frames of the calling thread to the stack, innermost first. Adds
+// none for a thread without Python frames and while the interpreter ends. Memory that cannot be
+// read ends the walk. Takes no lock, allocates nothing, works with and without the interpreter's
+// lock, and keeps errno. Threads: any.
 void capture_python(Stack& stack, std::size_t max_depth) noexcept;
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Captures stacks: by unwind tables through libunwind, or along frame pointers; and Python's.
+// Captures stacks: by unwind tables through libunwind, along frame pointers, and Python's.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/capture.h"
 
@@ -22,12 +22,12 @@ namespace {
 
 // Room for our own frames, which are walked first and dropped.
 constexpr std::size_t kOwnFrames = 16;
-constexpr std::size_t kUsualOwnFrames = 9;  // for those who want little and pay by the frame
+constexpr std::size_t kUsualOwnFrames = 9;  // for StackPart::few, which is paid by the frame
 using Addresses = std::array<std::uintptr_t, kMaxFrames + kOwnFrames>;
 
 using Backtrace = int (*)(void** addresses, int size);
 
-// Set once, before any capture.
+// Is set once, before any capture.
 struct Stacks {
   StackMethod method = StackMethod::none;
   std::size_t max_depth = kMaxFrames;
@@ -38,20 +38,21 @@ constinit Stacks stacks;
 
 constinit std::atomic<PythonCapture> python_capture{nullptr};
 
-// libunwind's name of what unwinds this process.
+// libunwind's name of the functions that unwind this process.
 #ifdef __aarch64__
 #define VRAMSCOPE_LOCAL_UNWIND(name) "_ULaarch64_" name
 #else
 #define VRAMSCOPE_LOCAL_UNWIND(name) "_ULx86_64_" name
 #endif
 
-// Each thread keeps its unwind information apart: no lock, and no signal mask set and restored,
-// at each step. Left alone when the program had libunwind before us: the setting is its own.
+// Gives each thread its own cache of unwind information, so that a step takes no lock and changes
+// no signal mask. Nothing is changed if the program had opened libunwind before: the setting is the
+// program's.
 void cache_per_thread(void* library, DlsymFunction real_dlsym) {
   using SetPolicy = int (*)(void* space, int policy);
   using SetSize = int (*)(void* space, std::size_t size, int flag);
   constexpr int kPerThread = 2;            // UNW_CACHE_PER_THREAD of libunwind-common.h
-  constexpr std::size_t kSizeHint = 1024;  // what heap profilers use
+  constexpr std::size_t kSizeHint = 1024;  // the value that heap profilers use
   void* const space = real_dlsym(library, VRAMSCOPE_LOCAL_UNWIND("local_addr_space"));
   if (space == nullptr) return;
   void* const local = *static_cast<void**>(space);
@@ -76,14 +77,14 @@ Backtrace open_libunwind(DlsymFunction real_dlsym) {
   }
   const auto backtrace = reinterpret_cast<Backtrace>(real_dlsym(library, "unw_backtrace"));
   if (backtrace != nullptr && loaded_before == nullptr) {
-    guard_library(library);  // first: it makes its pipe with its first call
+    guard_library(library);  // first, since libunwind makes its pipe in its first call
     cache_per_thread(library, real_dlsym);
   }
   return backtrace;
 }
 
-// The calling thread's stack; asked of the C library once, which for the first thread reads
-// /proc/self/maps.
+// The limits of the calling thread's stack. The C library is asked once; for the first thread it
+// reads /proc/self/maps.
 struct StackLimits {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
@@ -106,7 +107,7 @@ const StackLimits& thread_limits() {
   return limits;
 }
 
-// Whether a whole frame can be read at `frame`: inside this thread's stack, above `below`.
+// Returns whether a whole frame can be read at `frame`: inside this thread's stack, above `below`.
 bool is_readable(const Frame* frame, std::uintptr_t below, const StackLimits& stack) {
   const auto address = reinterpret_cast<std::uintptr_t>(frame);
   return address > below && address % alignof(Frame) == 0 && address >= stack.begin &&
@@ -114,7 +115,7 @@ bool is_readable(const Frame* frame, std::uintptr_t below, const StackLimits& st
 }
 
 // On another stack than the thread's own (a coroutine's, a signal's) nothing can be checked, so
-// nothing is read: the stack is empty.
+// nothing is read and the result is empty.
 __attribute__((no_sanitize("address"))) std::size_t walk_frame_pointers(const Frame* frame,
                                                                         Addresses& addresses,
                                                                         std::size_t size) {
@@ -153,7 +154,7 @@ StackMethod open_stacks(StackMethod wanted, std::size_t max_depth,
 
 namespace {
 
-// Libunwind ends some walks with a zero; our own code is nobody's reason to allocate.
+// libunwind ends some walks with a zero. Our own code does not count as the program's.
 bool is_of_program(std::uintptr_t address) {
   return address != 0 && !stacks.own.contains(address - 1);
 }
@@ -166,8 +167,8 @@ void keep(Stack& stack, const Addresses& addresses, std::size_t depth, std::size
   }
 }
 
-// Libunwind up to 1.6 ends a walk where a return address is signed. There nearly all functions have
-// frame pointers, and these go on.
+// libunwind up to 1.6 ends a walk at a signed return address. On such processors nearly all
+// functions have frame pointers, which continue the walk.
 [[maybe_unused]] void keep_longer(Stack& stack, const Frame* frame, Addresses& addresses,
                                   std::size_t size, std::size_t wanted) {
   if (stack.depth == wanted) return;
@@ -177,9 +178,9 @@ void keep(Stack& stack, const Addresses& addresses, std::size_t depth, std::size
   if (static_cast<std::size_t>(found) > stack.depth) keep(stack, addresses, depth, wanted);
 }
 
-// A runtime without frame pointers ends their chain with its first frame: then the tables tell.
-// From a door on the rules of frames do; libunwind itself keeps 300 KiB for each thread that it
-// walks.
+// A runtime without frame pointers ends their chain with its first frame, so the tables are used
+// instead. From a door on, the rules of frames are used; libunwind itself keeps 300 KiB for each
+// thread that it walks.
 [[gnu::always_inline]] inline void capture_native(Stack& stack, const Frame* frame, StackPart part,
                                                   const Door& door = {}) {
   Addresses addresses;
@@ -196,7 +197,7 @@ void keep(Stack& stack, const Addresses& addresses, std::size_t depth, std::size
   if constexpr (kSignsReturns) keep_longer(stack, frame, addresses, size, wanted);
 }
 
-// The outermost frame of ours before the program's.
+// Returns the outermost frame of ours before the program's frames.
 Door door_of(const Frame* frame) {
   constexpr int kMostOwn = 32;
   for (int i = 0; i < kMostOwn; ++i, frame = frame->caller) {
@@ -208,8 +209,8 @@ Door door_of(const Frame* frame) {
   return {};
 }
 
-// The words of a walk along frame pointers from the door that meets the expected frames: of each
-// frame the link and the return address.
+// Records the words of a walk along frame pointers from the door that meets the expected frames:
+// the link and the return address of each frame.
 __attribute__((no_sanitize("address"))) bool record_frame_pointers(const Door& door,
                                                                    const Stack& expected,
                                                                    Walked& walked) {
@@ -236,7 +237,8 @@ __attribute__((no_sanitize("address"))) bool record_frame_pointers(const Door& d
   return depth == expected.depth;
 }
 
-// Only where nobody else on this thread can be amid the same: on the stack of ours.
+// Is used only on our own stack, where nothing on this thread can be in the middle of the same
+// work.
 [[gnu::always_inline]] inline void capture_known(Stack& stack, const Frame* frame, StackPart part) {
   const Door door = door_of(frame);
   KnownStacks* const known = door.slot != 0 ? KnownStacks::of_thread() : nullptr;

@@ -1,4 +1,4 @@
-// Gives libunwind the registers and the words of a made-up frame one by one, and notes what it asks
+// Gives libunwind the registers and words of a made-up frame one by one, and notes what it asks
 // for.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/foreign_unwinder.h"
@@ -25,18 +25,18 @@ struct Unwinder {
   int (*search_table)(unw_addr_space_t, unw_word_t, unw_dyn_info_t*, unw_proc_info_t*, int,
                       void*) = nullptr;
 };
-// Set once, before any frame is made up.
+// Is set once, before any frame is made up.
 constinit Unwinder unwinder;
 
-// One object as far as unwinding it goes.
+// The parts of an object that unwinding needs.
 struct Object {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
-  std::uintptr_t table = 0;  // its .eh_frame_hdr; 0: none
+  std::uintptr_t table = 0;  // the address of its .eh_frame_hdr; 0: none
 };
 
-// Where the pointers of the made-up frame lead, and the words that it would find there: nowhere,
-// and so far from each other that a sum tells what was added to.
+// The values of the made-up frame's pointers and words. They point nowhere, and are so far apart
+// that a sum shows to which of them something was added.
 constexpr std::uintptr_t kStack = std::uintptr_t{1} << 60;
 constexpr std::uintptr_t kFrame = std::uintptr_t{2} << 60;
 constexpr std::uintptr_t kFound = std::uintptr_t{3} << 60;
@@ -46,14 +46,14 @@ constexpr bool is_near(std::uintptr_t address, std::uintptr_t base) {
   return address + kAway - base < 2 * kAway;
 }
 
-// It has been called by the code that is asked about, and by nobody we know of.
+// A frame that the code in question has called, and whose other callers are not known.
 struct MadeUp {
   const std::uintptr_t code;
   std::array<Object, 4> objects{};
   std::size_t object_count = 0;
-  bool is_foreign = false;  // it asked for what is not ours to tell
+  bool is_foreign = false;  // the unwinder asked for something that we cannot answer
   bool has_table = false;
-  std::array<std::uintptr_t, 4> read{};  // words of the stack, since the last step
+  std::array<std::uintptr_t, 4> read{};  // addresses of stack words, since the last step
   std::size_t read_count = 0;
   bool asked_frame_pointer = false;
 
@@ -80,7 +80,7 @@ struct Search {
   Object found;
 };
 
-// Under the loader's lock: looks, and nothing else.
+// Runs under the loader's lock, so it only looks.
 int look_into(dl_phdr_info* info, std::size_t, void* argument) noexcept {
   Search& search = *static_cast<Search*>(argument);
   Object object{.begin = ~std::uintptr_t{0}};
@@ -126,7 +126,7 @@ int find_procedure(unw_addr_space_t space, unw_word_t code, unw_proc_info_t* pro
     frame.objects[frame.object_count++] = search.found;
   }
   TableHeader header;
-  // Another thread may have unloaded the object by now.
+  // Another thread may have unloaded the object meanwhile.
   if (!safe_read::copy(search.found.table, &header, sizeof header)) return -UNW_ENOINFO;
   if (!header.is_known()) return -UNW_ENOINFO;
   unw_dyn_info_t table{};
@@ -161,7 +161,7 @@ int read_word(unw_addr_space_t, unw_word_t address, unw_word_t* value, int is_wr
   return 0;
 }
 
-// A function of ours that has just been called.
+// Gives the registers of a function of ours that was just called.
 int read_register(unw_addr_space_t, unw_regnum_t number, unw_word_t* value, int is_write,
                   void* argument) {
   MadeUp& frame = made_up(argument);
@@ -194,10 +194,11 @@ int refuse_name(unw_addr_space_t, unw_word_t, char*, std::size_t, unw_word_t*, v
 
 constexpr FrameRule kOdd{.kind = FrameRule::Kind::odd};
 constexpr std::uintptr_t kWord = sizeof(std::uintptr_t);
-// The stack pointer of the code that is asked about: its call has been popped.
+// The stack pointer of the code in question after the return from its call.
 constexpr std::uintptr_t kPopped = kStack + kWord;
 
-// How far below the CFA the frame pointer was saved; false: elsewhere. Asked last.
+// Finds how far below the CFA the frame pointer was saved. Returns false if it was saved elsewhere.
+// Must be the last question.
 bool find_saved(MadeUp& frame, unw_cursor_t& cursor, std::uintptr_t cfa, FrameRule& rule) {
   frame.begin_step();
   unw_word_t value = 0;
@@ -210,7 +211,7 @@ bool find_saved(MadeUp& frame, unw_cursor_t& cursor, std::uintptr_t cfa, FrameRu
   return true;
 }
 
-// After the step out of the frame: where its caller's lies, by what was read.
+// Returns the rule from what was read in the step out of the frame: where the caller's frame lies.
 FrameRule rule_of(MadeUp& frame, unw_cursor_t& cursor) {
   unw_word_t cfa = 0;
   const std::size_t count = frame.read_count;
@@ -247,7 +248,7 @@ bool open(DlsymFunction real_dlsym) noexcept {
     function = reinterpret_cast<std::decay_t<decltype(function)>>(real_dlsym(library, name));
     return function != nullptr;
   };
-  guard_library(library);  // it makes a pipe of its own, too
+  guard_library(library);  // this library makes a pipe of its own
   decltype(&unw_create_addr_space) create = nullptr;
   if (!find(create, "_Ux86_64_create_addr_space") ||
       !find(unwinder.begin, "_Ux86_64_init_remote") || !find(unwinder.step, "_Ux86_64_step") ||

@@ -1,5 +1,5 @@
-// The foreign unwinder is libunwind's for stacks of other processes: it asks for each register and
-// each word, and so tells what a frame's rule is when it is given a frame that was made up.
+// foreign_unwinder:: uses libunwind's unwinder for other processes. It asks for each register and
+// each word, so its questions about a made-up frame show the frame's rule.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,11 +10,12 @@
 
 namespace vramscope::foreign_unwinder {
 
-// False: it is not installed. Once, on a thread that holds no lock of the loader.
+// Returns false if the unwinder is not installed. Must be called once, on a thread that holds no
+// lock of the loader.
 [[nodiscard]] bool open(DlsymFunction real_dlsym) noexcept;
 
-// The rule of the frame that code returns to at that address. Takes some 10 us; asks the loader
-// about objects. Threads: any.
+// Returns the rule of the frame that returns to `code`. Takes about 10 us and asks the loader about
+// objects. Threads: any.
 [[nodiscard]] FrameRule learn(std::uintptr_t code) noexcept;
 
 }  // namespace vramscope::foreign_unwinder

@@ -1,5 +1,5 @@
-// A frame rule says how one frame of a stack is left: where its caller's frame lies, and where it
-// returns to.
+// FrameRule says how a walk leaves one frame of a stack: where the caller's frame lies, and where
+// the frame returns to.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,22 +7,22 @@
 
 namespace vramscope {
 
-// Of the frame that a call returns to. CFA: the caller's stack pointer, as unwind tables have it;
-// the frame's own return address lies in the word below.
+// The rule for the frame to which a call returns. CFA: the caller's stack pointer, as in unwind
+// tables. The frame's return address lies in the word below the CFA.
 struct FrameRule {
   enum class Kind : std::uint8_t {
-    unknown,           // nobody has asked yet
-    odd,               // it depends on more than the two pointers: only a full walk tells
-    last,              // nobody called it
+    unknown,  // the rule was not looked up yet
+    odd,      // it depends on more than the two pointers: only a full walk can leave the frame
+    last,     // the frame has no caller
     by_stack_pointer,  // CFA = stack pointer + cfa
     by_frame_pointer,  // CFA = frame pointer + cfa
-    by_frame_word,     // CFA = the word at frame pointer - cfa; the frame pointer points to its
-                       // caller's: a stack that was aligned anew
+    by_frame_word,     // CFA = the word at frame pointer - cfa; the frame pointer points to the
+                       // caller's one: a realigned stack
   };
   Kind kind = Kind::unknown;
   std::uint32_t cfa = 0;          // bytes
-  std::uint32_t saved_below = 0;  // the caller's frame pointer lies so far below the CFA; 0: it is
-                                  // the frame's own
+  std::uint32_t saved_below = 0;  // bytes from the CFA down to the caller's frame pointer; 0: it is
+                                  // the frame's own one
 };
 
 }  // namespace vramscope

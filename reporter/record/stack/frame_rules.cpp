@@ -1,4 +1,4 @@
-// The table: a rule and what tells its address from others' are one word, written at once.
+// The table. A rule and the tag of its address are one word, which is written at once.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/frame_rules.h"
 
@@ -14,7 +14,7 @@ namespace vramscope::frame_rules {
 
 namespace {
 
-// Addresses of programs. What lies higher, with five levels of tables, is not remembered.
+// Bits of program addresses. Higher addresses, with five levels of page tables, are not remembered.
 constexpr unsigned kAddressBits = 47;
 constexpr unsigned kSetBits = 12;
 constexpr unsigned kTagBits = kAddressBits - kSetBits;
@@ -24,17 +24,19 @@ constexpr std::uint32_t kWord = sizeof(std::uintptr_t);
 
 constexpr std::uint64_t mask(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
 
-// A cache line. Zero bytes are no rules.
+// A set takes a cache line. Zero bytes mean an empty way.
 struct Set {
   static constexpr std::size_t kWays = 8;
   std::array<std::atomic<std::uint64_t>, kWays> ways;
 };
 static_assert(sizeof(Set) == 64);
 
-using Table = std::array<Set, std::size_t{1} << kSetBits>;  // 256 KiB, touched as needed
+using Table = std::array<Set, std::size_t{1} << kSetBits>;  // 256 KiB, which takes memory as it is
+                                                            // used
 constinit std::atomic<Table*> table{nullptr};
 
-// Multiplied by an odd number, all addresses differ still: set and tag together are the address.
+// Multiplication by an odd number keeps all addresses distinct, so set and tag together identify
+// the address.
 constexpr std::uint64_t spread(std::uintptr_t code) {
   return code * 0x9e3779b97f4a7c15U & mask(kAddressBits);
 }
@@ -53,7 +55,7 @@ FrameRule unpacked(std::uint64_t word) {
           .saved_below = saved * kWord};
 }
 
-// What does not fit the table's words is a frame of nobody's compiler.
+// A frame whose rule does not fit into a word comes from no compiler, so it is treated as odd.
 FrameRule fitting(const FrameRule& rule) {
   const bool fits = rule.cfa % kWord == 0 && rule.cfa / kWord <= mask(kCfaBits) &&
                     rule.saved_below % kWord == 0 && rule.saved_below / kWord <= mask(kSavedBits);
@@ -65,7 +67,7 @@ FrameRule learn(std::uintptr_t code) {
   return fitting(rule);
 }
 
-// A full set loses the oldest of its places in turn.
+// In a full set, the ways are replaced in turn, the oldest first.
 void store(Set& set, std::uint64_t word, std::uint64_t tag) {
   for (std::atomic<std::uint64_t>& way : set.ways) {
     std::uint64_t empty = 0;

@@ -1,4 +1,5 @@
-// Frame rules lie in one table for all threads, so that no thread has one of its own.
+// frame_rules:: keeps the rules of all frames in one table for all threads, so that no thread needs
+// a table of its own.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,17 +10,18 @@
 
 namespace vramscope::frame_rules {
 
-// Opens libunwind's unwinder for stacks of others (libunwind-x86_64.so.8), which asks for each word
-// that it reads. Once, before any other call here, on a thread that holds no lock of the loader.
+// Opens libunwind's unwinder for other processes (libunwind-x86_64.so.8), which asks for each word
+// that it reads. Must be called once, before any other function here, on a thread that holds no
+// lock of the loader.
 void open(DlsymFunction real_dlsym) noexcept;
 [[nodiscard]] bool is_open() noexcept;
 
-// Of the frame that code returns to at that address, which is not 0. The first question about an
-// address takes some 10 us and asks the loader about objects. Threads: any, also in a signal
-// handler; no lock of ours.
+// Returns the rule of the frame that returns to `code`, which is not 0. The first question about an
+// address takes about 10 us and asks the loader about objects. Takes no lock of ours. Threads: any,
+// also in a signal handler.
 [[nodiscard]] FrameRule rule_at(std::uintptr_t code) noexcept;
 
-// Objects came or went: what is known of their code is so no more.
+// Forgets all rules, since objects were loaded or unloaded.
 void forget_all() noexcept;
 
 }  // namespace vramscope::frame_rules

@@ -1,4 +1,4 @@
-// mix() is the hash of the recorder's tables: short, and the same in every run.
+// mix() is the hash function of the recorder's tables. It is short, and equal in every run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,7 +8,7 @@ namespace vramscope {
 
 inline constexpr std::uint64_t kHashSeed = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio
 
-// Folded 128-bit product, as in wyhash: each input bit reaches each output bit.
+// Returns the folded 128-bit product, as in wyhash: each input bit reaches each output bit.
 [[nodiscard]] constexpr std::uint64_t mix(std::uint64_t hash, std::uint64_t a,
                                           std::uint64_t b = 0) {
   __extension__ using Wide = unsigned __int128;

@@ -1,4 +1,4 @@
-// What a thread knows of its callers is forgotten as others take the same place.
+// Keeps a thread's known callers. An entry is replaced by another caller for the same place.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/known_callers.h"
 
@@ -22,7 +22,7 @@ KnownCallers* KnownCallers::of_thread(const void* recorder) noexcept {
 void KnownCallers::learn(std::uintptr_t caller, const Rest& rest, Tag tag) noexcept {
   Known& known = known_[place_of(caller, rest)];
   known.caller = 0;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // a handler that leaves by longjmp
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // a signal handler may leave by longjmp
   known.rest = rest;
   known.tag = tag;
   std::atomic_signal_fence(std::memory_order_seq_cst);

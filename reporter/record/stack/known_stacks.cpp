@@ -1,4 +1,4 @@
-// Compares, and decides what is worth learning.
+// Compares stacks, and decides which ones are worth learning.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/known_stacks.h"
 
@@ -15,13 +15,13 @@ namespace vramscope {
 namespace {
 
 constexpr std::uint32_t kFirstPatience = 2;
-constexpr std::uint32_t kMostPatience = 1 << 16;  // a walk of 30 us among these is nothing
-constexpr std::uint32_t kWorthwhile = 64;         // finds that pay for one
+constexpr std::uint32_t kMostPatience = 1 << 16;  // a walk of 30 us in so many stacks costs nothing
+constexpr std::uint32_t kWorthwhile = 64;         // finds that pay for learning a stack
 
 constexpr std::uintptr_t kPairBytes = 16;
 constexpr std::uintptr_t pair_of(std::uintptr_t address) { return address & ~(kPairBytes - 1); }
 
-// In the place of a unit that is one word; places of words have this bit clear.
+// A bit in the position of a unit that has one word. Positions of words have this bit clear.
 constexpr std::uint32_t kOneWord = 1;
 
 }  // namespace
@@ -35,7 +35,7 @@ KnownStacks::Set& KnownStacks::set_of(const Door& door) noexcept {
   return sets_[mix(kHashSeed, door.slot, door.return_address) % kSets];
 }
 
-// By how many units and frames there are.
+// Lays out the content for the numbers of units and frames.
 std::size_t KnownStacks::Known::lay_out() noexcept {
   const std::size_t count = units[static_cast<std::size_t>(StackPart::all)];
   const std::size_t depth = depths[static_cast<std::size_t>(StackPart::all)];
@@ -49,7 +49,7 @@ std::size_t KnownStacks::Known::lay_out() noexcept {
 __attribute__((no_sanitize("address", "thread"))) inline bool KnownStacks::Known::holds(
     const Door& door, StackPart part, const std::byte* content) const noexcept {
   if (needs_frame_pointer && frame_pointer != door.frame_pointer) return false;
-  // The stack is the thread's own, and what runs there now wrote these words.
+  // The stack is the thread's own, and the code that runs there now wrote these words.
   const std::size_t count = units[static_cast<std::size_t>(part)];
   const std::uintptr_t base = pair_of(slot);
   const auto word_at = [](std::uintptr_t address) {
@@ -69,7 +69,7 @@ __attribute__((no_sanitize("address", "thread"))) inline bool KnownStacks::Known
   return true;
 }
 
-// Words that lie side by side and follow each other become one unit.
+// Makes one unit of two words that are adjacent and follow each other.
 void KnownStacks::Known::take_units(const Door& door, const Walked& walked, Units& taken) noexcept {
   const std::uintptr_t base = pair_of(door.slot);
   const auto few = static_cast<std::size_t>(StackPart::few);
@@ -122,7 +122,7 @@ bool KnownStacks::find(const Door& door, StackPart part, Stack& stack) noexcept 
 }
 
 const StackNote* KnownStacks::find_note(const Door& door, StackPart part) noexcept {
-  if ((finds_ + 1) % kFindsBetweenChecks == 0) return nullptr;  // find() checks
+  if ((finds_ + 1) % kFindsBetweenChecks == 0) return nullptr;  // find() must check the objects
   Known* const known = find(door, part);
   if (known == nullptr) return nullptr;
   ++finds_;
@@ -143,7 +143,8 @@ bool KnownStacks::should_learn(const Door& door, const Stack& stack) noexcept {
   return true;
 }
 
-// Contents lie one behind the other. When there is no room behind the last one, all begins anew.
+// Contents lie one behind another. If there is no room behind the last one, all stacks are
+// forgotten.
 void KnownStacks::make_room(Known& known) noexcept {
   const std::size_t bytes = known.lay_out();
   if (bytes <= known.capacity) return;
@@ -164,7 +165,7 @@ void KnownStacks::learn(const Door& door, Stack& stack, const Walked& walked) no
   Known& known = set.ways[set.next_way++ % kWays];
   if (known.finds >= kWorthwhile) set.patience = set.left = kFirstPatience;
   known.slot = 0;
-  std::atomic_signal_fence(std::memory_order_seq_cst);  // a handler that leaves by longjmp
+  std::atomic_signal_fence(std::memory_order_seq_cst);  // a signal handler may leave by longjmp
   known.return_address = door.return_address;
   known.frame_pointer = door.frame_pointer;
   known.needs_frame_pointer = walked.needs_frame_pointer;
@@ -192,7 +193,7 @@ void KnownStacks::learn(const Door& door, Stack& stack, const Walked& walked) no
   known.slot = door.slot;
 }
 
-// A program that loads and unloads without end pays for one pass over its known stacks each time.
+// A program that loads and unloads for ever pays for one pass over its known stacks each time.
 void KnownStacks::check_objects() noexcept {
   const LoadedCounts now = count_loaded();
   if (now == loaded_) return;

@@ -1,4 +1,4 @@
-// By the caller where that is enough, else by the stack.
+// Looks a tag up by the caller if that is enough, and otherwise by the stack.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/known_tags.h"
 
@@ -13,12 +13,12 @@ namespace vramscope::known_tags {
 
 namespace {
 
-// Whether the tag depends on the caller, and on no more of the stack.
+// Returns whether the tag may depend on the caller and on nothing else of the stack.
 bool may_need_caller_only(const Origin& origin) {
   return origin.sampling == Sampling::left_out || !captures_frames();
 }
 
-// Whether the caller's object alone tells who asks.
+// Returns whether the caller's object alone decides the owner.
 bool is_owner(const ModuleTable& modules, KnownCallers& callers, std::uintptr_t caller) {
   using IsOwner = KnownCallers::IsOwner;
   const std::uint32_t epoch = modules.epoch();

@@ -1,4 +1,4 @@
-// Replaces functions in one library's table of imports.
+// Replaces functions in one library's import table.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/library_guards.h"
 
@@ -23,14 +23,14 @@ namespace vramscope {
 namespace {
 
 constexpr rlim_t kTop = 1024;  // what select() and most limits allow
-constexpr rlim_t kRoom = 32;   // for other tools with the same idea
+constexpr rlim_t kRoom = 32;   // numbers left for other tools with the same idea
 
 int plain_close(int file) { return static_cast<int>(syscall(SYS_close, file)); }
 
 void raise_descriptor(int& descriptor, int lowest) {
   const int raised = fcntl(descriptor, F_DUPFD_CLOEXEC, lowest);
   if (raised < 0) return;
-  plain_close(descriptor);  // some libraries make their pipe with the first walk of a thread
+  plain_close(descriptor);  // some libraries make their pipe in a thread's first walk
   descriptor = raised;
 }
 
@@ -44,7 +44,7 @@ int raised_pipe2(int* ends, int flags) {
   return 0;
 }
 
-// As the C library's, but no cancellation points.
+// Like the C library's functions, but without cancellation points.
 ssize_t plain_read(int file, void* to, std::size_t bytes) {
   return syscall(SYS_read, file, to, bytes);
 }
@@ -59,8 +59,8 @@ int plain_msync(void* begin, std::size_t bytes, int flags) {
   return static_cast<int>(syscall(SYS_msync, begin, bytes, flags));
 }
 
-// libunwind asks whether an address can be read by writing a byte from there into its pipe, which
-// valgrind takes for a mistake of the program's.
+// libunwind tests whether an address can be read by writing a byte from there into its pipe.
+// valgrind reports that as an error of the program.
 long probing_syscall(long number, ...) {
   std::array<long, 6> values{};
   va_list rest;
@@ -97,7 +97,7 @@ Imports imports_of(const link_map& library) {
   return imports;
 }
 
-// The table is read-only where the library was linked so.
+// The import table may be read-only, depending on how the library was linked.
 void replace(void** slot, void* function) {
   const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t page = reinterpret_cast<std::uintptr_t>(slot) & ~(page_bytes - 1);
@@ -119,7 +119,7 @@ void guard_library(void* library) noexcept {
       Replacement{"syscall",
                   is_on_valgrind() ? reinterpret_cast<void*>(&probing_syscall) : nullptr},
   };
-  const auto& map = *static_cast<const link_map*>(library);  // what a handle is in glibc
+  const auto& map = *static_cast<const link_map*>(library);  // what a handle of dlopen is in glibc
   const Imports imports = imports_of(map);
   if (imports.symbols == nullptr || imports.names == nullptr) return;
   for (std::size_t i = 0; i < imports.bytes / sizeof(ElfW(Rela)); ++i) {

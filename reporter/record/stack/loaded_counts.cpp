@@ -1,4 +1,4 @@
-// Asks the loader about its first object: each tells the numbers of all.
+// Asks the loader about its first object, since each object carries the counts of all.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/loaded_counts.h"
 

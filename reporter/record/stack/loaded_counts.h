@@ -1,5 +1,5 @@
-// How many objects the loader has ever loaded and unloaded: who keeps what it found out about them
-// sees by these numbers whether it still holds.
+// LoadedCounts says how many objects the loader has ever loaded and unloaded. Code that keeps facts
+// about objects sees from these numbers whether the facts are still valid.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +13,7 @@ struct LoadedCounts {
   friend bool operator==(const LoadedCounts&, const LoadedCounts&) = default;
 };
 
-// Takes the loader's lock for a moment. Threads: any.
+// Takes the loader's lock briefly. Threads: any.
 [[nodiscard]] LoadedCounts count_loaded() noexcept;
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Reads the loader's list with dl_iterate_phdr; finds modules by address.
+// Reads the loader's list with dl_iterate_phdr, and finds modules by address.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/module_table.h"
 
@@ -32,7 +32,7 @@ std::size_t padded(std::size_t bytes, std::size_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-// The GNU build id among the notes at `begin`, "" when there is none.
+// Returns the GNU build id among the notes at `begin`, or "".
 std::string build_id_in(const unsigned char* begin, std::size_t bytes, std::size_t alignment) {
   constexpr std::size_t kLongestBuildId = 64;  // SHA-1 has 20; a longer one is garbage
   std::size_t at = 0;
@@ -94,7 +94,7 @@ struct Walk {
   bool failed = false;
 };
 
-// Runs under the loader's lock: looks and copies, nothing else, and throws nothing through C code.
+// Runs under the loader's lock, so it only looks and copies, and lets no exception through C code.
 int visit_object(dl_phdr_info* object, std::size_t, void* argument) noexcept {
   Walk& walk = *static_cast<Walk*>(argument);
   walk.loaded.adds = object->dlpi_adds;
@@ -130,7 +130,7 @@ void ModuleTable::refresh() {
 
 void ModuleTable::apply(LoadedModules loaded) {
   const SystemLock guard(lock_);
-  // Another thread asked the loader later and was here first.
+  // Another thread asked the loader later and has already stored its answer.
   if (loaded.adds < adds_ || loaded.subs < subs_) return;
   std::vector<Range> ranges;
   ranges.reserve(loaded.modules.size());
@@ -168,7 +168,7 @@ std::vector<FrameFact> ModuleTable::resolve(std::span<const std::uintptr_t> addr
   frames.reserve(addresses.size());
   const SystemLock guard(lock_);
   for (const std::uintptr_t address : addresses) {
-    // A call may be a module's last instruction; then the return address lies behind it.
+    // A call may be a module's last instruction. Then the return address lies behind the module.
     const std::uintptr_t inside = address - 1;
     auto range = std::upper_bound(ranges_.begin(), ranges_.end(), inside,
                                   [](std::uintptr_t a, const Range& r) { return a < r.begin; });
@@ -179,7 +179,7 @@ std::vector<FrameFact> ModuleTable::resolve(std::span<const std::uintptr_t> addr
   return frames;
 }
 
-// The loader names the program first: it has the index 0.
+// The loader lists the program first, so it has the index 0.
 std::string ModuleTable::owner(const std::vector<FrameFact>& frames,
                                const std::vector<std::string>& sources) const {
   const SystemLock guard(lock_);
@@ -188,7 +188,7 @@ std::string ModuleTable::owner(const std::vector<FrameFact>& frames,
     const std::uint32_t module = frames[i].module;
     const bool is_python = frames[i].code != kNoCode && i < sources.size();
     if (is_python ? owner.add_python(sources[i])
-                  : module < modules_.size() &&  // generated code: whoever made it called it
+                  : module < modules_.size() &&  // generated code: its maker called it
                         owner.add_object(modules_[module].path, module == 0)) {
       break;
     }

@@ -1,4 +1,4 @@
-// TextRange is where the code of an object lies in memory, our own library first of all.
+// TextRange is where the code of an object lies in memory, especially that of our own library.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,7 +14,8 @@ struct TextRange {
   }
 };
 
-// The executable part of the object that contains `code`; empty when the loader knows none.
+// Returns the executable part of the object that contains `code`, or an empty range if the loader
+// knows none.
 [[nodiscard]] TextRange text_range_of(const void* code) noexcept;
 
 }  // namespace vramscope

@@ -13,9 +13,9 @@ namespace {
 
 using By = OwnerRule::By;
 
-// The first that fits counts.
+// The first rule that fits counts.
 constexpr OwnerRule kRules[] = {
-    // Libraries of NVIDIA: they lie in folders of frameworks too, so they come first.
+    // NVIDIA's libraries come first, since they also lie in folders of frameworks.
     {By::library, "libnccl", "NCCL"},
     {By::library, "libcublas", "cuBLAS"},
     {By::library, "libcublasLt", "cuBLAS"},
@@ -105,7 +105,7 @@ constexpr OwnerRule kRules[] = {
 constexpr std::string_view kCuda[] = {"libcuda.so", "libcudart.so", "libcudart-", "libvramscope.so",
                                       "libnvidia-"};
 
-// They call for somebody else.
+// Objects that call for others.
 constexpr std::string_view kPassingOn[] = {"libc.so",      "libc-",       "libpthread",
                                            "libstdc++.so", "libgcc_s.so", "libffi.so",
                                            "_ctypes.",     "ld-linux",    "linux-vdso"};
@@ -118,13 +118,13 @@ bool begins_with_one_of(std::string_view file, const std::string_view (&names)[N
                      [&](std::string_view name) { return file.starts_with(name); });
 }
 
-// "libcublas" of libcublas.so.13, "_C" of _C.cpython-312-x86_64-linux-gnu.so.
+// Returns "libcublas" for libcublas.so.13, "_C" for _C.cpython-312-x86_64-linux-gnu.so.
 std::string_view library_of(std::string_view file) {
   return file.substr(0, file.find_first_of(".-"));
 }
 
-// What lies in a folder for Python's packages belongs to one of them: the package's folder, the
-// folder of the libraries that a wheel brings beside it ("numpy.libs"), or a module that is a file.
+// Returns the package of an object in a folder for Python's packages: the package's folder, the
+// folder of the libraries that a wheel carries ("numpy.libs"), or a module that is a single file.
 std::string_view package_of(std::string_view path) {
   std::string_view inside;
   for (const std::string_view folder : {"/site-packages/", "/dist-packages/"}) {
@@ -135,7 +135,8 @@ std::string_view package_of(std::string_view path) {
   return first.substr(0, first.find('.'));
 }
 
-// /usr/bin/python3.12, libpython3.12.so, and Python's own modules.
+// Returns whether the file is Python's interpreter or library, or one of Python's own modules:
+// /usr/bin/python3.12, libpython3.12.so.
 bool is_interpreter(std::string_view path) {
   constexpr std::string_view kModules = "/lib-dynload/";
   const std::string_view file = file_of(path);
@@ -191,7 +192,7 @@ bool only_passes_on(std::string_view path) noexcept {
 std::string owner_of(std::string_view path, bool is_program) {
   if (is_interpreter(path)) return std::string(kPythonOwner);
   const std::string_view file = file_of(path);
-  // A program of some name is not the framework of that name.
+  // A program that has a framework's name is not that framework.
   if (is_program) return std::string(kProgramOwner);
   const std::string_view package = package_of(path);
   const std::string_view known = known_owner(file, package);
@@ -204,7 +205,7 @@ std::string owner_of(std::string_view path, bool is_program) {
 bool StackOwner::add_object(std::string_view path, bool is_program) {
   if (is_certain_ || only_passes_on(path)) return is_certain_;
   std::string owner = owner_of(path, is_program);
-  if (owner == kPythonOwner) {  // whose Python it is the functions tell
+  if (owner == kPythonOwner) {  // the Python functions decide which package it is
     is_python_ = true;
     name_ = std::move(owner);
     return false;

@@ -14,17 +14,18 @@ namespace vramscope::recorded_walk {
 
 namespace {
 
-// A frame farther from the door than this is on no stack that we know how to read.
+// A frame that is farther from the door than this lies on no stack that we can read.
 constexpr std::uintptr_t kLargestStack = std::uintptr_t{1} << 30;
-// Below lies no code.
+// No code lies below this address.
 constexpr std::uintptr_t kLowestCode = 0x4000;
 constexpr std::uintptr_t kWord = sizeof(std::uintptr_t);
-constexpr std::size_t kMostSteps = 4 * kMaxFrames;  // frames of ours between the program's, too
+constexpr std::size_t kMostSteps = 4 * kMaxFrames;  // includes our frames between those of the
+                                                    // program
 
-// Set once, before any walk.
+// Is set once, before any walk.
 constinit TextRange own;
 
-// Where a walk is, and what it has noted of the words that it has read.
+// The position of a walk, and its record of the words that it read.
 class Walk {
  public:
   Walk(const Door& door, Walked* walked)
@@ -66,7 +67,8 @@ class Walk {
     return true;
   }
 
-  // It is read when a frame is found by it: most hold data that no walk depends on.
+  // The saved frame pointer is read only when a frame is found by it: most of these words hold data
+  // on which no walk depends.
   bool find_frame_pointer() {
     if (saved_at_ == 0) {
       if (walked_ != nullptr && !is_read_) walked_->needs_frame_pointer = true;
@@ -92,13 +94,13 @@ class Walk {
   }
 
   const Door& door_;
-  Walked* const walked_;  // null: nobody asks
+  Walked* const walked_;  // null: no record is wanted
   std::uintptr_t code_;
   std::uintptr_t stack_pointer_;
   std::uintptr_t frame_pointer_;
-  std::uintptr_t saved_at_ = 0;  // where the frame pointer is to be read; 0: it is known
-  bool is_read_ = false;         // it is not the door's any more
-  std::uintptr_t page_ = 0;      // that can be read
+  std::uintptr_t saved_at_ = 0;  // where the frame pointer must be read; 0: it is known
+  bool is_read_ = false;         // the frame pointer is no longer the door's
+  std::uintptr_t page_ = 0;      // the last page that was confirmed
 };
 
 constexpr std::uint32_t kWalksBetweenChecks = 1024;
@@ -106,7 +108,7 @@ __attribute__((tls_model("initial-exec"))) thread_local constinit std::uint32_t 
 constinit std::atomic<std::uint64_t> unloaded{0};
 constinit std::atomic<std::uint32_t> rules_now{1};
 
-// Code that was unloaded has rules no more. As seldom as stacks are forgotten that are known.
+// Rules of unloaded code are invalid. This is checked as rarely as known stacks are.
 void check_objects() {
   if (++walks % kWalksBetweenChecks != 0) return;
   const std::uint64_t now = count_loaded().subs;
@@ -120,7 +122,7 @@ void open(DlsymFunction real_dlsym) noexcept {
   frame_rules::open(real_dlsym);
 }
 
-// First the number: who walks meanwhile has the number before, or the rules after.
+// The number changes first: a walk at this time has the old number or the new rules.
 void forget_rules() noexcept {
   rules_now.fetch_add(1, std::memory_order_acq_rel);
   frame_rules::forget_all();

@@ -20,7 +20,7 @@ thread_local constinit std::uint32_t walks = 0;
 
 namespace {
 
-// Null: this thread has no room, and the system is asked each time.
+// Returns null if this thread has no buffer; the system is then asked each time.
 Pages* own_pages() {
   auto* const own =
       thread_buffer::part_of<Pages>(thread_buffer::get(), &thread_buffer::Parts::readable_pages);
@@ -29,14 +29,14 @@ Pages* own_pages() {
 }
 
 constexpr std::uintptr_t kPage = std::uintptr_t{1} << kPageShift;
-// Addresses of programs on x86-64 with four or five levels of tables, and all on aarch64; below is
-// the null page.
+// The addresses of programs on x86-64 with four or five levels of page tables, and all addresses on
+// aarch64. The null page lies below them.
 constexpr std::uintptr_t kHighest = std::uintptr_t{1} << 56;
 
-// The system copies the set before it looks at what to do with it, which is nothing valid: EFAULT
-// for memory that cannot be read, else EINVAL. Allowed wherever signals are.
+// The system copies the signal set before it checks the operation, which is invalid. It returns
+// EFAULT for memory that cannot be read, else EINVAL. The call is allowed wherever signals are.
 bool system_can_read(std::uintptr_t address) {
-  if (is_on_valgrind()) {  // which takes the set for one of the program's, and reports it
+  if (is_on_valgrind()) {  // valgrind takes the set for one of the program's and reports it
     return probe_under_valgrind(reinterpret_cast<const void*>(address)) == 1;
   }
   constexpr int kNothingValid = -1;

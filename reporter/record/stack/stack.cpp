@@ -1,4 +1,4 @@
-// What tells one stack from another.
+// Computes the hash that distinguishes one stack from another.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/stack.h"
 

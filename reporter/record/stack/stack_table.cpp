@@ -1,4 +1,4 @@
-// A chained hash table whose entries are written once, then published.
+// A chained hash table whose entries are written once and then published.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/stack_table.h"
 
@@ -19,7 +19,8 @@ std::array<std::uint64_t, 3> StackKey::rest(const Origin& origin, std::uint32_t 
 
 namespace {
 
-// Two frames a multiplication, and four chains of them side by side: a chain is what hashing costs.
+// Hashes two frames with each multiplication, in four independent chains: the length of a chain is
+// the cost of hashing.
 [[gnu::always_inline]] inline std::uint64_t hash_from(std::uint64_t seed, const StackKey& key) {
   const auto rest = key.rest();
   const std::uint64_t hash = mix(mix(seed, rest[0], rest[1]), rest[2], key.frames.size());
@@ -41,7 +42,7 @@ namespace {
 }
 
 std::uint64_t check_of(const StackKey& key) {
-  constexpr std::uint64_t kOtherSeed = 0xe7037ed1a0b428dbULL;  // of wyhash, as mix() is
+  constexpr std::uint64_t kOtherSeed = 0xe7037ed1a0b428dbULL;  // of wyhash, as in mix()
   return hash_from(kOtherSeed, key);
 }
 
@@ -75,13 +76,13 @@ Tag StackTable::find(const StackKey& key, std::uint64_t hash) const noexcept {
 void StackTable::insert(const StackKey& key, std::uint64_t hash, Tag tag) noexcept {
   std::atomic<std::uint32_t>& bucket = buckets_[hash % kBuckets];
   const SystemLock guard(lock_);
-  if (entries_.size() >= kMaxEntries || find(key, hash) != 0) return;  // another was faster
+  if (entries_.size() >= kMaxEntries || find(key, hash) != 0) return;  // another thread was faster
   try {
     const std::uint32_t next = bucket.load(std::memory_order_relaxed);
     const std::uint32_t index =
         entries_.add({.hash = hash, .check = check_of(key), .tag = tag, .next = next});
     bucket.store(index + 1, std::memory_order_release);
-  } catch (const std::bad_alloc&) {  // it stays unknown
+  } catch (const std::bad_alloc&) {  // the stack stays unknown
   }
 }
 

@@ -1,5 +1,6 @@
 // StackTable finds the tag of a raw stack (return addresses) that was seen before. It keeps two
-// hashes of each, not the addresses: of 2^20 stacks two meet in 128 bits once in 10^26 processes.
+// hashes of each stack, not the addresses: among 2^20 stacks, two have equal 128 bits in one of
+// 10^26 processes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,11 +20,11 @@ namespace vramscope {
 struct StackKey {
   std::span<const std::uintptr_t> frames;
   Origin origin;            // without the caller
-  std::uint32_t epoch = 0;  // of the modules: the same addresses may mean something else later
+  std::uint32_t epoch = 0;  // of the modules: equal addresses may mean something else later
 
-  // Everything but the frames.
+  // Everything except the frames.
   [[nodiscard]] std::array<std::uint64_t, 3> rest() const noexcept { return rest(origin, epoch); }
-  // Without a copy of the origin: one that was just written would be waited for.
+  // Works without a copy of the origin: to copy one that was just written would stall.
   [[nodiscard]] static std::array<std::uint64_t, 3> rest(const Origin& origin,
                                                          std::uint32_t epoch) noexcept;
 };
@@ -34,28 +35,29 @@ class StackTable {
   StackTable();  // may throw bad_alloc
   ~StackTable();
 
-  [[nodiscard]] static std::uint64_t hash(const StackKey& key) noexcept;
+  [[nodiscard]] static std::uint64_t hash(const StackKey& key) noexcept;           // 0: not seen
   [[nodiscard]] Tag find(const StackKey& key, std::uint64_t hash) const noexcept;  // 0: not seen
-  // Without memory the stack stays unknown, which costs time at its next lookup and nothing else.
+  // If memory is exhausted, the stack stays unknown. That only costs time at its next lookup.
   void insert(const StackKey& key, std::uint64_t hash, Tag tag) noexcept;
 
  private:
   static constexpr std::size_t kBuckets = std::size_t{1} << 17;  // 512 KiB, touched as needed
-  // Several times the tags there can be; bounds what a program costs us that unloads forever.
+  // Several times the maximum number of tags. It limits the cost of a program that unloads objects
+  // for ever.
   static constexpr std::size_t kMaxEntries = std::size_t{1} << 22;
 
   struct Entry {
     std::uint64_t hash;
-    std::uint64_t check;  // another hash of the same
+    std::uint64_t check;  // a second hash of the stack
     Tag tag;
-    std::uint32_t next;  // of the bucket: its index + 1; 0: none
+    std::uint32_t next;  // the bucket's next entry: its index + 1; 0: none
   };
   struct Unmap {
     void operator()(std::atomic<std::uint32_t>* buckets) const noexcept;
   };
 
-  std::unique_ptr<std::atomic<std::uint32_t>[], Unmap> buckets_;  // as Entry::next
-  SystemMutex lock_;                                              // of those who insert
+  std::unique_ptr<std::atomic<std::uint32_t>[], Unmap> buckets_;  // values as in Entry::next
+  SystemMutex lock_;                                              // taken by insert()
   Appended<Entry> entries_;
 };
 

@@ -1,4 +1,4 @@
-// Coding of events: what follows from the events before is left out.
+// Codes events. What follows from earlier events is left out.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/trace/code.h"
 
@@ -8,8 +8,8 @@ namespace {
 
 using trace::What;
 
-constexpr std::uint64_t kAddressUnit = 256;  // of which most addresses are multiples
-constexpr std::uint64_t kWholeAddress = 1;   // instead of a difference: the address follows
+constexpr std::uint64_t kAddressUnit = 256;  // most addresses are multiples of this
+constexpr std::uint64_t kWholeAddress = 1;   // in place of a difference: the whole address follows
 
 [[nodiscard]] bool is_call(What what) { return what <= What::went; }
 [[nodiscard]] bool comes(What what) { return what == What::came || what == What::came_besides; }
@@ -47,7 +47,7 @@ Place get_place(TraceBytes& bytes) noexcept {
   return place;
 }
 
-constexpr std::uint8_t kByPytorch = 0x08;  // in the first byte of what happened to a segment
+constexpr std::uint8_t kByPytorch = 0x08;  // in the first byte of a segment's change
 
 constexpr std::uint8_t kTimes = trace::kDriverTime | trace::kSyncTime;
 
@@ -65,7 +65,7 @@ bool tells_memory(const Event& event) noexcept {
 
 }  // namespace
 
-// In place: the stack of a program's thread may be small.
+// Clears in place, since the stack of a program's thread may be small.
 void TraceState::clear() noexcept {
   end_ns_ = serial_ = address_ = 0;
   tag_ = thread_ = 0;
@@ -78,7 +78,7 @@ std::uint64_t TraceState::expected_serial(What what) const noexcept {
   return serial_ + (comes(what) ? 1 : 0);
 }
 
-// A block goes as it came; a call site asks for what it asked for last.
+// A block is freed as it was allocated, and a call site asks again for what it asked for last.
 const TraceState::Memory& TraceState::expected_memory(What what, const Memory* recalled,
                                                       Tag tag) const noexcept {
   const bool is_same = recalled != nullptr && recalled->tag == tag;
@@ -93,7 +93,7 @@ void TraceState::remember(const Event& event) noexcept {
   tag_ = event.tag;
 }
 
-// Times that could be there and are 0 do not change the details.
+// A time that the details allow and that is 0 does not change the details.
 std::byte* TraceState::put_call(What what, const Event& event, std::uint8_t& head,
                                 std::byte* at) noexcept {
   Details& last = details_[static_cast<std::size_t>(what)];

@@ -1,4 +1,4 @@
-// TraceState turns one event into bytes, and back: writer and reader keep the same memory of the
+// TraceState turns one event into bytes and back. Writer and reader keep the same memory of the
 // events before it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,19 +16,21 @@ namespace vramscope {
 // The bits of an event's first byte.
 namespace trace {
 enum class What : std::uint8_t {
-  call,  // no recorded memory came or went
-  came,  // a call, by which memory came
-  went,
-  came_besides,  // of the call whose event is still to come, more memory
-  went_besides,
-  place_ended,  // and all memory in it
-  thread,       // the events that follow are another thread's
+  call,          // no recorded memory was allocated or freed
+  came,          // a call that allocated memory
+  went,          // a call that freed memory
+  came_besides,  // memory that a call allocated in addition; the call's event follows
+  went_besides,  // memory that a call freed in addition; the call's event follows
+  place_ended,   // a place ended with all memory in it
+  thread,        // the events that follow are those of another thread
 };
 inline constexpr std::uint8_t kWhat = 0x07;
-inline constexpr std::uint8_t kDetails = 0x08;   // a byte and the function follow; else as last
-inline constexpr std::uint8_t kSerial = 0x10;    // its difference to what is expected follows
-inline constexpr std::uint8_t kRecalled = 0x20;  // one byte says which of the remembered addresses
-inline constexpr std::uint8_t kTag = 0x40;       // it follows
+inline constexpr std::uint8_t kDetails = 0x08;   // a byte of details and the function follow; else
+                                                 // both are as before
+inline constexpr std::uint8_t kSerial = 0x10;    // the difference to the expected serial number
+                                                 // follows
+inline constexpr std::uint8_t kRecalled = 0x20;  // a byte follows that selects a remembered address
+inline constexpr std::uint8_t kTag = 0x40;       // the tag follows
 inline constexpr std::uint8_t kMemory = 0x80;    // bytes and place follow
 
 // The bits of the details.
@@ -39,25 +41,26 @@ inline constexpr std::uint8_t kSyncTime = 0x10;
 inline constexpr unsigned kEffectShift = 5;  // three bits
 }  // namespace trace
 
-// An event with what a lane adds to it.
+// An event with the fields that a lane adds to it.
 struct TraceEvent {
   trace::What what = trace::What::call;
   std::uint32_t thread = 0;  // number of a ThreadFact, kOtherValue, or 0: unknown
-  Event event;               // of what is not a call: start_ns, serial and the memory
+  Event event;               // if it is not a call: start_ns, serial and the memory
 };
 
 // Threads: one.
 class TraceState {
  public:
-  // Enough for any event, and a change of thread before it.
+  // Enough for any event, with a change of thread before it.
   static constexpr std::size_t kMostBytes = 128;
 
-  // Begins a part: nothing is remembered.
+  // Begins a part, with nothing remembered.
   void clear() noexcept;
 
-  // Writes at `at`, where kMostBytes have room; gives the end.
+  // Writes at `at`, where kMostBytes must fit. Returns the end.
   [[nodiscard]] std::byte* put(const TraceEvent& event, std::byte* at) noexcept;
-  // The next event of a part. False: the part is damaged, although its checksum is right.
+  // Reads the next event of a part. Returns false if the part is damaged although its checksum is
+  // right.
   [[nodiscard]] bool get(TraceBytes& bytes, TraceEvent& event) noexcept;
 
  private:
@@ -93,7 +96,7 @@ class TraceState {
 
   std::uint64_t end_ns_ = 0;  // of the last call
   std::uint64_t serial_ = 0;
-  Address address_ = 0;  // the last one, rounded down to a unit
+  Address address_ = 0;  // the last address, rounded down to a unit
   Tag tag_ = 0;          // of the last memory
   std::uint32_t thread_ = 0;
   std::array<Details, 3> details_{};  // by What: call, came, went
@@ -101,10 +104,10 @@ class TraceState {
   std::array<Memory, kRemembered> by_tag_{};
 };
 
-// Writes what happened to a segment at `at`, where kMostSegmentBytes have room; gives the end.
+// Writes a change of a segment at `at`, where kMostSegmentBytes must fit. Returns the end.
 inline constexpr std::size_t kMostSegmentBytes = 96;
 [[nodiscard]] std::byte* put_segment(const SegmentChange& change, std::byte* at) noexcept;
-// False: the bytes are no such change.
+// Returns false if the bytes are not such a change.
 [[nodiscard]] bool get_segment(TraceBytes& bytes, SegmentChange& change) noexcept;
 
 }  // namespace vramscope

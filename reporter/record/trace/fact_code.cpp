@@ -1,4 +1,4 @@
-// Facts as bytes, and back.
+// Writes facts as bytes, and reads them.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/trace/fact_code.h"
 
@@ -93,11 +93,11 @@ void put(FactWriter& out, const RepeatedMark& mark) {
 
 namespace {
 
-constexpr std::uint64_t kMostFacts = std::uint64_t{1} << 24;  // of one type: more is damage
+constexpr std::uint64_t kMostFacts = std::uint64_t{1} << 24;  // of one type; more is damage
 constexpr std::uint64_t kAny32 = std::uint64_t{1} << 32;
 
 void get(TraceBytes& bytes, std::string& text) { text = bytes.text(); }
-// What many frames refer to.
+// Reads a text to which many frames refer, so its length is limited.
 void get_short(TraceBytes& bytes, std::string& text, std::size_t most_bytes = kLongestText) {
   const std::string_view found = bytes.text();
   if (found.size() > most_bytes) bytes.fail();
@@ -167,7 +167,7 @@ void get_passes(TraceBytes& bytes, std::vector<RangeFact>& ranges) {
   if (!bytes.bad() && index < ranges.size()) ranges[index].entered = entered;
 }
 
-// As: the form in which the fact is written.
+// As: the type in which the fact is written.
 template <class Fact, class As = Fact>
 void get_into(TraceBytes& bytes, std::size_t most_missing, std::vector<Fact>& facts) {
   const std::uint32_t index =

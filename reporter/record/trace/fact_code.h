@@ -1,5 +1,5 @@
-// FactWriter and what reads its bytes: facts, which say what numbers in a trace mean, or in a live
-// file.
+// FactWriter writes facts, and get_fact() reads them: they say what the numbers in a trace or a
+// live file mean.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,13 +14,13 @@
 
 namespace vramscope {
 
-// Whose events they are.
+// The process to which the events belong.
 struct TraceProcess {
   std::int64_t pid = 0;
   std::string executable;
   std::string mode;
   std::string tool_version;
-  // One instant by both clocks: events carry the second one.
+  // One instant by both clocks. Events use the second one.
   std::uint64_t wall_ns = 0;
   std::uint64_t clock_ns = 0;
 };
@@ -30,17 +30,17 @@ struct TraceNames {
   TraceProcess process;
   std::vector<std::string> functions;
   RecorderFacts facts;  // modules, frames, sites, owners, tags, threads, streams, ranges
-  ShownSources sources_shown = {};  // not written
+  ShownSources sources_shown = {};  // is not written
 };
 
-// Facts one after the other. Threads: one.
+// Writes facts one after another. Threads: one.
 class FactWriter {
  public:
-  // None much larger than kChunkBytes; each begins with a fact.
+  // No chunk is much larger than kChunkBytes. Each begins with a fact.
   using Chunks = std::vector<std::string>;
   static constexpr std::size_t kChunkBytes = std::size_t{1} << 18;
 
-  // Each may throw bad_alloc.
+  // Each function may throw bad_alloc.
   void begin(FactType type, std::uint64_t index);
   void number(std::uint64_t value);
   void text(const std::string& value);
@@ -50,7 +50,7 @@ class FactWriter {
   Chunks chunks_;
 };
 
-// What follows begin(). May throw bad_alloc.
+// Writes a fact's description, after begin(). May throw bad_alloc.
 void put(FactWriter& out, const FrameFact& frame);
 void put(FactWriter& out, const SourceFact& source);
 void put(FactWriter& out, const CodeFact& code);
@@ -64,10 +64,10 @@ void put_passes(FactWriter& out, std::uint64_t number, const RangeFact& range);
 void put(FactWriter& out, const MarkFact& mark);
 void put(FactWriter& out, const RepeatedMark& mark);
 
-// A stream with that number, begun as what it is: with a name or without. May throw bad_alloc.
+// Writes a stream with its number, including begin(), with or without a name. May throw bad_alloc.
 void put_stream(FactWriter& out, std::uint64_t number, const StreamFact& stream);
 
-// All of `facts`, of which the first has the number `first`. May throw bad_alloc.
+// Writes all of `facts`; the first one has the number `first`. May throw bad_alloc.
 template <class Facts>
 void put_all(FactWriter& out, FactType type, const Facts& facts, std::size_t first) {
   for (std::size_t i = 0; i < facts.size(); ++i) {
@@ -76,20 +76,21 @@ void put_all(FactWriter& out, FactType type, const Facts& facts, std::size_t fir
   }
 }
 
-// Takes one fact, whose type was read, off the front of `bytes`; as read_trace_facts().
+// Takes one fact, whose type was already read, off the front of `bytes`; otherwise like
+// read_trace_facts().
 [[nodiscard]] bool get_fact(FactType type, TraceBytes& bytes, std::size_t most_missing,
                             TraceNames& names);
-// Takes a mark with its number off the front of `bytes`. Those that were told before are left out,
-// and those that damage took away leave no gap.
+// Takes a mark with its number off the front of `bytes`. Marks that were read before are left out,
+// and marks that are lost to damage leave no gap.
 void get_mark(TraceBytes& bytes, std::vector<MarkFact>& marks);
-// Takes marks of one name off the front of `bytes`; they replace those with that number.
+// Takes the marks of one name off the front of `bytes`. They replace those with the same number.
 void get_repeated_mark(TraceBytes& bytes, std::vector<RepeatedMark>& marks);
-// Adds what a chunk of facts says. Facts of a type come in the order of their numbers, and numbers
-// may be repeated; `most_missing` of them may be left out between two, as damage does. False: it is
-// damaged.
+// Adds the facts of a chunk. Facts of a type have ascending numbers, and numbers may be repeated.
+// Between two facts at most `most_missing` may be missing, as after damage. Returns false if the
+// chunk is damaged.
 [[nodiscard]] bool read_trace_facts(std::span<const std::byte> bytes, std::size_t most_missing,
                                     TraceNames& names);
-// After the last one: what names something that is not there names nothing.
+// Ends the reading of facts: references to facts that are missing become empty.
 void close_trace_names(TraceNames& names);
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Writes what the numbers in events mean.
+// Writes the meaning of the numbers in events.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/trace/facts.h"
 
@@ -10,7 +10,7 @@ namespace vramscope {
 
 namespace {
 
-// Those from `known` on.
+// Writes the facts from `known` on.
 template <class Fact>
 void put_new(FactWriter& out, FactType type, const std::vector<Fact>& facts, std::size_t known) {
   for (std::size_t i = known; i < facts.size(); ++i) {
@@ -35,7 +35,7 @@ TraceFacts::Chunks TraceFacts::first(const TraceProcess& process,
   return out.take();
 }
 
-// Modules may have moved, threads have got other names: they are told again.
+// Modules may have moved and threads may have been renamed, so all of them are written again.
 TraceFacts::Chunks TraceFacts::next(const RecorderFacts& names) {
   FactWriter out;
   put_all(out, FactType::module, names.modules, 0);

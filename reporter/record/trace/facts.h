@@ -1,4 +1,4 @@
-// TraceFacts turns what the numbers in a trace's events mean into bytes.
+// TraceFacts turns the meaning of the numbers in a trace's events into bytes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,27 +14,28 @@ namespace vramscope {
 // Threads: one.
 class TraceFacts {
  public:
-  using Chunks = FactWriter::Chunks;  // contents of chunks
+  using Chunks = FactWriter::Chunks;  // the contents of chunks
 
-  // Each may throw bad_alloc; what was not given then is given the next time.
+  // Each function may throw bad_alloc. The facts that it would have returned are then part of the
+  // next call's.
   [[nodiscard]] Chunks first(const TraceProcess& process,
                              const std::vector<std::string>& functions);
-  // `names` is what Recorder::names() gave for known().
+  // Returns the new facts. `names` is what Recorder::names() returned for known().
   [[nodiscard]] Chunks next(const RecorderFacts& names);
-  // The contents of chunks of marks, those of `names` that were not given yet.
+  // Returns the contents of chunks of marks: the marks in `names` that were not returned yet.
   [[nodiscard]] Chunks next_marks(const RecorderFacts& names);
-  // All of them, each time.
+  // Returns all repeated marks, each time.
   [[nodiscard]] static Chunks repeated_marks(const RecorderFacts& names);
   [[nodiscard]] const KnownNames& known() const { return known_; }
 
  private:
   KnownNames known_;
-  std::size_t sources_ = 0;  // of them and of codes all are given each time
+  std::size_t sources_ = 0;  // sources and codes are all passed each time, so their counts are kept
   std::size_t codes_ = 0;
   std::size_t marks_ = 0;
 };
 
-// What a mark says.
+// Returns the content of a mark chunk.
 [[nodiscard]] std::string trace_mark(std::uint64_t events, std::uint64_t lost);
 
 }  // namespace vramscope

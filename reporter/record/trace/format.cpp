@@ -1,4 +1,4 @@
-// The beginning of a trace, and its checksums.
+// Computes the beginning of a trace, and the checksums.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/trace/format.h"
 
@@ -8,9 +8,9 @@ namespace {
 
 using Tables = std::array<std::array<std::uint32_t, 256>, 8>;
 
-// tables[k][b]: what the byte b does to the checksum when k more bytes follow it.
+// tables[k][b] is the effect of the byte b on the checksum if k more bytes follow it.
 constexpr Tables make_tables() {
-  constexpr std::uint32_t kPolynomial = 0xedb88320U;  // of ISO 3309, its bits the other way round
+  constexpr std::uint32_t kPolynomial = 0xedb88320U;  // of ISO 3309, with reversed bits
   Tables tables{};
   for (std::uint32_t byte = 0; byte < 256; ++byte) {
     std::uint32_t value = byte;

@@ -1,8 +1,8 @@
-// ChunkHead and its neighbours say how a trace lies in its file: chunks with checksums, numbers of
-// as many bytes as they need.
-// SPDX-License-Identifier: Apache-2.0
+// ChunkHead and the other types here say how a trace lies in its file: chunks with checksums, and
+// numbers of as many bytes as they need.
 //
-// reporter/report/FORMAT.md describes the whole; writer and reader share what is here.
+// reporter/report/FORMAT.md describes the whole format. Writer and reader share the definitions
+// here.
 #pragma once
 
 #include <array>
@@ -21,16 +21,16 @@ inline constexpr std::size_t kTraceHeadBytes = 24;
 [[nodiscard]] std::array<std::byte, kTraceHeadBytes> trace_head() noexcept;
 
 enum class ChunkType : std::uint8_t {
-  facts = 1,           // what numbers in events mean
-  events = 2,          // of one lane
+  facts = 1,           // the meaning of numbers in events
+  events = 2,          // events of one lane
   mark = 3,            // everything recorded up to here is in the file
-  segments = 4,        // of our allocator, that came or went
+  segments = 4,        // segments that our allocator got or gave back
   marks = 5,           // instants that the program named
-  repeated_marks = 6,  // names that such instants had again and again
+  repeated_marks = 6,  // instants whose names are repeated
 };
 
-// What a chunk of facts consists of: a byte, the number of what is described, its description. A
-// later description of the same number replaces the earlier one.
+// A chunk of facts consists of facts: a byte for the type, the number of the described thing, its
+// description. A later description of the same number replaces the earlier one.
 enum class FactType : std::uint8_t {
   process = 1,
   function,
@@ -44,39 +44,41 @@ enum class FactType : std::uint8_t {
   range,
   source,
   code,
-  named_stream,  // before 0.1.0's last days no stream had a name
-  passes,        // of a range that was described; before then nobody counted them
+  named_stream,  // streams had no names until shortly before 0.1.0
+  passes,        // how often a described range was entered, which earlier traces did not count
 };
 
-// Before the bytes of each chunk, as it lies in the file: little endian, without gaps.
+// Precedes the bytes of each chunk, as it lies in the file: little endian, without gaps.
 struct ChunkHead {
   static constexpr std::uint32_t kMagic = 0x31435456;  // "VTC1"
-  static constexpr std::uint8_t kLast = 1;             // flag: nothing of its part follows
+  static constexpr std::uint8_t kLast = 1;             // flag: the last chunk of its part
 
   std::uint32_t magic = kMagic;
   ChunkType type = ChunkType::facts;
   std::uint8_t flags = 0;
-  std::uint16_t slice = 0;     // number of the chunk in its part; the first begins anew
-  std::uint32_t lane = 0;      // buffer that one thread filled, then perhaps another
-  std::uint32_t part = 0;      // number of the buffer's content: parts of a lane follow each other
-  std::uint32_t bytes = 0;     // that follow
-  std::uint32_t events = 0;    // in them
-  std::uint32_t checksum = 0;  // of them
-  std::uint32_t head_checksum = 0;  // of the 28 bytes before
+  std::uint16_t slice = 0;  // number of the chunk in its part; the first chunk starts with an empty
+                            // memory
+  std::uint32_t lane = 0;   // a buffer that one thread fills, and later perhaps another
+  std::uint32_t part = 0;   // number of the buffer's content: the parts of a lane follow each other
+  std::uint32_t bytes = 0;  // bytes that follow
+  std::uint32_t events = 0;         // events in those bytes
+  std::uint32_t checksum = 0;       // of those bytes
+  std::uint32_t head_checksum = 0;  // of the 28 bytes before it
 };
 static_assert(sizeof(ChunkHead) == 32);
 inline constexpr std::size_t kHeadBytesChecked = 28;
 
-// No chunk is larger: a reader that finds a larger number has found damage.
+// No chunk is larger. A reader that finds a larger number has found damage.
 inline constexpr std::uint32_t kMostChunkBytes = std::uint32_t{1} << 24;
 
-// CRC-32 as in zip, PNG and Python's zlib.crc32(); eight bytes a step.
+// Returns CRC-32 as in zip, PNG and Python's zlib.crc32(), computed eight bytes at a time.
 [[nodiscard]] std::uint32_t checksum_of(std::span<const std::byte> bytes) noexcept;
 
-// The two checksums of `head`, whose bytes are to follow it.
+// Sets the two checksums of `head`, which `bytes` will follow.
 void seal(ChunkHead& head, std::span<const std::byte> bytes) noexcept;
 
-// Numbers, seven bits a byte, the lowest first; the highest bit says that more follow.
+// Numbers have seven bits in each byte, the lowest first. The highest bit says that more bytes
+// follow.
 inline constexpr std::size_t kMostNumberBytes = 10;
 
 [[nodiscard]] inline std::byte* put_number(std::byte* at, std::uint64_t number) noexcept {
@@ -88,7 +90,7 @@ inline constexpr std::size_t kMostNumberBytes = 10;
   return at;
 }
 
-// Differences: small ones of either sign are small numbers.
+// Encodes differences, so that small ones of either sign are small numbers.
 [[nodiscard]] constexpr std::uint64_t fold(std::uint64_t difference) noexcept {
   const auto sign = static_cast<std::uint64_t>(static_cast<std::int64_t>(difference) >> 63);
   return difference << 1 ^ sign;
@@ -97,8 +99,8 @@ inline constexpr std::size_t kMostNumberBytes = 10;
   return number >> 1 ^ (0 - (number & 1));
 }
 
-// Takes numbers and texts off the front of bytes. After the first thing that is not there it is
-// bad() and gives zeroes.
+// Takes numbers and texts off the front of bytes. After the first value that is missing, it is
+// bad() and returns zeroes.
 class TraceBytes {
  public:
   TraceBytes() = default;
@@ -125,7 +127,7 @@ class TraceBytes {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
       const std::uint64_t next = byte();
-      // Of the tenth byte only the lowest bit fits.
+      // Only the lowest bit of the tenth byte fits.
       if (shift == 63 && next > 1) break;
       value |= (next & 0x7f) << shift;
       if (next < 0x80) return bad_ ? 0 : value;
@@ -134,7 +136,7 @@ class TraceBytes {
     return 0;
   }
 
-  // A number that must be below `end`.
+  // Returns a number that must be below `end`.
   [[nodiscard]] std::uint32_t below(std::uint64_t end) {
     const std::uint64_t value = number();
     if (value >= end) fail();

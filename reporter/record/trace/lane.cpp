@@ -1,4 +1,4 @@
-// Filling and emptying the halves of a lane.
+// Fills and empties the halves of a lane.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/trace/lane.h"
 
@@ -10,7 +10,7 @@ namespace vramscope {
 
 namespace {
 
-// Who leaves a claim by longjmp holds it for ever, as he would a lock.
+// A thread that leaves a claim by longjmp holds it for ever, as it would hold a lock.
 class CountedAsLock {
  public:
   CountedAsLock() noexcept { system_locks_held = system_locks_held + 1; }
@@ -21,7 +21,7 @@ class CountedAsLock {
 
 }  // namespace
 
-// The present half is full: another one takes its place.
+// The present half is full, so the other one takes its place.
 void TraceLane::turn(ChunkSink& sink, Written& written) noexcept {
   const CountedAsLock counted;
   Half& done = halves_[now_];
@@ -32,8 +32,8 @@ void TraceLane::turn(ChunkSink& sink, Written& written) noexcept {
       now_ ^= 1;
       break;
     }
-    // Somebody is writing the other one. Both are written by others only when a report is made
-    // without the thread that usually does it.
+    // Another thread is writing the other half. Other threads can have both halves only if a report
+    // is made outside the thread that usually makes reports.
     if (write(done, sink, written)) break;
     sched_yield();
   }
@@ -43,7 +43,8 @@ void TraceLane::turn(ChunkSink& sink, Written& written) noexcept {
   busy_ = false;
 }
 
-// False: somebody else has claimed it. After a true a half that was full can be filled again.
+// Returns false if another thread has claimed the half. After true, a half that was full can be
+// filled again.
 bool TraceLane::write(Half& half, ChunkSink& sink, Written& written) noexcept {
   if (half.claimed.exchange(true, std::memory_order_acquire)) return false;
   write_claimed(half, sink, written);
@@ -52,7 +53,8 @@ bool TraceLane::write(Half& half, ChunkSink& sink, Written& written) noexcept {
 }
 
 void TraceLane::write_claimed(Half& half, ChunkSink& sink, Written& written) noexcept {
-  const bool full = half.full.load(std::memory_order_acquire);  // before `filled`: it is the last
+  const bool full = half.full.load(std::memory_order_acquire);  // read before `filled`: full is
+                                                                // stored last
   const std::uint64_t filled = half.filled.load(std::memory_order_acquire);
   const auto bytes = static_cast<std::uint32_t>(filled);
   const auto events = static_cast<std::uint32_t>(filled >> 32);

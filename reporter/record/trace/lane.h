@@ -1,4 +1,4 @@
-// TraceLane is the pair of buffers that one thread fills with its events and others empty.
+// TraceLane is the pair of buffers that one thread fills with its events and other threads empty.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,39 +11,41 @@
 
 namespace vramscope {
 
-// Where chunks go. Threads: any, without a lock of the caller's.
+// Receives the chunks. Threads: any, without a lock of the caller.
 class ChunkSink {
  public:
   ChunkSink() = default;
   ChunkSink(const ChunkSink&) = delete;
   ChunkSink& operator=(const ChunkSink&) = delete;
   virtual ~ChunkSink() = default;
-  // Both parts, next to each other. False: they are not in the file, and nothing will be.
+  // Writes both parts next to each other. Returns false if they are not in the file; no later chunk
+  // will be, either.
   [[nodiscard]] virtual bool write(std::span<const std::byte> head,
                                    std::span<const std::byte> bytes) noexcept = 0;
 };
 
-// Two halves: while one is written to the file the thread goes on in the other. A thread that has
-// filled both writes one itself, the other than the one that somebody is just writing, so it waits
-// for the file system and never for another thread; no event is dropped.
-// Threads: add() the one that owns the lane; the others any.
+// The lane has two halves: while one is written to the file, the thread continues in the other. A
+// thread that has filled both writes one itself, and never the one that another thread is writing.
+// So it waits for the file system but never for another thread, and no event is dropped. Threads:
+// add() only the owner of the lane; the other functions any.
 class TraceLane {
  public:
   static constexpr std::size_t kHalfBytes = std::size_t{1} << 16;
 
   explicit TraceLane(std::uint32_t number) : number_(number) {}
 
-  // What came of emptying halves.
+  // The result of emptying halves.
   struct Written {
     std::uint64_t events = 0;
-    std::uint64_t lost = 0;  // that the file did not take
+    std::uint64_t lost = 0;  // events that the file did not take
     void add(const Written& other) noexcept {
       events += other.events;
       lost += other.lost;
     }
   };
 
-  // True: a half is full, and whoever empties halves should know.
+  // Adds an event. Returns true if a half is full, so that the thread that empties halves must be
+  // woken.
   [[nodiscard]] bool add(const TraceEvent& event, ChunkSink& sink, Written& written) noexcept {
     const bool turns = used_ > kHalfBytes - TraceState::kMostBytes || busy_;
     if (turns) [[unlikely]]
@@ -58,18 +60,18 @@ class TraceLane {
   }
 
   enum class Which : bool { full_ones, all };
-  // Writes what is there. False: somebody else is at it in one of the halves.
+  // Writes the events in the halves. Returns false if another thread is writing one of them.
   [[nodiscard]] bool empty(Which which, ChunkSink& sink, Written& written) noexcept;
 
-  TraceLane* next = nullptr;  // of all lanes; set once
+  TraceLane* next = nullptr;  // in the list of all lanes; set once
 
  private:
   struct Half {
-    std::atomic<bool> claimed{false};      // by whom writes of it now
-    std::atomic<bool> full{false};         // set by the owner, cleared by who wrote it to its end
-    std::atomic<std::uint64_t> filled{0};  // events, bytes in the lower half
+    std::atomic<bool> claimed{false};  // a thread is writing it
+    std::atomic<bool> full{false};  // set by the owner, cleared by the thread that wrote all of it
+    std::atomic<std::uint64_t> filled{0};  // events; bytes in the lower half
     std::uint32_t part = 0;                // set by the owner before `filled`
-    // Of the claimant: what of it is in the file.
+    // Only the thread that claimed the half uses these: how much of it is in the file.
     std::uint32_t written_bytes = 0;
     std::uint32_t written_events = 0;
     std::uint16_t slices = 0;
@@ -81,8 +83,8 @@ class TraceLane {
   void write_claimed(Half& half, ChunkSink& sink, Written& written) noexcept;
 
   const std::uint32_t number_;
-  // The owner's.
-  volatile bool busy_ = false;  // still set on entry: a signal handler left add() by longjmp
+  // Only the owner uses these.
+  volatile bool busy_ = false;  // still set on entry if a signal handler left add() by longjmp
   std::uint32_t now_ = 0;
   std::uint32_t used_ = 0;
   std::uint32_t events_ = 0;

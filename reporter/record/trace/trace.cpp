@@ -1,4 +1,4 @@
-// Gathers what threads recorded.
+// Collects what threads recorded.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/trace/trace.h"
 
@@ -13,10 +13,10 @@ namespace vramscope {
 
 namespace {
 
-constexpr int kPatience = 1000;         // tries, each a little later: a second
-constexpr int kPatienceAtAnEnd = 20;    // of a thread that does not go on
-constexpr long kPauseNs = 1'000'000;    // between two of them
-constexpr std::uint32_t kNoLane = ~0U;  // what is not events belongs to none
+constexpr int kPatience = 1000;         // tries, about a second in total
+constexpr int kPatienceAtAnEnd = 20;    // tries of an ending thread
+constexpr long kPauseNs = 1'000'000;    // between two tries
+constexpr std::uint32_t kNoLane = ~0U;  // the lane of chunks that are not events
 
 }  // namespace
 
@@ -64,7 +64,7 @@ void Trace::write_halves(TraceLane::Which which) noexcept {
   TraceLane::Written written;
   for (TraceLane* lane = lanes_.load(std::memory_order_acquire); lane != nullptr;
        lane = lane->next) {
-    // What somebody else is writing now needs nobody.
+    // A half that another thread is writing needs no help.
     static_cast<void>(lane->empty(which, *sink_, written));
   }
   count(written);
@@ -72,7 +72,7 @@ void Trace::write_halves(TraceLane::Which which) noexcept {
 
 void Trace::write_events() noexcept {
   TraceLane::Written written;
-  // A lane that the ending thread was amid stays as it is.
+  // If the ending thread is inside a call of ours, its lane stays as it is.
   int tries = EndingThread::is_amid_call() ? kPatienceAtAnEnd : kPatience;
   for (TraceLane* lane = lanes_.load(std::memory_order_acquire); lane != nullptr;
        lane = lane->next) {
@@ -91,7 +91,7 @@ void Trace::write(ChunkType type, std::span<const std::byte> content) noexcept {
                  .part = chunks_.fetch_add(1, std::memory_order_relaxed),
                  .bytes = static_cast<std::uint32_t>(content.size())};
   seal(head, content);
-  // A failure is counted with the events that it makes unreadable: none of them.
+  // A failure to write is counted with the events that it makes unreadable, which is none here.
   static_cast<void>(sink_->write(std::as_bytes(std::span(&head, 1)), content));
 }
 
@@ -121,12 +121,12 @@ KnownNames Trace::known() noexcept {
 
 void Trace::write_names(const RecorderFacts& names, const KnownNames& known) noexcept {
   const SystemLock lock(facts_lock_);
-  if (!(facts_.known() == known)) return;  // somebody else has just written them
+  if (!(facts_.known() == known)) return;  // another thread has just written them
   try {
     write(ChunkType::facts, facts_.next(names));
     write(ChunkType::marks, facts_.next_marks(names));
     write(ChunkType::repeated_marks, TraceFacts::repeated_marks(names));
-  } catch (const std::bad_alloc&) {  // they come with the next ones
+  } catch (const std::bad_alloc&) {  // the next call writes them
   }
 }
 
@@ -136,7 +136,7 @@ Trace::Totals Trace::write_mark() noexcept {
   const SystemLock lock(facts_lock_);
   try {
     write(ChunkType::mark, {trace_mark(totals.events, totals.lost)});
-  } catch (const std::bad_alloc&) {  // a mark less: the trace looks as after a crash
+  } catch (const std::bad_alloc&) {  // the mark is missing: the trace looks as after a crash
   }
   return totals;
 }

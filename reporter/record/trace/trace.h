@@ -1,4 +1,4 @@
-// Trace writes every recorded event to a file: it has the lanes of all threads and empties them.
+// Trace writes every recorded event to a file: it owns the lanes of all threads and empties them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,11 +12,11 @@
 
 namespace vramscope {
 
-// Threads: any. Nothing here throws. When the file takes no more the trace stops: what would have
-// been in it is counted as lost.
+// Threads: any. Nothing here throws. When the file takes no more the trace stops, and later events
+// are counted as lost.
 class Trace {
  public:
-  // Rung when a half of a lane is full, by the thread that filled it.
+  // Is rung when a half of a lane is full, by the thread that filled it.
   struct Bell {
     void (*ring)(void* context) = nullptr;
     void* context = nullptr;
@@ -31,26 +31,29 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  // Once, before the first event.
+  // Must be called once, before the first event.
   void begin(const TraceProcess& process, const std::vector<std::string>& functions) noexcept;
-  // `lane` is the calling thread's own; null: it is made. It lives as long as the trace.
+  // Adds an event. `lane` is the calling thread's own lane; if it is null, it is made. It lives as
+  // long as the trace.
   void add(TraceLane*& lane, const TraceEvent& event) noexcept;
-  // In the file when it returns, so no event of a block in it is there without it. Called beside a
-  // call of the driver alone: costs a write.
+  // Writes a change of a segment. It is in the file when this returns, so the file has it before
+  // any event of a block in it. It is only called next to a call of the driver, since it costs a
+  // write.
   void add_segment(const SegmentChange& change) noexcept;
-  // The report of the end is made: it knows nothing of later events, nor does the trace.
+  // Ends the trace: the last report was made and knows nothing of later events, so neither does the
+  // trace.
   void end() noexcept { ended_.store(true, std::memory_order_relaxed); }
 
   // Threads: those that make reports, one at a time.
   void write_full_halves() noexcept { write_halves(TraceLane::Which::full_ones); }
-  // And those that are not full yet, so that little is lost with the process.
+  // Also writes the halves that are not full, so that little is lost with the process.
   void write_begun_halves() noexcept { write_halves(TraceLane::Which::all); }
-  // Everything that was recorded before, unless somebody hinders it for a second.
+  // Writes everything that was recorded before, unless other threads hinder it for a second.
   void write_events() noexcept;
-  // Then what the events may name: Recorder::names(known).
+  // Returns the names that the file has, for Recorder::names(). Call it after write_events().
   [[nodiscard]] KnownNames known() noexcept;
   void write_names(const RecorderFacts& names, const KnownNames& known) noexcept;
-  // Then that nothing is missing up to here. Gives what the mark says.
+  // Writes, after the names, a mark that nothing is missing up to here. Returns the mark's content.
   Totals write_mark() noexcept;
 
  private:
@@ -63,13 +66,13 @@ class Trace {
   const std::unique_ptr<ChunkSink> sink_;
   const Bell bell_;
   std::atomic<bool> ended_{false};
-  std::atomic<TraceLane*> lanes_{nullptr};  // the last one made
+  std::atomic<TraceLane*> lanes_{nullptr};  // the lane that was made last
   std::atomic<std::uint32_t> lane_count_{0};
   std::atomic<std::uint64_t> events_{0};
   std::atomic<std::uint64_t> lost_{0};
   SystemMutex facts_lock_;
   TraceFacts facts_ VRAMSCOPE_GUARDED_BY(facts_lock_);
-  std::atomic<std::uint32_t> chunks_{0};  // that belong to no lane
+  std::atomic<std::uint32_t> chunks_{0};  // chunks that belong to no lane
 };
 
 }  // namespace vramscope
