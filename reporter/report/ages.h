@@ -1,4 +1,4 @@
-// Ages tells of each place when what is live there came, and in which part of the run.
+// Ages says when the live blocks of a site were allocated, and in which part of the run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,17 +10,18 @@
 
 namespace vramscope {
 
-// Ages are numbers of allocations, not times: they stay the same however fast the program ran, and
-// however long it waited.
+// Ages are numbers of allocations, not times: they do not depend on how fast the program ran or how
+// long it waited.
 class Ages {
  public:
-  // The parts outlive this and do not change. May throw bad_alloc.
+  // The parts outlive this object and do not change. May throw bad_alloc.
   explicit Ages(const ReportParts& parts);
   [[nodiscard]] bool counts(const BlockSnapshot& block) const {
     return block.born != 0 && block.born <= allocations_ &&
            block.state == BlockState::active_allocated;
   }
-  // Blocks that count, all of a site; sorts them. May throw bad_alloc.
+  // Sets the ages in `site` from all of its live blocks, for each of which counts() is true. Sorts
+  // the blocks. May throw bad_alloc.
   void add(std::vector<const BlockSnapshot*>& blocks, Site& site) const;
 
  private:
@@ -31,10 +32,11 @@ class Ages {
 
   const ReportParts& parts_;
   std::uint64_t allocations_ = 0;
-  std::vector<std::uint64_t> births_ = {};  // of all live blocks, in order
+  std::vector<std::uint64_t> births_ = {};  // the numbers of the allocations of all live blocks, in
+                                            // order
 };
 
-// Sets in each site what Ages tells of its live blocks.
+// Sets the ages of live blocks in each site.
 void add_ages(const ReportParts& parts, const std::vector<std::int64_t>& site_of_tag,
               std::vector<Site>& sites);
 

@@ -1,4 +1,4 @@
-// Assembly makes a report of its parts: what the allocator counted by tag becomes sites, axes,
+// Assembly makes a report from its parts: what the allocator counted by tag becomes sites, axes,
 // kinds and the ledger.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -17,7 +17,8 @@ class Assembly {
   // May throw bad_alloc.
   explicit Assembly(ReportParts parts);
 
-  // Without its sites, which sites() has. What is moved from it is gone.
+  // Returns the report without its sites, which sites() returns. The caller may move members out of
+  // it.
   [[nodiscard]] Report& report() { return report_; }
   [[nodiscard]] const SiteList& sites() const { return sites_; }
 
@@ -25,12 +26,12 @@ class Assembly {
   void describe_memory();
   void describe_rest();
 
-  const std::unique_ptr<ReportParts> parts_;  // of which the sites are made
+  const std::unique_ptr<ReportParts> parts_;  // the sites are made from these
   AssembledSites sites_;
   Report report_;
 };
 
-// With its sites. May throw bad_alloc.
+// Returns a report with its sites. May throw bad_alloc.
 [[nodiscard]] Report assemble(ReportParts parts);
 
 }  // namespace vramscope

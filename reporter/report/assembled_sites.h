@@ -1,4 +1,4 @@
-// The sites of a report that is put together, each made when it is asked for.
+// AssembledSites makes each site of a report when it is asked for.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,20 +13,20 @@
 
 namespace vramscope {
 
-// Those that have totals, largest at the peak first; the frames, which differ, decide the rest. A
-// report of 200,000 sites takes 1 KiB for each as a value; here some 12 bytes do.
+// It lists the sites that have totals, the largest at the peak first; frames decide between equal
+// ones. As values, 200,000 sites would take 1 KiB each; here they take about 12 bytes each.
 // Threads: one.
 class AssembledSites : public SiteList {
  public:
-  // Of parts that outlive this and do not change. May throw bad_alloc, as all here.
+  // The parts outlive this object and do not change. May throw bad_alloc, like all functions here.
   explicit AssembledSites(const ReportParts& parts);
 
   [[nodiscard]] std::size_t size() const override { return order_.size(); }
   [[nodiscard]] Site at(std::size_t index) const override;
 
-  // Which site a tag became, by tag; -1: none.
+  // Returns the site of each tag; -1: none.
   [[nodiscard]] const std::vector<std::int64_t>& by_tag() const { return by_tag_; }
-  // The frames of the sites go to the report, and those of its threads, in the order of their use.
+  // Moves the frames of sites and threads to the report, in the order of their use.
   void move_frames_to(Report& report);
 
  private:
@@ -34,7 +34,7 @@ class AssembledSites : public SiteList {
   static constexpr std::uint32_t kNoFrame = 0xffffffffU;
 
   [[nodiscard]] std::uint32_t site_of(std::size_t tag) const;
-  // What the recorder, and the allocator, have of a tag; zeros where they have not heard of it.
+  // What the recorder and the allocator know of a tag; zeros if they do not know it.
   [[nodiscard]] TagFact fact_of(std::size_t tag) const;
   [[nodiscard]] TagTotals memory_of(std::size_t tag) const;
   [[nodiscard]] std::vector<Key> keys();
@@ -49,14 +49,14 @@ class AssembledSites : public SiteList {
 
   const ReportParts& parts_;
   const Ages ages_;
-  const std::size_t sites_;                  // of the recorder
-  std::size_t tags_ = 0;                     // of the recorder or the allocator
-  std::vector<std::uint32_t> tags_by_site_;  // by the recorder's site, then in their order
-  std::vector<std::uint32_t> first_tag_;     // of a site, among those
-  std::vector<std::uint32_t> order_;         // the recorder's index of a site
+  const std::size_t sites_;                  // number of the recorder's sites
+  std::size_t tags_ = 0;                     // number of tags of the recorder or the allocator
+  std::vector<std::uint32_t> tags_by_site_;  // ordered by the recorder's site, then by tag
+  std::vector<std::uint32_t> first_tag_;     // the first element of tags_by_site_ for each site
+  std::vector<std::uint32_t> order_;         // the recorder's index of each site
   std::vector<std::int64_t> by_tag_;
   std::vector<std::uint32_t> live_blocks_;  // by site
-  std::vector<std::uint32_t> numbers_;      // of the recorder's frames in the report
+  std::vector<std::uint32_t> numbers_;      // of each recorded frame in the report
 };
 
 }  // namespace vramscope

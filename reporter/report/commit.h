@@ -1,4 +1,5 @@
-// What this was built from, beside the version: known to the tool and to the preloaded library.
+// The commit from which this was built, in addition to the version. The tool and the preloaded
+// library both know it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,11 +7,11 @@
 
 namespace vramscope {
 
-// The commit, "b55cfdc123456", with "-dirty" behind it when files were changed since; "": not
-// known, as of sources that neither git nor an archive made by it has.
+// Returns "b55cfdc123456", with "-dirty" appended if files were changed since the commit. Returns
+// "" if it is not known: the sources came neither from git nor from an archive made by git.
 [[nodiscard]] std::string_view commit_name();
 
-// The day of that commit, "2026-11-23"; "": not known.
+// Returns the day of that commit, "2026-11-23", or "" if it is not known.
 [[nodiscard]] std::string_view commit_date();
 
 }  // namespace vramscope

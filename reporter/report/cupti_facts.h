@@ -1,5 +1,5 @@
-// CuptiFacts is what NVIDIA's own interface for tools (CUPTI) saw of the process's memory, beside
-// what we recorded.
+// CuptiFacts is what NVIDIA's own interface for tools (CUPTI) saw of the process's memory, for
+// comparison with what we recorded.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,8 +12,8 @@
 
 namespace vramscope {
 
-// A piece of memory of which the two do not say the same: not_recorded, the driver gave it, not
-// through us; not_seen, we recorded it and CUPTI has no record; other_size.
+// How the two disagree about a piece of memory. not_recorded: the driver gave it without our seeing
+// it. not_seen: we recorded it and CUPTI has no record. other_size: the sizes differ.
 #define VRAMSCOPE_DISAGREEMENTS(X) X(not_recorded) X(not_seen) X(other_size)
 VRAMSCOPE_NAMED_ENUM(Disagreement, std::uint8_t, VRAMSCOPE_DISAGREEMENTS);
 
@@ -22,12 +22,12 @@ struct CuptiDifference {
   Kind kind = Kind::device;
   std::uint16_t device = 0;
   std::uint64_t address = 0;
-  std::uint64_t recorded_bytes = 0;  // 0: not recorded
-  std::uint64_t cupti_bytes = 0;     // 0: not seen
-  std::string source = {};           // the object that asked, as CUPTI says; "" unknown
+  std::uint64_t recorded_bytes = 0;  // 0: we did not record it
+  std::uint64_t cupti_bytes = 0;     // 0: CUPTI did not see it
+  std::string source = {};           // the object that asked, according to CUPTI; "": unknown
 };
 
-// Who asked the driver, as CUPTI says: path of a shared object.
+// An object that asked the driver, according to CUPTI: the path of a shared object.
 struct CuptiSource {
   std::string path;
   std::uint64_t live_bytes = 0;
@@ -36,13 +36,13 @@ struct CuptiSource {
 };
 
 struct CuptiFacts {
-  std::uint64_t records = 0;             // of memory
-  std::uint64_t dropped_records = 0;     // that CUPTI or we had no room for
-  std::uint64_t confirmed_segments = 0;  // live in both, of the same bytes
+  std::uint64_t records = 0;             // of allocations and frees
+  std::uint64_t dropped_records = 0;     // lost because CUPTI or we had no room
+  std::uint64_t confirmed_segments = 0;  // live in both, with equal sizes
   std::uint64_t confirmed_bytes = 0;
-  std::uint64_t difference_count = 0;  // of all; the first of them are listed
+  std::uint64_t difference_count = 0;  // of all; only the first ones are listed
   std::vector<CuptiDifference> differences;
-  std::vector<CuptiSource> sources;  // the most in all first
+  std::vector<CuptiSource> sources;  // the largest total first
   std::uint64_t pools_created = 0;
   std::uint64_t pools_destroyed = 0;
   std::uint64_t pools_trimmed = 0;

@@ -1,4 +1,4 @@
-// The fields of a comparison with CUPTI, like those of all else in fields.h.
+// Lists the JSON fields of the comparison with CUPTI, as fields.h does for the rest of the report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

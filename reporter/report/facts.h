@@ -1,5 +1,5 @@
-// ProcessFacts, DeviceFacts and TraceReport are what a report says of the process, of a device and
-// of the trace; they are known apart from the rest.
+// ProcessFacts, DeviceFacts and TraceReport are a report's facts about the process, a device and
+// the trace, which are collected separately from the rest.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -25,9 +25,11 @@ struct ProcessFacts {
   std::string mode;
   std::vector<std::pair<std::string, std::string>> options;  // every option and its value
   std::int32_t cuda_driver_version = 0;                      // 13000 = 13.0; 0: unknown
-  bool simulated = false;                                    // on Vramscope's simulated device
-  std::uint64_t simulated_launches = 0;  // kernels that it accepted without executing them
-  std::string ended_by = {};             // the signal that did: SIGKILL; "": none, or nobody knows
+  bool simulated = false;                // the device is Vramscope's simulated one
+  std::uint64_t simulated_launches = 0;  // kernels that the simulated device accepted without
+                                         // executing them
+  std::string ended_by = {};  // the signal that ended the process, such as SIGKILL; "": none, or
+                              // not known
 };
 
 struct DeviceFacts {
@@ -39,29 +41,32 @@ struct DeviceFacts {
   std::uint64_t total_bytes = 0;
   std::uint64_t free_bytes = 0;         // the last sample taken on a thread of the program
   std::uint64_t free_bytes_age_ns = 0;  // how old that sample is
-  std::uint64_t limit_bytes = 0;        // that it seemed to have for the program; 0: no limit
-  std::uint64_t limit_refusals = 0;     // requests refused because of that
-  // At that sample: used, and not by anything recorded. Of this, what was measured as the
-  // difference that making contexts, loading modules and giving up exported memory made; and what
-  // the driver's pools kept of what the program freed, in part until its streams had come there.
+  std::uint64_t limit_bytes = 0;        // the limit that applied to the program; 0: none
+  std::uint64_t limit_refusals = 0;     // requests refused because of the limit
+  // Memory at the time of that sample that was used by nothing recorded. Of it: what contexts and
+  // modules were measured to take, as the difference that their creation made; the same for
+  // exported memory that was given up; and what the driver's pools kept of freed memory, in part
+  // until the program's streams reach the free.
   std::uint64_t outside_bytes = 0;
   std::uint64_t context_bytes = 0;
   std::uint64_t module_bytes = 0;
-  std::string measured_by = {};                     // those two: a word of MeasuredBy
-  std::vector<DeviceProcess> other_processes = {};  // that NVML named when the report was made
+  std::string measured_by = {};  // how context_bytes and module_bytes were measured: a word of
+                                 // MeasuredBy
+  std::vector<DeviceProcess> other_processes = {};  // the processes that NVML named when the report
+                                                    // was made
   std::uint64_t exported_bytes = 0;
   std::uint64_t pool_bytes = 0;
   std::uint64_t pool_pending_bytes = 0;
   PageTimes pages = {};
 };
 
-// The file with every event, if the program was asked for one.
+// The file with every event, if a trace was asked for.
 struct TraceReport {
-  std::string path;          // "": there is none
-  std::uint64_t events = 0;  // in it
-  std::uint64_t bytes = 0;   // of it
-  std::uint64_t lost = 0;    // events that are not in it
-  std::string problem;       // why it ended early; "": it did not
+  std::string path;          // "": the process has no trace
+  std::uint64_t events = 0;  // in the file
+  std::uint64_t bytes = 0;   // size of the file
+  std::uint64_t lost = 0;    // events that are not in the file
+  std::string problem;       // why the trace ended early; "": it did not
 };
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Ways of writing a field of the report that differ from its type's own.
+// Forms of a JSON field that differ from the usual form of its type.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace vramscope {
 
-// Self is Struct or const Struct.
+// Is true if Self is Struct or const Struct.
 template <class Self, class Struct>
 concept IsOne = std::same_as<std::remove_const_t<Self>, Struct>;
 
 template <class T>
-struct OrNull {  // null instead of `none`
+struct OrNull {  // writes null in place of `none`
   T& value;
   std::remove_const_t<T> none;
 };
@@ -21,7 +21,7 @@ template <class T>
 OrNull(T&, std::remove_const_t<T>) -> OrNull<T>;
 
 template <class T>
-struct Ordinal {  // of a device: below kMaxDevices
+struct Ordinal {  // a device's ordinal, below kMaxDevices
   T& value;
 };
 template <class T>
@@ -43,7 +43,7 @@ template <class Strings>
 Dictionary(Strings&) -> Dictionary<Strings>;
 
 template <class Owner>
-struct FlatStatistics {  // memory_stats of a DeviceReport or HostReport
+struct FlatStatistics {  // the memory_stats of a DeviceReport or HostReport
   Owner& value;
 };
 template <class Owner>

@@ -1,10 +1,10 @@
-// Every field of the report's JSON, for writing and reading (see FORMAT.md). An archive `f` offers
+// Lists every field of the report's JSON, for writing and reading (FORMAT.md). An archive `f` has
 //   f(name, value)            a number, text, flag, list or struct; default in report.h if missing
-//   f.required(name, value)   the same, of what says which thing this is: a file has to have it
-//   f.fixed(name, json)       written as it stands, not read: what PyTorch's tools expect to find
-//   f.if_there(name, value)   an optional one that is written only where it is there
-//   f.elements(name, vector)  a list that may be long: one element a line
-//   f.index(name)             the element's number in its list; written only
+//   f.required(name, value)   the same for an identifying field: every file must have it
+//   f.fixed(name, json)       written as it is and not read: PyTorch's tools expect it
+//   f.if_there(name, value)   an optional value that is written only if it has one
+//   f.elements(name, vector)  a list that may be long: one element on each line
+//   f.index(name)             the element's number in its list; only written
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

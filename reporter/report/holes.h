@@ -1,5 +1,5 @@
-// Holes is what the blocks of one segment leave free between them, in the process and of a report
-// that was read.
+// Holes counts the free memory between the blocks of one segment, for a segment of this process or
+// of a report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,12 +15,12 @@ struct Holes {
   static constexpr std::size_t kNone = SIZE_MAX;
   std::uint64_t free_bytes = 0;
   std::uint64_t largest_free_bytes = 0;
-  std::uint64_t live_bytes = 0;  // with rounding; freed blocks that may be in use yet count
+  std::uint64_t live_bytes = 0;  // with rounding; includes freed blocks that may still be in use
   std::uint64_t live_count = 0;
-  std::size_t largest_live = kNone;  // of those blocks the first of the largest, by index
+  std::size_t largest_live = kNone;  // index of the first of the largest live blocks
 };
 
-// `blocks` have `size` and `state`.
+// `blocks` have members `size` and `state`.
 template <class Blocks>
 [[nodiscard]] Holes holes_of(const Blocks& blocks) {
   Holes holes;

@@ -1,9 +1,9 @@
-// parsed_quickly() has RapidJSON tell a builder what a JSON text holds, several times as fast as
-// the library that words what is wrong with one.
+// parsed_quickly() lets RapidJSON pass the content of a JSON text to a builder, several times as
+// fast as the library that describes errors.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Its stack adds to a null pointer before it has memory, which the sanitizer takes for a mistake.
+// RapidJSON's stack adds to a null pointer before it has memory, which the sanitizer would report.
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((no_sanitize("pointer-overflow"))), apply_to = function)
 #endif
@@ -20,11 +20,11 @@
 
 namespace vramscope {
 
-// The parser's events in the words of the other library's (nlohmann::json_sax).
+// Passes the parser's events on under the names of the other library (nlohmann::json_sax).
 template <class Builder>
 class JsonEvents {
  public:
-  // The parser reads from the stream, whose text is given back as far as that has come.
+  // The parser reads from the stream. Text that it has read is given back to the system.
   JsonEvents(Builder& builder, const rapidjson::StringStream& stream, PassedText& text)
       : builder_(builder), stream_(stream), text_(text) {}
 
@@ -35,7 +35,7 @@ class JsonEvents {
   bool Uint(unsigned value) { return builder_.number_unsigned(value); }
   bool Uint64(std::uint64_t value) { return builder_.number_unsigned(value); }
   bool Double(double value) { return builder_.number_float(value, {}); }
-  bool RawNumber(const char*, rapidjson::SizeType, bool) { return false; }  // is not asked for
+  bool RawNumber(const char*, rapidjson::SizeType, bool) { return false; }  // never called
   bool String(const char* text, rapidjson::SizeType length, bool) {
     return builder_.string(std::string_view(text, length));
   }
@@ -56,13 +56,13 @@ class JsonEvents {
   PassedText& text_;
 };
 
-// False: this is no JSON, or only the other library knows; the builder is of no use then, nor is
-// the text if `passed` is not whole. What the builder throws comes through; it has to bound how
-// deeply values are nested.
+// Parses the text. Returns false if it is not JSON, or if only the other library can decide; the
+// builder's content is then useless, and so is the text unless `passed` is whole. Exceptions of the
+// builder pass through. The builder must limit how deeply values are nested.
 template <class Builder>
 [[nodiscard]] bool parsed_quickly(const std::string& text, PassedText& passed, Builder& builder) {
   const bool has_surrogates = text.find("\\ud") != text.npos || text.find("\\uD") != text.npos;
-  if (has_surrogates) return false;  // one of them alone is not refused here
+  if (has_surrogates) return false;  // this parser does not refuse a single surrogate
   rapidjson::Reader reader;
   rapidjson::StringStream stream(text.c_str());
   JsonEvents<Builder> events(builder, stream, passed);

@@ -1,5 +1,5 @@
-// JsonReader takes parsed JSON apart by the fields of the report: what is absent keeps its default,
-// what is unknown is noted, what has the wrong type is refused.
+// JsonReader takes parsed JSON apart by the fields of the report. Absent fields keep their
+// defaults, unknown fields are noted, and wrong types are refused.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,8 +24,8 @@
 
 namespace vramscope {
 
-// The lists that may be long. Their elements leave the parser's document as soon as they are read.
-// And what of all that is unknown.
+// Lists that may be long, whose elements leave the parser's document as soon as they are read, and
+// the names of everything unknown.
 struct Elements {
   std::vector<DeviceReport> devices;
   std::vector<SegmentFacts> segments, registrations;
@@ -35,11 +35,11 @@ struct Elements {
   Unknown unknown;
 };
 
-// Where a value is: "devices[0].segments[1].kind". It becomes text only when something is wrong
-// there, for a report has millions of them. What it is in has to live as long.
+// The position of a value: "devices[0].segments[1].kind". It becomes text only in an error message,
+// since a report has millions of values. The enclosing path must live as long.
 class FieldPath {
  public:
-  FieldPath() = default;  // of the document
+  FieldPath() = default;  // the document itself
   FieldPath(const FieldPath& in, std::string_view name) : in_(&in), name_(name) {}
   FieldPath(const FieldPath& in, std::size_t index) : in_(&in), index_(index) {}
 
@@ -60,8 +60,8 @@ class FieldPath {
   throw FieldProblem{field.text(), "expected " + std::string(expected)};
 }
 
-// Takes one JSON object apart by the names of fields.h. Who writes them in that order has each
-// found at once.
+// Takes one JSON object apart by the names of fields.h. A field in the order of fields.h is found
+// at once.
 class JsonReader {
  public:
   JsonReader(const JsonValue& object, const FieldPath& path, Elements& elements)
@@ -137,7 +137,7 @@ class JsonReader {
  private:
   using Type = JsonTree::Type;
 
-  // Another archive over fields.h: which fields there are.
+  // Another archive for fields.h, which collects the names of all fields.
   struct Names {
     template <class T>
     void operator()(std::string_view name, T&&) {
@@ -165,7 +165,7 @@ class JsonReader {
   static void check_list(const JsonValue& json, const FieldPath& path) {
     if (!json.is(Type::list)) refuse(path, "array");
   }
-  // The member of that name, if there is one.
+  // Returns the member with that name, if the object has one.
   JsonValue find(std::string_view name) {
     JsonValue found = next_;
     if (!found.is_there() || found.name() != name) {
@@ -232,7 +232,7 @@ class JsonReader {
     if (found == names.end()) return std::nullopt;
     return static_cast<std::size_t>(found - names.begin());
   }
-  // One of the words that there will ever be.
+  // Reads a word of a fixed set that will never grow.
   template <std::size_t N>
   static std::size_t name_among(const JsonValue& json, const FieldPath& path,
                                 const std::array<std::string_view, N>& names) {
@@ -241,7 +241,7 @@ class JsonReader {
     for (const std::string_view name : names) expected.append(" \"").append(name).append("\"");
     refuse(path, expected);
   }
-  // One of the words that there are today. With another the whole element is left out.
+  // Reads a word of a set that may grow. An element with an unknown word is left out.
   template <class Word, std::size_t N>
   void get_word(const JsonValue& json, const FieldPath& path, Word& word,
                 const std::array<std::string_view, N>& names) {
@@ -283,8 +283,7 @@ class JsonReader {
   void get(const JsonValue& json, const FieldPath& path, std::optional<T>& value) {
     value.reset();
     if (json.is(Type::null)) return;
-    T present{};  // g++ 14 takes what emplace() would destroy for uninitialized, though nothing is
-                  // there
+    T present{};  // avoids a false warning of g++ 14 that emplace() destroys an uninitialized value
     get(json, path, present);
     value = std::move(present);
   }
@@ -358,10 +357,10 @@ class JsonReader {
   }
 
   JsonValue object_;
-  JsonValue next_;  // member behind the last one that was found
+  JsonValue next_;  // the member behind the last one that was found
   FieldPath path_;
   Elements& elements_;
-  std::size_t known_ = 0;  // members of the object that have been read
+  std::size_t known_ = 0;  // number of members that were read
 };
 
 }  // namespace vramscope

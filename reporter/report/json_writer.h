@@ -13,16 +13,16 @@ class SiteList;
 struct Report;
 struct SymbolFacts;
 
-// JSON text for `text`, with quotes; bytes that are no UTF-8 become U+FFFD. May throw bad_alloc.
-// Defined in json.cpp, where the JSON library is.
+// Returns JSON text for `text`, with quotes. Bytes that are not UTF-8 become U+FFFD. May throw
+// bad_alloc. It is defined in json.cpp, which has the JSON library.
 [[nodiscard]] std::string json_string(std::string_view text);
 
-// sites: in the place of the report's own; nullptr: these. May throw bad_alloc, and whatever
-// reading `sites` throws; the file keeps its own failures.
+// Writes the report. sites: written in place of the report's own sites, unless null. May throw
+// bad_alloc, and whatever `sites` throws. The file keeps its own failures.
 void write_json(const Report& report, const SiteList* sites, OutputFile& file);
 
-// The end of a document whose other members are written already: ",\n\"symbols\":{...}\n}\n". May
-// throw bad_alloc.
+// Writes the end of a document whose other members are already written:
+// ",\n\"symbols\":{...}\n}\n". May throw bad_alloc.
 void write_symbols(const SymbolFacts& symbols, OutputFile& file);
 
 }  // namespace vramscope

@@ -1,4 +1,5 @@
-// LedgerRow is what a row of the ledger is of that no allocation tells. A report keeps the words.
+// LedgerRow classifies the rows of the ledger that no allocation explains. A report stores their
+// words.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,19 +13,19 @@
 namespace vramscope {
 
 enum class LedgerRow : std::uint8_t {
-  memory,       // of allocations; its kind is one of memory
-  cached,       // freed, and kept by our cache; of an import by that of its owner
-  pools,        // freed, and kept by the driver's pools
-  contexts,     // the driver keeps it for contexts of this process,
-  modules,      // for their code and variables,
-  exported,     // and for handles to memory of others
-  unaccounted,  // for anything else
-  others,       // nobody that is known
+  memory,       // of allocations; the row's kind is a kind of memory
+  cached,       // freed and kept by our cache; for an import, by its owner's cache
+  pools,        // freed and kept by the driver's pools
+  contexts,     // kept by the driver for contexts of this process
+  modules,      // kept by the driver for their code and variables
+  exported,     // kept by the driver for handles to memory of others
+  unaccounted,  // used for anything else
+  others,       // used by other processes, known or not
 };
 
 inline constexpr const char* kUnaccounted = "unaccounted";
 
-// Its kind and owner, as FORMAT.md has them; of those that one owner has.
+// Returns kind and owner of a row as in FORMAT.md, for rows with one owner.
 [[nodiscard]] constexpr std::pair<const char*, const char*> words_of(LedgerRow row) {
   switch (row) {
     case LedgerRow::cached:
@@ -46,7 +47,7 @@ inline constexpr const char* kUnaccounted = "unaccounted";
   return {"", ""};
 }
 
-// The owner of a row of others: a process that NVML names, "4711 (python3)".
+// Returns the owner of a row of `others`: a process that NVML names, "4711 (python3)".
 [[nodiscard]] inline std::string process_name(const DeviceProcess& process) {
   return std::to_string(process.pid) + (process.name.empty() ? "" : " (" + process.name + ")");
 }

@@ -1,4 +1,4 @@
-// What people call a memory: of a kind and a device.
+// memory_name() names memory of a kind and a device for people.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace vramscope {
 
-// "GPU", and of other kinds their name in reports: "managed".
+// Returns "GPU" for device memory, else the kind's name in reports: "managed".
 [[nodiscard]] inline std::string kind_text(Kind kind) {
   return kind == Kind::device ? "GPU" : std::string(kKindNames[static_cast<std::size_t>(kind)]);
 }
 
-inline constexpr std::string_view kGpu = "GPU ";  // every GPU's name begins so
+inline constexpr std::string_view kGpu = "GPU ";  // the beginning of every GPU's name
 
-// "GPU 0"; of a report of several hosts "GPU 0 of node1": see label_gpus().
+// Returns "GPU 0", or "GPU 0 of node1" in a report of several hosts: see label_gpus().
 [[nodiscard]] inline std::string gpu_name(const Report& report, std::uint16_t device) {
   for (const DeviceReport& one : report.devices) {
     if (one.facts.index == device && !one.label.empty()) return one.label;
@@ -25,7 +25,7 @@ inline constexpr std::string_view kGpu = "GPU ";  // every GPU's name begins so
   return "GPU " + std::to_string(device);
 }
 
-// "GPU 0", "GPU 0 managed", "pinned".
+// Returns "GPU 0", "GPU 0 managed" or "pinned".
 [[nodiscard]] inline std::string memory_name(const Report& report, Kind kind,
                                              std::uint16_t device) {
   if (!has_device(kind)) return kind_text(kind);
@@ -33,7 +33,7 @@ inline constexpr std::string_view kGpu = "GPU ";  // every GPU's name begins so
   return kind == Kind::device ? gpu : gpu + " " + kind_text(kind);
 }
 
-// The same of one process, by its own number: of a trace.
+// Does the same for one process by its own device numbers, as in a trace.
 [[nodiscard]] inline std::string memory_name(Kind kind, std::uint16_t device) {
   if (!has_device(kind)) return kind_text(kind);
   const std::string gpu = "GPU " + std::to_string(device);

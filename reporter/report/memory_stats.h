@@ -16,26 +16,26 @@ namespace vramscope {
 struct DeviceReport;
 struct HostReport;
 
-// Of a counter of which the file of another tool does not tell. No other one is negative, but
-// max_split_size.
+// The value of a counter that another tool's file does not have. Of all other counters only
+// max_split_size can be negative.
 inline constexpr std::int64_t kNotKnown = -1;
 
-// A counter as a number of bytes or calls; 0 where it is not known.
+// Returns a counter as a number of bytes or calls; 0 if it is not known.
 [[nodiscard]] constexpr std::uint64_t positive(std::int64_t counter) {
   return counter > 0 ? static_cast<std::uint64_t>(counter) : 0;
 }
 
 using FlatStats = std::vector<std::pair<std::string, std::int64_t>>;  // sorted by key
 
-// Every key of one device that is known, with `allocated.*`, PyTorch's documented alias of
-// `allocation.*`; empty before first use.
+// Returns every known key of one device, with `allocated.*`, PyTorch's documented alias of
+// `allocation.*`. Empty before first use.
 [[nodiscard]] FlatStats memory_stats(const DeviceReport& device);
 
-// Every key of the host, with `host_alloc_time.*` and `host_free_time.*` in microseconds (whole
-// ones, as PyTorch counts); empty before first use.
+// Returns every key of the host, with `host_alloc_time.*` and `host_free_time.*` in whole
+// microseconds, as PyTorch counts. Empty before first use.
 [[nodiscard]] FlatStats memory_stats(const HostReport& host);
 
-// A visitor of statistics that hands each counter to f(key, value).
+// A visitor of statistics that passes each counter to f(key, value).
 template <class F>
 struct CounterKeys {
   F& f;

@@ -1,5 +1,5 @@
-// Merger adds reports of several processes up to one report, a report at a time. FORMAT.md says of
-// each field what becomes of it ("Merged reports").
+// Merger adds the reports of several processes up to one report, one report at a time. FORMAT.md
+// says how each field is merged ("Merged reports").
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,11 +11,12 @@ namespace vramscope {
 struct Report;
 class SiteList;
 
-// What it makes depends only on which reports were added, not on their order, nor on which of them
-// had been merged before; but for rows of a GPU to which its processes give different numbers,
-// where there are more GPUs than kMaxDevices. Sites that take more memory than that are put aside
-// in scratch files, so it follows from the distinct frames, and a little from the number of sites.
-// Threads: one. All may throw bad_alloc, and system_error where a scratch file fails.
+// The result depends only on which reports were added, not on their order, nor on which of them
+// were merged before. The exception is rows of a GPU to which its processes give different numbers,
+// if there are more GPUs than kMaxDevices. Sites that take more memory than most_bytes are put
+// aside in scratch files, so memory depends on the number of distinct frames and a little on the
+// number of sites. Threads: one. All functions may throw bad_alloc, and system_error if a scratch
+// file fails.
 class Merger {
  public:
   static constexpr std::uint64_t kMostBytes = std::uint64_t{128} << 20;
@@ -24,12 +25,14 @@ class Merger {
   Merger(Merger&&) noexcept;
   Merger& operator=(Merger&&) noexcept;
 
-  // One that was merged counts as those that it was made of. Its lists may be taken.
+  // Adds a report. A merged report counts as the reports that it was made from. Its lists may be
+  // moved out.
   void add(Report&& report);
-  // Of all that was added. Call one of them, once.
+  // Returns the sum of all reports. Call one of the two functions, once.
   [[nodiscard]] Report finish();
   [[nodiscard]] Report finish_but_sites();
-  // Those, in their order, as long as the merger lives.
+  // Returns the sites in their order, after finish_but_sites(). The list is valid as long as the
+  // merger.
   [[nodiscard]] const SiteList& sites() const;
 
  private:

@@ -1,4 +1,4 @@
-// MergedDevices gives a number to each GPU of several processes, by which a merged report has it.
+// MergedDevices gives each GPU of several processes the number that it has in a merged report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,21 +15,22 @@ namespace vramscope {
 
 struct LedgerEntry;
 
-// By the number that something had.
+// The new number for each old number.
 using DeviceNumbers = std::map<std::uint16_t, std::uint16_t>;
 void renumber(std::uint16_t& device, const DeviceNumbers& numbers);
-// Likewise, unless the memory belongs to no device.
+// Does the same, unless the memory belongs to no device.
 void renumber(Kind kind, std::uint16_t& device, const DeviceNumbers& numbers);
 [[nodiscard]] bool has_device(const LedgerEntry& entry);
 
-// Of more GPUs than kMaxDevices, those with one ordinal have one number: that. So it is if a report
-// that was added has more than one GPU under a number, as earlier versions merged. Threads: one.
+// With more GPUs than kMaxDevices, GPUs with the same ordinal share it as their number. The same
+// happens if an added report has several GPUs under one number, as earlier versions merged.
+// Threads: one.
 class MergedDevices {
  public:
-  // Numbers for the sums meanwhile, by those of the report, whose processes these are: their
-  // devices get their own ordinals.
+  // Returns provisional numbers for sums, by the numbers of the report. `processes` are the
+  // report's processes; their devices get their own ordinals.
   [[nodiscard]] DeviceNumbers add(const Report& report, std::vector<MergedProcess>& processes);
-  // Numbers for good, by those; also for all processes that were added.
+  // Returns final numbers by the provisional ones, and sets them in all processes that were added.
   [[nodiscard]] DeviceNumbers finish(std::vector<MergedProcess>& processes) const;
 
  private:

@@ -10,18 +10,18 @@
 
 namespace vramscope {
 
-// A module is known by its build id, one without by its path; of several paths the first in
-// alphabetical order stays. Threads: one. All may throw bad_alloc.
+// A module is identified by its build id, or by its path if it has none. Of several paths the
+// alphabetically first is kept. Threads: one. All functions may throw bad_alloc.
 class FrameTables {
  public:
-  // The number here of each frame of the report.
+  // Adds a report's frames. Returns the number here of each of them.
   [[nodiscard]] std::vector<std::uint32_t> add(const Report& report);
 
-  // Puts everything in its order and into `report`; gives the new number of each frame.
+  // Sorts everything and moves it into `report`. Returns the new number of each frame.
   [[nodiscard]] std::vector<std::uint32_t> finish(Report& report);
 
  private:
-  // Each row once. In the table rows stand by their number.
+  // Holds each row once, in the order of the rows' numbers.
   template <class Row>
   class Rows {
    public:
@@ -29,7 +29,7 @@ class FrameTables {
     Rows(const Rows&) = delete;
     Rows& operator=(const Rows&) = delete;
     [[nodiscard]] std::uint32_t number_of(const Row& row);
-    std::vector<Row> take();  // nothing is known any more
+    std::vector<Row> take();  // afterwards no row is known any more
     std::vector<Row> rows;
 
    private:

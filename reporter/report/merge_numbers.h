@@ -1,4 +1,4 @@
-// The functions here add the parts of reports that are numbers alone.
+// add_numbers() adds the parts of reports that consist of numbers.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace vramscope {
 
-// What differs has no value: the default of its type.
+// Sets values that differ to the default of their type.
 template <class T>
 void keep_common(T& sum, const T& more) {
   if (sum != more) sum = T{};
@@ -40,7 +40,7 @@ inline void add_numbers(Timing& sum, const Timing& more) {
   add_numbers(sum.sync, more.sync);
 }
 
-// max_split_size is a setting and -1 without one: the larger.
+// max_split_size is a setting, -1 if it is not set: the larger value is kept.
 template <class Statistics>
 void add_counters(Statistics& sum, const Statistics& more) {
   std::vector<std::int64_t> numbers;
@@ -57,7 +57,7 @@ void add_counters(Statistics& sum, const Statistics& more) {
   });
 }
 
-// Where only some have an estimate, what the others counted is theirs.
+// If only some have an estimate, the others' counts are used as theirs.
 inline void add_numbers(SiteTotals& totals, std::optional<SiteTotals>& estimate,
                         const SiteTotals& more, const std::optional<SiteTotals>& more_estimate) {
   if (estimate || more_estimate) {
@@ -72,7 +72,7 @@ inline void add_numbers(SitePart& sum, const SitePart& more) {
   add_numbers(sum.totals, sum.estimate, more.totals, more.estimate);
 }
 
-// All but the frames, and what holds of one run alone.
+// Adds everything except the frames and what is valid for one run only.
 inline void add_numbers(Site& sum, const Site& more) {
   add_numbers(sum.totals, sum.estimate, more.totals, more.estimate);
   for (const SitePart& part : more.parts) {

@@ -1,5 +1,4 @@
-// The functions here make those parts of a merged report that follow from the list of its
-// processes.
+// set_by_processes() makes the parts of a merged report that follow from its list of processes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,10 +9,10 @@ namespace vramscope {
 struct MergedProcess;
 struct Report;
 
-// The order in which they are listed.
+// Defines the order in which processes are listed.
 [[nodiscard]] bool comes_before(const MergedProcess& a, const MergedProcess& b);
 
-// Sets process, kinds, timeline, trace, oom and the sizes of devices by the report's processes,
+// Sets process, kinds, timeline, trace, oom and the sizes of devices from the report's processes,
 // which are in order. May throw bad_alloc.
 void set_by_processes(Report& report);
 

@@ -1,5 +1,5 @@
-// MergedSites adds up the sites of many reports. When they take much memory it puts them aside in
-// scratch files, and goes through these at the end.
+// MergedSites adds up the sites of many reports. If they take much memory, it puts them aside in
+// scratch files, which it merges at the end.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,37 +15,39 @@
 
 namespace vramscope {
 
-// Sites are the same if their frames are, which here have one number each. Threads: one. All may
-// throw bad_alloc, and system_error of scratch files.
+// Sites are equal if their frames are, which have one number each here. Threads: one. All functions
+// may throw bad_alloc, and system_error if a scratch file fails.
 class MergedSites : public SiteList {
  public:
-  // most_bytes: of sites in memory; about, and only until finish() if they are many.
+  // most_bytes: about the memory for sites, which is exceeded only in finish() with many of them.
   explicit MergedSites(std::uint64_t most_bytes);
   MergedSites(const MergedSites&) = delete;
   MergedSites& operator=(const MergedSites&) = delete;
 
   void add(Site&& site);
-  // A number by which place() finds the site of these frames, which has to be added at some time.
+  // Returns a number by which places() finds the site of these frames. The site must be added at
+  // some time.
   [[nodiscard]] std::uint32_t refer(const Site& site);
 
-  // Puts all into their order. `frames`: the new number of each frame. Call it once.
+  // Sorts all sites. frames: the new number of each frame. Call it once.
   void finish(const std::vector<std::uint32_t>& frames, const DeviceNumbers& devices);
 
-  // From here on: after finish(). The places of those that were referred to.
+  // The functions from here on may be called after finish(). places() returns the positions of the
+  // sites for which refer() was called.
   [[nodiscard]] const std::vector<std::uint32_t>& places() const { return places_; }
   [[nodiscard]] std::size_t size() const override;
   [[nodiscard]] Site at(std::size_t index) const override;
-  // All of them, which are gone from here.
+  // Returns all sites, which are moved out.
   [[nodiscard]] std::vector<Site> take();
 
  private:
-  struct Content {  // of sites by their index
+  struct Content {  // compares sites by their index
     const std::vector<Site>& sites;
     std::size_t operator()(std::uint32_t index) const;
     bool operator()(std::uint32_t a, std::uint32_t b) const;
   };
   using Numbers = std::unordered_set<std::uint32_t, Content, Content>;
-  struct Row {  // of a site in the file: what it is sorted by, and where it is
+  struct Row {  // of a site in the file: the values by which it is sorted, and its position
     std::uint64_t peak_bytes, live_bytes, total_bytes, at;
     std::uint32_t bytes, reference;
   };
@@ -62,14 +64,14 @@ class MergedSites : public SiteList {
   std::uint64_t bytes_ = 0;
   std::vector<Site> sites_;
   Numbers numbers_;
-  std::vector<Site> references_;  // their frames alone
+  std::vector<Site> references_;  // only their frames are set
   Numbers reference_numbers_;
-  std::vector<ScratchFile> runs_;  // each in the order of frames
+  std::vector<ScratchFile> runs_;  // each sorted by frames
   std::unique_ptr<ScratchFile> sums_;
-  std::vector<Row> rows_;  // of sums_
+  std::vector<Row> rows_;  // the sites in sums_
   std::vector<std::uint32_t> places_;
-  std::vector<std::uint32_t> frames_;  // the new number of each
-  DeviceNumbers devices_;              // likewise
+  std::vector<std::uint32_t> frames_;  // the new number of each frame
+  DeviceNumbers devices_;              // the new number of each device
 };
 
 }  // namespace vramscope

@@ -1,5 +1,5 @@
-// merged_processes() tells the processes of a report apart, also of one that was merged;
-// identity_of() them from all others.
+// merged_processes() lists the processes of a report, also of a merged one; identity_of()
+// identifies a process among all others.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,18 +15,18 @@ struct MergedProcess;
 struct ProcessFacts;
 struct Report;
 
-// A process that was merged keeps as many of its places that hold memory.
+// The number of live shares that a merged process keeps.
 inline constexpr std::size_t kMostLive = 32;
 
-// Those that were merged into the report, or the one whose it is.
+// Returns the processes that were merged into the report, or the report's one process.
 [[nodiscard]] std::vector<MergedProcess> merged_processes(const Report& report);
 
-// What tells a process from all others: its host, its number there, and when it began.
+// Identifies a process among all others: its host, its pid and its start time.
 using ProcessIdentity = std::tuple<std::string, std::int64_t, std::uint64_t>;
 [[nodiscard]] ProcessIdentity identity_of(const ProcessFacts& process);
 
-// Whether the process had ended when its timeline does. Of one that was killed only its last call
-// may be known, where nobody saw its end: it may have held on for as long as any.
+// Returns whether the process had ended when its timeline ends. For a killed process whose end
+// nobody saw, only its last call may be known: it may have held memory longer.
 [[nodiscard]] bool is_end_known(const MergedProcess& process);
 
 }  // namespace vramscope

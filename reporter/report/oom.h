@@ -1,4 +1,5 @@
-// The functions here look at what was live, and what stood in the way, when memory ran out.
+// describe_refusal() describes what was live, and what prevented the allocation, when memory ran
+// out.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,15 +13,15 @@ namespace vramscope {
 
 struct ReportParts;
 
-// The event without its details, then with them. `parts` were taken after the refusal; sites are
-// not numbered yet. May throw bad_alloc.
+// Describe the event, the first one without its details. `parts` were taken after the refusal.
+// Sites are not numbered yet. May throw bad_alloc.
 [[nodiscard]] OomEvent describe_briefly(const ReportParts& parts, const Refusal& refusal);
 [[nodiscard]] OomEvent describe_refusal(const ReportParts& parts, const Refusal& refusal);
 
-// Says of the event that `served`, after it, was given as much of the same memory.
+// Notes in the event that `served`, a later allocation, got as much of the same memory.
 void add_served(const ReportParts& parts, const Event& served, OomEvent& event);
 
-// Gives each tag in the events its site. site_of_tag: index into the report's sites, -1: none.
+// Sets the site of each tag in the events. site_of_tag: index into the report's sites; -1: none.
 void number_sites(OomReport& oom, const std::vector<std::int64_t>& site_of_tag);
 
 }  // namespace vramscope

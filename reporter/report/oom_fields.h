@@ -1,4 +1,4 @@
-// The fields of what a report tells of memory that ran out, as fields.h has those of the rest.
+// Lists the JSON fields of out-of-memory events, as fields.h does for the rest of the report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// option_of() gives the value of an option that a report was written with.
+// option_of() returns the value of an option with which a report was written.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace vramscope {
 
-// "": the report does not have it.
+// Returns "" if the report does not have the option.
 [[nodiscard]] inline std::string_view option_of(const Report& report, std::string_view option) {
   for (const auto& [name, value] : report.process.options) {
     if (name == option) return value;

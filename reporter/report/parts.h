@@ -1,5 +1,5 @@
-// ReportParts is what a report is made of: the allocator's snapshot, what the recorder knows, and
-// what was asked of the system and the driver.
+// ReportParts is everything from which a report is made: the allocator's snapshot, what the
+// recorder knows, and what the system and the driver answered.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,10 +16,10 @@
 
 namespace vramscope {
 
-// Each part is taken at its own instant but for `memory`, which is one instant.
+// Each part is taken at its own instant. All of `memory` is from one instant.
 struct ReportParts {
   std::string trigger;
-  std::string commit = {};  // that the library was built from
+  std::string commit = {};  // the commit from which the library was built
   std::uint64_t sequence = 1;
   ProcessFacts process;
   std::vector<DeviceFacts> devices;
@@ -32,8 +32,7 @@ struct ReportParts {
   OomReport oom = {};
 };
 
-// Where the timeline begins: when recording did, and where that is not known with the
-// snapshot itself.
+// Returns when the timeline begins: with the recording, or with the snapshot if that is not known.
 [[nodiscard]] inline std::uint64_t start_of(const Snapshot& memory) {
   return memory.start_ns == 0 ? memory.taken_ns : memory.start_ns;
 }

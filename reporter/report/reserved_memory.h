@@ -1,5 +1,5 @@
-// ReservedMemory says how much of what the allocator had of a device the program needs, and how
-// much is idle: free memory that goes back to the driver when somebody asks for it.
+// ReservedMemory says how much of a device's reserved memory the program needs, and how much is
+// idle: free memory that goes back to the driver on demand.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,41 +13,41 @@ struct DeviceReport;
 struct Report;
 struct SegmentFacts;
 
-// Needed is what is in use, freed blocks that may be in use yet among it, and what is free beside
-// it in segments that go back whole. The rest of what is reserved is idle.
+// Needed memory is in use, including freed blocks that may still be in use and free memory next to
+// them in segments that go back only as a whole. The rest of the reserved memory is idle.
 struct ReservedMemory {
-  std::uint64_t peak = 0;  // reserved at most; of merged processes the sum of their peaks
+  std::uint64_t peak = 0;  // of merged processes the sum of their peaks
   std::uint64_t now = 0;
-  // What was needed at most at one time lies between these. Where large blocks are segments of
-  // their own they differ by what is free in segments of 2 MiB; where large segments are cut, all
-  // that was reserved may have been needed.
+  // The most that was needed at one time lies between these. If large blocks have segments of their
+  // own, the two differ by the free memory in segments of 2 MiB. If large segments are cut,
+  // everything that was reserved may have been needed.
   std::uint64_t needed_least = 0;
   std::uint64_t needed_most = 0;
   std::optional<std::uint64_t> idle_now;  // nothing: not all segments are listed
 
-  // Of the peak, at least: not more than needed_most was needed then.
+  // Returns at least what was idle at the peak: no more than needed_most was needed then.
   [[nodiscard]] std::uint64_t idle_at_peak() const { return peak - needed_most; }
 };
 
-// What blocks in use had at most, with their rounding; nothing: nobody counted it, as in files of
-// other tools.
+// Returns the peak of blocks in use, with their rounding, or nothing if it was not counted, as in
+// other tools' files.
 [[nodiscard]] std::optional<std::uint64_t> allocated_peak(const DeviceReport& device);
 
-// Of plain memory.
+// Counts plain device memory.
 [[nodiscard]] ReservedMemory reserved_memory(const Report& report, const DeviceReport& device);
 
-// Whether large segments are cut: mode cache with PyTorch's policy.
+// Returns whether large segments are cut: mode cache with PyTorch's policy.
 [[nodiscard]] bool cuts_large_segments(const Report& report);
 
-// Whether the free memory that the allocator keeps goes back, too, when other processes are seen to
-// need it.
+// Returns whether free memory of the allocator also goes back when other processes are seen to need
+// it.
 [[nodiscard]] bool yields_to_others(const Report& report);
 
-// The last value of a setting in --alloc-conf; "": it is not set.
+// Returns the last value of a setting in --alloc-conf, or "" if it is not set.
 [[nodiscard]] std::string_view allocator_setting(const Report& report, std::string_view name);
 
-// What of a free piece of a segment, `offset` after its beginning, can go back by itself: a whole
-// segment, and of those that grow by pages whole pages.
+// Returns how many bytes of a free piece of a segment, `offset` bytes after its beginning, can go
+// back alone: a whole segment, or whole pages of a segment that grows by pages.
 [[nodiscard]] std::uint64_t returnable_bytes(const Report& report, const SegmentFacts& segment,
                                              std::uint64_t offset, std::uint64_t bytes);
 

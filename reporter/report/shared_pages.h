@@ -1,5 +1,6 @@
-// SharedPages counts the driver's pages of 2 MiB in which small allocations lie, and what is free
-// in them: the driver packs allocations up to 1 MiB, and has no page back while one lives in it.
+// SharedPages counts the driver's pages of 2 MiB that hold small allocations, and their free
+// memory. The driver packs allocations up to 1 MiB, and takes no page back while an allocation
+// lives in it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,10 +16,10 @@ struct Snapshot;
 // Threads: one at a time.
 class SharedPages {
  public:
-  // In the order of their addresses.
+  // Counts an allocation. Allocations must be added in the order of their addresses.
   void add(Address address, std::uint64_t bytes);
   [[nodiscard]] std::uint64_t bytes() const { return pages_ * kDriverPage; }
-  // That they take besides what would be, if they were packed without a gap.
+  // Returns how many more bytes the pages take than if the allocations were packed without gaps.
   [[nodiscard]] std::uint64_t gaps() const;
 
  private:
@@ -27,7 +28,7 @@ class SharedPages {
   std::uint64_t bytes_ = 0;  // of the allocations
 };
 
-// Of plain memory of a device as it came from the driver.
+// Returns gaps() for a device's plain memory that came directly from the driver.
 [[nodiscard]] std::uint64_t gaps_on(const Snapshot& memory, std::uint16_t device);
 
 }  // namespace vramscope

@@ -1,5 +1,5 @@
-// encoded() packs a site into a few bytes for a while, decoded() gives it back: by the fields of
-// fields.h, so that a new one is packed with the others.
+// encoded() packs a site into a few bytes for a while, and decoded() restores it. Both use the
+// fields of fields.h, so new fields are packed, too.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,10 +10,11 @@ namespace vramscope {
 
 struct Site;
 
-// Of the machine that reads it, and of this version: for scratch files only. May throw bad_alloc.
+// Returns bytes for this machine and this version, so they are for scratch files only. May throw
+// bad_alloc.
 [[nodiscard]] std::string encoded(const Site& site);
 
-// `bytes`: of encoded(), and all of them. May throw bad_alloc.
+// `bytes` must be all the bytes of one encoded(). May throw bad_alloc.
 [[nodiscard]] Site decoded(std::string_view bytes);
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// SiteList gives the sites of a report that are not all in memory.
+// SiteList gives access to the sites of a report that are not all in memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +13,7 @@ class SiteList {
  public:
   virtual ~SiteList() = default;
   [[nodiscard]] virtual std::size_t size() const = 0;
-  [[nodiscard]] virtual Site at(std::size_t index) const = 0;  // below size()
+  [[nodiscard]] virtual Site at(std::size_t index) const = 0;  // index: below size()
 
  protected:
   SiteList() = default;

@@ -1,5 +1,5 @@
-// SymbolCache keeps what was found out about the frames of a module from one run of the tool to the
-// next, in the user's folder for such things.
+// SymbolCache keeps the symbols found for the frames of a module between runs of the tool, in the
+// user's cache folder.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,31 +13,32 @@
 
 namespace vramscope {
 
-// One file a module, known by its build id and by what says that nothing changed: the files in
-// which its names and lines would be looked for, by inode, size and time. What is damaged, anybody
-// else's, or open to others is as if it were not there. Several may read and write at a time: a
-// file appears as a whole, and the last one stays. Threads: one. Never throws but bad_alloc; what
-// cannot be written is not.
+// There is one file for each module, identified by its build id and by the files in which its names
+// and lines would be looked for, by inode, size and time. A file that is damaged, belongs to
+// somebody else or is open to others counts as absent. Several processes may read and write: a file
+// appears as a whole, and the last one stays. Threads: one. Never throws except bad_alloc. If a
+// file cannot be written, nothing is kept.
 class SymbolCache {
  public:
   using Answers = std::unordered_map<std::uint64_t, ResolvedFrame>;  // by offset
 
-  static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;  // of all files
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;  // of all files together
 
   explicit SymbolCache(std::string folder) : folder_(std::move(folder)) {}  // "": keeps nothing
 
-  // What a module's answers depend on; "": they cannot be kept.
+  // Returns what a module's answers depend on, or "" if they cannot be kept.
   [[nodiscard]] std::string identity_of(const ModuleFact& module) const;
-  // Those that were kept under that identity.
+  // Returns the answers that were kept under that identity.
   [[nodiscard]] Answers read(const ModuleFact& module, const std::string& identity) const;
-  // Keeps them, mode 0600, and removes the files that were not used for longest beyond kMostBytes.
+  // Keeps the answers with mode 0600, and removes the least recently used files beyond kMostBytes.
   void write(const ModuleFact& module, const std::string& identity, const Answers& answers) const;
 
  private:
   std::string folder_;
 };
 
-// "vramscope/symbols" in XDG_CACHE_HOME, else in .cache of HOME; "" where neither is a full path.
+// Returns "vramscope/symbols" in XDG_CACHE_HOME, else in .cache of HOME, or "" if neither is an
+// absolute path.
 [[nodiscard]] std::string symbol_cache_folder();
 
 }  // namespace vramscope

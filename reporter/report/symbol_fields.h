@@ -1,4 +1,4 @@
-// The fields of SymbolFacts, as fields.h has those of the rest.
+// Lists the JSON fields of SymbolFacts, as fields.h does for the rest of the report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

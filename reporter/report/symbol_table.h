@@ -19,16 +19,17 @@ struct Report;
 // Threads: one. May throw bad_alloc.
 class SymbolTable {
  public:
-  // A frame that is there already keeps its functions, unless it has none.
+  // Adds a frame's functions. A frame that already has functions keeps them.
   void add(std::uint32_t frame, const std::vector<SourceFrame>& functions);
-  // All of a report; frames: the number here of each of its own.
+  // Adds all symbols of a report. frames: the number here of each of its frames.
   void add(const Report& report, const std::vector<std::uint32_t>& frames);
   [[nodiscard]] bool knows(std::uint32_t frame) const { return frames_.contains(frame); }
   [[nodiscard]] bool empty() const { return frames_.empty(); }
-  // About as many as its JSON has.
+  // Returns about the number of bytes of the table's JSON.
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
-  // places: the number that each frame has now; {}: as before. Nothing, where nothing was added.
+  // Returns the symbols, or nothing if none were added. places: the present number of each frame;
+  // {}: unchanged.
   [[nodiscard]] std::optional<SymbolFacts> facts(
       const std::vector<std::uint32_t>& places = {}) const;
 
@@ -38,12 +39,12 @@ class SymbolTable {
 
   Numbers name_numbers_;
   Numbers file_numbers_;
-  SymbolFacts facts_;  // but for the frames
+  SymbolFacts facts_;  // without the frames
   std::unordered_map<std::uint32_t, std::vector<FunctionSymbol>> frames_;
   std::size_t bytes_ = 0;
 };
 
-// What the report tells of a frame; nullptr: nothing. frame: one of report.frames.
+// Returns the report's symbols of a frame, or nullptr. frame: an element of report.frames.
 [[nodiscard]] const FrameSymbols* symbols_of_frame(const Report& report, std::uint32_t frame);
 [[nodiscard]] std::vector<SourceFrame> functions_of(const Report& report,
                                                     const FrameSymbols& frame);

@@ -1,4 +1,4 @@
-// The fields of a report's timeline: see fields.h.
+// Lists the JSON fields of a report's timeline, as fields.h does for the rest of the report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

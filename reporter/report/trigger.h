@@ -1,5 +1,5 @@
-// Trigger is why a report was written. A report keeps the word, for a newer version may have
-// others.
+// Trigger is why a report was written. A report stores the word, since newer versions may have
+// other words.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,9 +11,9 @@
 
 namespace vramscope {
 
-// The words of FORMAT.md; `trace` and `imported` are of reports that the tool makes of a trace, and
-// of another tool's file, and never writes. Behind them what no report says: `untold` is of one
-// that gives no reason, `other` of one that gives a reason which this version does not know.
+// The words of FORMAT.md. `trace` and `imported` are triggers of reports that the tool makes from a
+// trace or another tool's file and never writes. The last two appear in no report: `untold` stands
+// for a missing trigger, `other` for a word that this version does not know.
 #define VRAMSCOPE_TRIGGERS(X) \
   X(exit)                     \
   X(exec)                     \

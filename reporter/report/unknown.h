@@ -1,5 +1,5 @@
 // Unknown collects what a report has and this version does not know: fields, and words such as a
-// kind of memory that came later. It is shown, so that nobody takes what is left for the whole.
+// new kind of memory. They are shown, so that nobody mistakes the rest for the whole.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,22 +14,24 @@ namespace vramscope {
 // Threads: one.
 class Unknown {
  public:
-  // A field: "later". Its place is put before it as soon as that is known.
+  // Notes a field: "later". put_at() adds its position later.
   void field(const std::string& path) { note(path, ""); }
-  // A word where only certain words have a meaning. The element of a list that has it is left out.
+  // Notes a word of a set that may grow. The list's element with the word is left out.
   void word(const std::string& path, std::string_view word) {
     note(path, word);
     leave_out_ = true;
   }
-  // Whether the element that was just read has to be left out.
+  // Returns whether the element that was just read must be left out.
   [[nodiscard]] bool leave_out() { return std::exchange(leave_out_, false); }
 
-  // Whether anything was found since the last call of put_at.
+  // Returns whether anything was found since the last call of put_at().
   [[nodiscard]] bool found() const { return !here_.empty(); }
-  // What was found since is in the element at `place`: "devices[0].segments[3]", or "".
+  // Sets the position of what was found since: the element at `place`, "devices[0].segments[3]", or
+  // "".
   void put_at(const std::string& place);
 
-  // "devices[].segments[].later", each once; of very many the first.
+  // Returns "devices[].segments[].later", each name once; if they are very many, only the first
+  // ones.
   [[nodiscard]] std::vector<std::string> names() && { return {names_.begin(), names_.end()}; }
 
  private:

@@ -1,5 +1,5 @@
-// count_unmeasured_with_others() takes back what no measure tells: a difference of a device's free
-// memory is no process's own where others use the device, too.
+// count_unmeasured_with_others() corrects amounts that were not measured: a difference of a
+// device's free memory belongs to no single process if others use the device.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,12 +9,12 @@ namespace vramscope {
 
 struct Report;
 
-// What a report says of the device's contexts and code is their own.
+// Returns whether the report's contexts and code of a device are measured as this process's own.
 [[nodiscard]] bool are_contexts_measured(const Report& report, std::uint16_t device);
 
-// Contexts and code that are only known by such a difference count with the ledger's "others", and
-// with what was outside when memory ran out. Reports of earlier versions have nothing else. Where a
-// limit counted them they stay in the events, which tell what was counted then.
+// Counts contexts and code that are only known from such a difference with the ledger's "others",
+// and with outside_bytes of out-of-memory events. Reports of earlier versions have only such
+// differences. If a limit counted them, they stay in the events, which say what was counted.
 void count_unmeasured_with_others(Report& report);
 
 }  // namespace vramscope
