@@ -1,4 +1,4 @@
-// Tells when what is live came, by the numbers of its allocations.
+// Determines when live blocks were allocated, by the numbers of their allocations.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/ages.h"
 
@@ -11,7 +11,7 @@ namespace vramscope {
 
 namespace {
 
-// The innermost range that both are in; 0: none. Parents come first.
+// Returns the innermost range that contains both; 0: none. Parents have smaller numbers.
 std::uint32_t common_range(const std::vector<RangeFact>& ranges, std::uint32_t a, std::uint32_t b) {
   while (a != b) {
     std::uint32_t& inner = a > b ? a : b;
@@ -21,9 +21,9 @@ std::uint32_t common_range(const std::vector<RangeFact>& ranges, std::uint32_t a
   return a;
 }
 
-// Whether the blocks, which are in their order, came in as many passes as count. A program that
-// sets its mark at the end of a pass has one before the first mark; what came before that all at
-// once came in none.
+// Returns whether the blocks, in order, were allocated in enough different passes. A program that
+// sets its mark at the end of a pass has one pass before the first mark; blocks that were allocated
+// before that mark all at once do not count.
 bool is_between(const RepeatedMark& mark, const std::vector<const BlockSnapshot*>& blocks) {
   std::vector<std::ptrdiff_t> counts;  // before the first mark, then after each
   auto from = blocks.begin();
@@ -55,7 +55,8 @@ void Ages::add(const BlockSnapshot& block, std::vector<std::uint64_t>& ages) con
   ages[std::min(tenth, kTenths - 1)] += block.requested_size;
 }
 
-// Between two that are live, as many numbers as live blocks were given: nothing came and went.
+// A new turn begins if the numbers of two successive blocks differ by more than the live blocks
+// between them: other blocks were allocated and freed there.
 void Ages::add(std::vector<const BlockSnapshot*>& blocks, Site& site) const {
   if (blocks.empty()) return;
   std::sort(blocks.begin(), blocks.end(),
@@ -97,8 +98,8 @@ void Ages::add_range(const std::vector<const BlockSnapshot*>& blocks, Site& site
   site.live_passes = ranges[range].entered;
 }
 
-// Of the names that repeat, that of which there are as many marks as blocks, or nearest to it: of
-// an epoch and its steps the one in which a block came each time.
+// Chooses, among repeated names, the one whose number of marks is nearest to the number of blocks:
+// of epochs and steps, the one in each of which a block was allocated.
 void Ages::add_mark(const std::vector<const BlockSnapshot*>& blocks, Site& site) const {
   if (blocks.size() < kLeastPasses) return;
   const RepeatedMark* best = nullptr;

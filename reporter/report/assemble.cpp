@@ -122,7 +122,7 @@ void Assembly::describe_memory() {
   report_.timeline = make_timeline(parts);
 }
 
-// What the sites do not need goes over.
+// Moves what the sites do not need.
 void Assembly::describe_rest() {
   ReportParts& parts = *parts_;
   report_.tool_version = VRAMSCOPE_VERSION;

@@ -1,4 +1,4 @@
-// Adds up what the allocator and the recorder have of a site's tags.
+// Adds up what the allocator and the recorder know of a site's tags.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/assembled_sites.h"
 #include "reporter/record/sampling.h"
@@ -24,7 +24,8 @@ SiteTotals totals_of(const TagTotals& tag, std::uint64_t total_ns) {
           .total_ns = total_ns};
 }
 
-// What a site's totals of one size class stand for; left out: nothing, the others stand for it.
+// Returns the estimate for a site's totals of one size class. Calls that sampling left out count
+// nothing, since the others represent them.
 SiteTotals estimate_of(const SiteTotals& totals, const TagFact& fact, std::uint64_t every) {
   if (fact.sampling == Sampling::left_out) return {};
   const auto size_class =
@@ -70,7 +71,7 @@ bool has_totals(const SiteTotals& totals) {
 
 }  // namespace
 
-// What decides the order of a site, and whether it is told.
+// What decides a site's position, and whether it is listed.
 struct AssembledSites::Key {
   std::uint64_t peak_bytes = 0;
   std::uint64_t live_bytes = 0;
@@ -123,7 +124,7 @@ void AssembledSites::list_tags() {
   for (std::uint32_t tag = 0; tag < tags_; ++tag) tags_by_site_[next[sites[tag]]++] = tag;
 }
 
-// A tag may have failed each time that it asked: the allocator has not heard of it then.
+// If every request of a tag failed, the allocator does not know the tag.
 std::vector<AssembledSites::Key> AssembledSites::keys() {
   std::vector<Key> keys(sites_);
   for (std::size_t site = 0; site < sites_; ++site) {
@@ -157,7 +158,7 @@ void AssembledSites::put_in_order(std::vector<Key> keys) {
   for (std::size_t i = 1; i < order_.size(); ++i) {
     is_like_last[i] = keys[order_[i]] == keys[order_[i - 1]];
   }
-  std::vector<Key>().swap(keys);  // the frames take as much
+  std::vector<Key>().swap(keys);  // frees memory: the frames take as much
   for (std::size_t begin = 0, end = 0; begin < order_.size(); begin = end) {
     for (end = begin + 1; end < order_.size() && is_like_last[end];) ++end;
     if (end - begin > 1) sort_by_frames(begin, end);
@@ -170,7 +171,7 @@ void AssembledSites::sort_by_frames(std::size_t begin, std::size_t end) {
             : sort_by_frames_as<std::uint32_t>(begin, end);
 }
 
-// Number: has room for that of a frame.
+// Number: an integer type that can hold a frame's number.
 template <class Number>
 void AssembledSites::sort_by_frames_as(std::size_t begin, std::size_t end) {
   struct Range {
@@ -242,7 +243,7 @@ void AssembledSites::add_tag(std::size_t tag, Site& site) const {
   if (!has_totals(sum)) return;
   site.totals += sum;
   add_history(site, totals, fact);
-  // The unknown tag belongs to no one kind or device.
+  // The unknown tag has no single kind and device.
   if (tag == 0) return;
   auto part = std::find_if(site.parts.begin(), site.parts.end(), [&](const SitePart& p) {
     return p.kind == fact.place.kind && p.device == fact.place.device;

@@ -1,4 +1,4 @@
-// Tells by axis and by kind what was counted by tag.
+// Attributes by axis and by kind what was counted by tag.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/attribution.h"
 
@@ -24,14 +24,14 @@ std::string stream_text(const std::vector<StreamFact>& streams, std::uint32_t va
   return stream.name.empty() ? number : stream.name + " (" + number + ")";
 }
 
-// "epoch/forward"; of another domain than the default one "nccl:ncclAllReduce".
+// Returns "epoch/forward", or with a domain other than the default one "nccl:ncclAllReduce".
 std::string range_text(const std::vector<RangeFact>& ranges, std::uint32_t value) {
   std::string text;
   for (std::uint32_t at = value; at != 0 && at < ranges.size(); at = ranges[at].parent) {
     const RangeFact& range = ranges[at];
     const std::string name = range.domain.empty() ? range.name : range.domain + ":" + range.name;
     text = text.empty() ? name : name + "/" + text;
-    if (range.parent >= at) break;  // parents come first
+    if (range.parent >= at) break;  // parents have smaller numbers
   }
   return text;
 }
@@ -133,7 +133,7 @@ std::vector<AxisEntry> make_axes(const ReportParts& parts) {
   return axes;
 }
 
-// Tags are numbered as they come, and a thread's first allocation makes one.
+// Tags are numbered in order, and a thread's first allocation makes one.
 std::vector<ThreadStart> make_threads(const RecorderFacts& facts) {
   std::vector<bool> is_told(facts.threads.size());
   std::vector<ThreadStart> starts;
@@ -180,8 +180,9 @@ std::string kind_name(Kind kind) { return std::string(kKindNames[static_cast<std
 
 using OwnerKey = std::tuple<std::uint16_t, Kind, std::string>;
 
-// What the driver rounded up, by who asked for the memory: whoever has pages to himself has their
-// rest, that of shared ones goes to each by its bytes. Of our idle segments it is nobody's.
+// Attributes what the driver rounded up to the owners of the memory. The owner of whole pages gets
+// their rest; the rest of shared pages is divided by bytes. The rest of our idle segments has no
+// owner.
 class Rounding {
  public:
   explicit Rounding(const ReportParts& parts) {
@@ -194,7 +195,7 @@ class Rounding {
     }
     share_out();
   }
-  // Of shared pages, in use by what small allocations leave free there.
+  // Returns what small allocations leave free in the shared pages that they use.
   [[nodiscard]] std::uint64_t gaps(std::uint16_t device) const {
     const auto found = gaps_.find(device);
     return found == gaps_.end() ? 0 : found->second;
@@ -247,12 +248,12 @@ class Rounding {
   }
 
   std::map<OwnerKey, std::uint64_t> of_owner_;
-  std::map<OwnerKey, std::uint64_t> shared_;  // bytes; of our idle segments without an owner
+  std::map<OwnerKey, std::uint64_t> shared_;  // bytes; those of our idle segments have no owner
   std::map<std::uint16_t, std::uint64_t> idle_;
   std::map<std::uint16_t, std::uint64_t> gaps_;
 };
 
-// What is on the device besides the blocks that the program holds.
+// Adds rows for memory on the device other than the blocks that the program holds.
 void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& rounding,
               std::vector<LedgerEntry>& ledger) {
   std::uint64_t reserved = 0;
@@ -303,7 +304,7 @@ void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& 
 
 }  // namespace
 
-// What the tags do not tell: memory whose origin is unknown, and what nobody asked for by a call.
+// Adds what tags do not cover: memory of unknown origin, and memory that no call requested.
 std::vector<LedgerEntry> make_ledger(const ReportParts& parts, const std::vector<AxisEntry>& axes) {
   std::vector<LedgerEntry> ledger;
   const Rounding rounding(parts);

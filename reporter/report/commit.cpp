@@ -1,4 +1,5 @@
-// Splits what reporter/report/commit.sh said at build: "b55cfdc123456 2026-11-23", or nothing.
+// Splits the text that reporter/report/commit.sh produced at build time: "b55cfdc123456
+// 2026-11-23", or nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/commit.h"
 

@@ -1,4 +1,4 @@
-// Names as their programs have them: of C++ by its own library, of Rust by the distribution's.
+// Demangles names: those of C++ by its own library, those of Rust by the distribution's.
 // SPDX-License-Identifier: Apache-2.0
 #define HAVE_DECL_BASENAME 1  // of <cstring>; libiberty's would be another
 #include <cxxabi.h>
@@ -19,8 +19,8 @@ struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// What the library of C writes piece by piece. A name may refer back to its own parts and grow
-// without end: then the way out is a jump, over frames of C that hold nothing.
+// Receives what the C library writes piece by piece. A name may refer to its own parts and grow
+// without end. The only way out is then a jump over C frames, which own nothing.
 struct Piece {
   std::jmp_buf too_long;
   char* text;
@@ -29,13 +29,13 @@ struct Piece {
 
 void append(const char* text, std::size_t length, void* all) {
   Piece& piece = *static_cast<Piece*>(all);
-  if (length == 0) return;  // then there may be no text
+  if (length == 0) return;  // there may be no text then
   if (length > kLongestName - piece.length) std::longjmp(piece.too_long, 1);
   std::memcpy(piece.text + piece.length, text, length);
   piece.length += length;
 }
 
-// Its length in `text`, 0: no name of Rust's. Nothing here has a destructor.
+// Returns the length in `text`; 0: it is not a Rust name. Nothing here has a destructor.
 std::size_t write_rust(const char* name, char* text) {
   Piece piece;
   piece.text = text;

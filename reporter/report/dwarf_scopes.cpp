@@ -1,4 +1,4 @@
-// Walks the tree of DWARF down to an address.
+// Walks the DWARF tree down to an address.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/dwarf_scopes.h"
 
@@ -20,10 +20,10 @@ struct ScopeSearch {
   int depth = 0;
 };
 
-// Adds the children of `parent` around the address, from the innermost; whether there are any.
+// Adds the children of `parent` that contain the address, innermost first. Returns whether any do.
 bool add_scopes(Dwarf_Die* parent, Dwarf_Addr address, ScopeSearch search,
                 std::vector<Dwarf_Die>& scopes) {
-  constexpr int kDeepest = 256;  // what a compiler writes ends far before
+  constexpr int kDeepest = 256;  // compilers nest far less deeply
   Dwarf_Die child;
   if (++search.depth > kDeepest || dwarf_child(parent, &child) != 0) return false;
   do {

@@ -1,4 +1,4 @@
-// Adds up what compressed sections say that they unpack to.
+// Adds up the unpacked sizes that compressed sections name.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/elf_input.h"
 
@@ -30,7 +30,7 @@ bool is_regular(int descriptor, struct stat& status) {
   return fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// ".zdebug_info" of older compilers begins with "ZLIB" and its size, the highest byte first.
+// ".zdebug_info" of older compilers begins with "ZLIB" and its size, highest byte first.
 std::uint64_t older_size(Elf_Scn* section) {
   const Elf_Data* const raw = elf_rawdata(section, nullptr);
   constexpr std::size_t kHead = 12;
@@ -68,7 +68,7 @@ ElfFile look_at_elf(int descriptor) {
   const std::unique_ptr<Elf, EndElf> elf(elf_begin(descriptor, ELF_C_READ_MMAP, nullptr));
   if (!elf || elf_kind(elf.get()) != ELF_K_ELF) return ElfFile::none;
   std::size_t names = 0;
-  if (elf_getshdrstrndx(elf.get(), &names) != 0) return ElfFile::fine;  // it has no sections
+  if (elf_getshdrstrndx(elf.get(), &names) != 0) return ElfFile::fine;  // the file has no sections
   std::uint64_t left =
       std::max(kAlwaysBearable, kMostTimes * static_cast<std::uint64_t>(status.st_size));
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf.get(), section)) != nullptr;) {
@@ -88,8 +88,8 @@ int open_regular(const std::string& path) {
   return -1;
 }
 
-// The names that find_debuginfo_in_path() of libdwfl tries, for the module and what it is a link
-// to.
+// Checks the names that find_debuginfo_in_path() of libdwfl tries, for the module and for the
+// target of its link.
 bool is_beside_pipe(const std::string& file, const std::string& link) {
   namespace fs = std::filesystem;
   std::error_code error;

@@ -1,4 +1,4 @@
-// Identities first, then the order, from which numbers and names follow.
+// Determines the identities first, then the order, from which numbers and names follow.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/gpus.h"
 
@@ -10,7 +10,7 @@
 namespace vramscope {
 namespace {
 
-// "1b:00.0" of "0000:1b:00.0": the domain is 0 on all but the largest machines.
+// Returns "1b:00.0" for "0000:1b:00.0": the domain is 0 on all but the largest machines.
 std::string short_bus(const std::string& bus) {
   const std::size_t colon = bus.find(':');
   const bool has_domain = colon != bus.npos && bus.find(':', colon + 1) != bus.npos;
@@ -18,7 +18,7 @@ std::string short_bus(const std::string& bus) {
   return is_zero ? bus.substr(colon + 1) : bus;
 }
 
-// "GPU-1a2b3c4d", as much as people type of it.
+// Returns "GPU-1a2b3c4d", as much as people type of a UUID.
 std::string short_uuid(const std::string& uuid) {
   constexpr std::size_t kLength = 12;
   return uuid.substr(0, kLength);
@@ -28,7 +28,7 @@ bool has_uuid(const DeviceIdentity& identity, const Gpu& gpu) {
   return !gpu.uuid.empty() && std::get<1>(identity) == gpu.uuid;
 }
 
-// The least of what is known: no order of reports changes it.
+// Keeps the smallest known text, so that the order of reports does not matter.
 void keep_least(std::string& sum, const std::string& more) {
   if (sum.empty() || (!more.empty() && more < sum)) sum = more;
 }
@@ -44,7 +44,7 @@ auto order_of(const Gpu& gpu) {
   return std::tuple(*gpu.hosts.begin(), gpu.ordinal, gpu.pci_bus_id, gpu.uuid);
 }
 
-// What tells those apart that have one ordinal on one host: "at 1b:00.0".
+// Returns what distinguishes GPUs with one ordinal on one host: "at 1b:00.0".
 std::string apart(const Gpu& gpu, const std::vector<const Gpu*>& alike) {
   const auto count = [&](auto&& word) {
     std::set<std::string> words;

@@ -29,7 +29,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Text from a hostile file on one line of bearable length. Quotes do no harm.
+// Returns text from a hostile file on one line of limited length. Quotes do no harm.
 std::string tamed(std::string_view text) {
   constexpr std::size_t kLongest = 200;
   const std::string safe = json_string(text.substr(0, kLongest));
@@ -42,7 +42,7 @@ std::string tamed(std::string_view text) {
   return result;
 }
 
-// The library's text without its own name and numbers.
+// Returns the library's message without its own name and numbers.
 std::string reason_of(const std::exception& error) {
   std::string_view text = error.what();
   const auto skip = [&text](std::string_view mark) {
@@ -54,15 +54,15 @@ std::string reason_of(const std::exception& error) {
   return tamed(text);
 }
 
-// Not JSON, at this byte.
+// The text is not JSON, at this byte.
 struct SyntaxProblem {
   std::size_t byte;
   std::string what;
   bool is_cut_off = false;  // the file ends before the report does
 };
 
-// Receives the parser's events and builds small trees of them: an element of one of the long lists
-// leaves as soon as it is complete. (The library's own values take an allocation each.)
+// Receives the parser's events and builds small trees from them. An element of a long list leaves
+// its tree as soon as it is complete. (The library's own values take an allocation each.)
 class ReportBuilder {
  public:
   using number_integer_t = Json::number_integer_t;
@@ -79,7 +79,7 @@ class ReportBuilder {
   bool number_unsigned(number_unsigned_t value) { return add(tree_.add(Type::natural, value)); }
   bool number_float(number_float_t, std::string_view) { return add(tree_.add(Type::real)); }
   bool string(std::string_view value) { return add(tree_.add_text(value)); }
-  bool binary(binary_t&) { return true; }  // of other formats than JSON
+  bool binary(binary_t&) { return true; }  // only occurs in other formats than JSON
   bool key(std::string_view name) {
     levels_[depth_ - 1].key = name;
     return true;
@@ -112,7 +112,7 @@ class ReportBuilder {
   }
 
  private:
-  static constexpr std::size_t kMaxDepth = 32;  // ours is 8
+  static constexpr std::size_t kMaxDepth = 32;  // ours has 8
 
   using Type = JsonTree::Type;
 
@@ -150,7 +150,8 @@ class ReportBuilder {
   }
   [[nodiscard]] std::span<const Level> levels() const { return {levels_.data(), depth_}; }
 
-  // Where the value being read is: "devices[0].segments[1]". May be long: for errors only.
+  // Returns the position of the value being read: "devices[0].segments[1]". It may be long, so it
+  // is for errors only.
   [[nodiscard]] std::string place() const {
     std::string text;
     for (const Level& level : levels()) {
@@ -163,7 +164,7 @@ class ReportBuilder {
     return text;
   }
 
-  // Whether the value being read is at `pattern`: "devices[].segments[]".
+  // Returns whether the value being read is at `pattern`: "devices[].segments[]".
   [[nodiscard]] bool is_at(std::string_view pattern) const {
     const auto skip = [&pattern](std::string_view part) {
       const bool there = pattern.starts_with(part);
@@ -192,17 +193,20 @@ class ReportBuilder {
     throw;
   }
 
-  // Takes a finished object of one of the long lists; false: it is something else.
+  // Takes a finished object of one of the long lists. Returns false for any other object.
   bool take(const JsonValue& json) {
-    if (depth_ == 1 && is_at("schema")) {  // another version has other fields: say so first
+    if (depth_ == 1 && is_at("schema")) {  // another version has other fields, so that error comes
+                                           // first
       JsonReader::check_schema(json, FieldPath({}, "schema"));
       return false;
     }
     if (depth_ == 0 || !levels().back().is_list) return false;
-    const bool in_list = depth_ == 2;  // of the document itself: most objects are
+    const bool in_list = depth_ == 2;  // in a list of the document itself, as most objects are
     if (in_list && levels_.front().key == "sites") return append(elements_.sites, json);
     if (in_list && levels_.front().key == "frames") return append(elements_.frames, json);
-    if (levels_.front().key == "sites") return false;  // what an element has
+    if (levels_.front().key == "sites")
+      return false;  // the object belongs to an element of the
+                     // list
     if (is_at("devices[].segments[].blocks[]") || is_at("host.segments[].blocks[]") ||
         is_at("host.registrations[].blocks[]")) {
       return append(elements_.blocks, json);
@@ -221,7 +225,7 @@ class ReportBuilder {
   JsonTree::Node document_ = 0;
 };
 
-// With a word for what is wrong.
+// Parses with the library that describes errors.
 Report parse_carefully(const std::string& text) try {
   ReportBuilder builder;
   Json::sax_parse(text, &builder);
@@ -274,11 +278,11 @@ std::variant<Report, FileError> read_report(const std::string& path) noexcept {
 namespace {
 
 struct Writing {
-  bool reads_back = false;          // before it has its name
-  FileIdentity* written = nullptr;  // set to which file it became; null: nobody asks
+  bool reads_back = false;          // check before the file gets its name
+  FileIdentity* written = nullptr;  // receives the file's identity, unless null
 };
 
-// Thrown when a report that was written is none.
+// Is thrown if the report that was written cannot be read.
 struct Unreadable {
   std::string reason;
 };
@@ -292,7 +296,7 @@ void read_back(const std::string& path) {
   throw Unreadable{error->message.substr(has_path ? begin.size() : 0)};
 }
 
-// As errno.
+// Returns the name, or an errno.
 std::variant<std::string, int> write_once(const Report& report, const SiteList* sites,
                                           const std::string& path, const Writing& how) try {
   OutputFile file(path);
@@ -304,7 +308,7 @@ std::variant<std::string, int> write_once(const Report& report, const SiteList* 
   if (file.error() != 0) return file.error();
   if (how.written != nullptr) *how.written = file.identity();
   return name;
-} catch (const std::system_error& error) {  // of what `sites` reads
+} catch (const std::system_error& error) {  // from reading `sites`
   return error.code().value();
 }
 
@@ -315,7 +319,7 @@ std::variant<std::string, FileError> write_with(const Report& report, const Site
   const HeldWriteSignals held;
   try {
     constexpr int kAttempts = 3;
-    int error = EBADF;  // the program closed our descriptor: once more
+    int error = EBADF;  // the program closed our descriptor: try again
     for (int attempt = 0; attempt < kAttempts && error == EBADF; ++attempt) {
       auto written = write_once(report, sites, path, how);
       if (auto* name = std::get_if<std::string>(&written)) return std::move(*name);
@@ -325,7 +329,7 @@ std::variant<std::string, FileError> write_with(const Report& report, const Site
   } catch (const Unreadable& found) {
     return FileError{found.reason};
   } catch (...) {
-    return FileError{};  // there may be no memory for words
+    return FileError{};  // there may be no memory for a message
   }
 }
 

@@ -1,4 +1,4 @@
-// Chains the values of a list or object one to the next.
+// Links the values of a list or object in order.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/json_tree.h"
 
@@ -10,8 +10,8 @@ namespace vramscope {
 
 namespace {
 
-constexpr unsigned kHalf = 32;  // a list's first value in the lower bits, its last in the upper
-constexpr std::uint64_t kEmpty = std::numeric_limits<std::uint64_t>::max();  // neither
+constexpr unsigned kHalf = 32;  // a list's first value is in the lower bits, its last in the upper
+constexpr std::uint64_t kEmpty = std::numeric_limits<std::uint64_t>::max();  // the list has neither
 
 }  // namespace
 

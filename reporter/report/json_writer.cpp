@@ -1,4 +1,4 @@
-// The writing archive over fields.h.
+// The archive for fields.h that writes.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/json_writer.h"
 
@@ -48,12 +48,13 @@ class JsonWriter {
     }
   }
 
-  // The whole document: one member a line, so that a person can look at it and tools can compare.
+  // Writes the whole document, one member a line, so that people can read it and tools can compare
+  // it.
   void document(const Report& report) {
     put(report);
     file_.write("\n");
   }
-  // One more member of a document, behind others, and its end.
+  // Writes one more member of a document, behind others, and the end of the document.
   template <class T>
   void last_member(std::string_view name, const T& value) {
     first_ = false;
@@ -167,7 +168,7 @@ class JsonWriter {
     (*this)("version", kReportVersion);
     end("}");
   }
-  // Zeroes at the end are left out.
+  // Leaves out zeroes at the end.
   void put(const Histogram& histogram) {
     std::size_t used = histogram.size();
     while (used > 0 && histogram[used - 1] == 0) --used;
@@ -199,8 +200,8 @@ class JsonWriter {
 
   const SiteList* sites_;
   OutputFile& file_;
-  bool first_ = true;        // nothing yet in the innermost list or object
-  int depth_ = 0;            // open lists and objects
+  bool first_ = true;        // the innermost list or object is still empty
+  int depth_ = 0;            // number of open lists and objects
   std::uint64_t index_ = 0;  // of the element being written
 };
 

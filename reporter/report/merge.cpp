@@ -1,4 +1,4 @@
-// Keeps the sums, and numbers everything anew at the end.
+// Keeps the sums, and renumbers everything at the end.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/merge.h"
 
@@ -22,7 +22,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kWarnings = 100;  // as a report has at most
+constexpr std::size_t kWarnings = 100;  // the most that a report has
 
 // number_of: the new number of a site.
 template <class NumberOf>
@@ -48,7 +48,8 @@ void take_pending(SiteTotals& totals, std::uint64_t bytes) {
   take(totals.live_count, 1);
 }
 
-// What was freed and only waits is no longer the program's; blocks, which tell, are not kept.
+// Subtracts memory whose free is pending, since it is no longer the program's. It is known from
+// blocks, which are not kept.
 void take_pending(std::vector<Site>& sites, const std::vector<SegmentFacts>& segments) {
   for (const SegmentFacts& segment : segments) {
     for (const BlockFacts& block : segment.blocks) {
@@ -65,7 +66,8 @@ void take_pending(std::vector<Site>& sites, const std::vector<SegmentFacts>& seg
   }
 }
 
-// Each process counts the rest of a device as that of others, those that are merged among them.
+// Takes the rows of others. Each process counts the rest of a device as theirs, including the
+// processes that are merged.
 std::uint64_t take_others(Report& report, const DeviceReport& device) {
   std::uint64_t bytes = 0;
   std::erase_if(report.ledger, [&](const LedgerEntry& entry) {
@@ -79,7 +81,7 @@ std::uint64_t take_others(Report& report, const DeviceReport& device) {
 
 using Memory = std::pair<Kind, std::uint16_t>;
 
-// What is held now and no call stack is known of; where stacks were sampled nobody can tell.
+// Returns live bytes without a known call site. With sampled stacks that is not known.
 std::map<Memory, LiveShare> live_without_site(const Report& report) {
   std::map<Memory, LiveShare> rest;
   if (report.sample_bytes != 0) return rest;
@@ -95,8 +97,8 @@ std::map<Memory, LiveShare> live_without_site(const Report& report) {
   return rest;
 }
 
-// The largest places that hold memory, of the report of one process whose pending frees were taken;
-// all others are added to `rest`, which comes last.
+// Returns the largest live shares in the report of one process, whose pending frees were
+// subtracted. All others are added to `rest`, which comes last.
 std::vector<LiveShare> live_of(const Report& report, std::map<Memory, LiveShare> rest) {
   std::vector<LiveShare> live;
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
@@ -135,7 +137,7 @@ class Merger::State {
 
   void add(Report&& report) {
     if (trigger_of(report.trigger) == Trigger::merged && report.processes.empty())
-      return;  // of none
+      return;  // a merged report without processes
     are_own_ = are_own_ && report.is_own_file;
     const std::vector<std::uint32_t> frames = frames_.add(report);
     symbols_.add(report, frames);
@@ -215,7 +217,8 @@ class Merger::State {
   MergedSites& sites() { return sites_; }
 
  private:
-  // others_bytes: as its report says. What each process sees of the others is in `processes_`.
+  // others_bytes: the value in the device's report. What each process sees of others is in
+  // `processes_`.
   static void take_for_sum(DeviceReport& device, std::uint64_t others_bytes) {
     device.segments.clear();
     take(device.facts.outside_bytes, others_bytes);
@@ -234,7 +237,7 @@ class Merger::State {
     add_numbers(sum.timing, device.timing);
   }
 
-  // frames: the new number of each.
+  // frames: the new number of each frame.
   void set_threads(Report& report, const std::vector<std::uint32_t>& frames) {
     for (const auto& [thread, its] : threads_) {
       report.threads.push_back({.thread = thread, .frames = its});
@@ -269,7 +272,7 @@ class Merger::State {
     known->second.totals += entry.totals;
   }
 
-  // Some that were apart may be one.
+  // Devices that were separate may be one.
   void number_devices(const DeviceNumbers& numbers) {
     for (auto& [key, device] : std::exchange(devices_, {})) {
       renumber(device.facts.index, numbers);
@@ -319,7 +322,7 @@ class Merger::State {
   std::uint64_t sample_bytes_ = 0;
   std::uint64_t dropped_stacks_ = 0;
   std::uint64_t unrecorded_calls_ = 0;
-  bool are_own_ = true;  // the files of all of them
+  bool are_own_ = true;  // all files belong to the user
 };
 
 Merger::Merger(std::uint64_t most_bytes) : state_(std::make_unique<State>(most_bytes)) {}

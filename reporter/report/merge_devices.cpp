@@ -1,4 +1,5 @@
-// Which GPUs are one is known when all have been added; until then each process's own are apart.
+// GPUs can be identified only after all reports were added. Until then each process's devices are
+// separate.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/merge_devices.h"
 
@@ -9,7 +10,7 @@
 namespace vramscope {
 namespace {
 
-// Whatever holds memory of a device that the report does not describe.
+// Adds devices whose memory the report lists, but which it does not describe.
 void add_undescribed(MergedProcess& process) {
   for (const KindFacts& kind : process.kinds) {
     const bool is_known =

@@ -1,4 +1,4 @@
-// Numbers frames by what they are instead of where they stood.
+// Numbers frames by their content instead of their position.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/merge_frames.h"
 
@@ -12,7 +12,7 @@
 namespace vramscope {
 namespace {
 
-// What a row is known by.
+// Returns what identifies a row.
 std::tuple<bool, const std::string&> content_of(const ModuleFact& module) {
   const bool has_id = !module.build_id.empty();
   return {has_id, has_id ? module.build_id : module.path};
@@ -32,7 +32,7 @@ std::size_t hash_of(std::integral auto number) {
   return product ^ product >> 32;
 }
 
-// Sorts rows; gives the new place of each.
+// Sorts rows. Returns the new position of each.
 template <class Row, class Less>
 std::vector<std::uint32_t> sort_rows(std::vector<Row>& rows, Less less) {
   std::vector<std::uint32_t> order(rows.size());
@@ -82,7 +82,7 @@ std::vector<Row> FrameTables::Rows<Row>::take() {
   return std::move(rows);
 }
 
-// Where it was mapped differs from process to process.
+// The address at which a module was mapped is ignored, since it differs between processes.
 std::uint32_t FrameTables::module_number(const ModuleFact& module) {
   const std::uint32_t number = modules_.number_of(module);
   ModuleFact& kept = modules_.rows[number];

@@ -1,4 +1,4 @@
-// What all processes have in common, what came together, and when.
+// Combines what all processes have in common, and adds up what coincided.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/merge_processes.h"
 
@@ -15,7 +15,7 @@
 namespace vramscope {
 namespace {
 
-constexpr std::size_t kBuckets = 256;                           // as a process's own timeline has
+constexpr std::size_t kBuckets = 256;                           // as in a process's own timeline
 constexpr std::uint64_t kLeastBucket = std::uint64_t{1} << 20;  // likewise: 1 ms
 constexpr std::size_t kEventsKept = 17;                         // likewise: the first 16 and one
 
@@ -50,7 +50,7 @@ ProcessFacts common_process(const std::vector<MergedProcess>& processes) {
   return sum;
 }
 
-// When the first of them first called, and for how long until the last report.
+// Sets the time of the first call of any process, and the duration until the last report.
 void set_times(Report& report) {
   TimelineFacts& timeline = report.timeline;
   std::uint64_t end = 0;
@@ -63,7 +63,7 @@ void set_times(Report& report) {
   timeline.duration_ns = end - std::min(end, timeline.start_ns);
 }
 
-// What is added is the highest of each bucket that overlaps, so the sum is at most that.
+// Adds the highest value of each overlapping bucket, so the sum is an upper bound.
 void add_series(TimelineSeries& sum, const TimelineSeries& more, std::uint64_t offset_ns,
                 std::uint64_t duration_ns) {
   if (more.bucket_ns == 0 || more.highest.empty() || more.last.size() != more.highest.size())
@@ -108,7 +108,7 @@ void set_series(Report& report) {
   for (auto& [memory, series] : all) timeline.series.push_back(std::move(series));
 }
 
-// Peaks add; what made the peak is what made the highest of them.
+// Adds the peaks. The cause is taken from the highest one.
 void set_kinds(Report& report) {
   std::map<Memory, KindFacts> all;
   std::map<Memory, std::uint64_t> highest;
@@ -136,7 +136,7 @@ void set_kinds(Report& report) {
   for (auto& [memory, kind] : all) report.kinds.push_back(std::move(kind));
 }
 
-// A device that several processes had counts once.
+// Counts a device that several processes used once.
 void set_sizes(Report& report, const Gpus& gpus) {
   for (DeviceReport& device : report.devices) {
     std::map<const Gpu*, std::uint64_t> sizes;
@@ -155,8 +155,8 @@ void set_sizes(Report& report, const Gpus& gpus) {
   }
 }
 
-// What is outside of all of them is in what each of them saw outside of itself, so it is at most
-// the least of that. Of each device it counts once.
+// Returns an upper bound of what processes outside of the report use. Each process saw at least
+// that outside of itself, so the bound is the least of these values. Each device counts once.
 std::uint64_t others_on(const Report& report, const Gpus& gpus, std::uint16_t index) {
   std::map<const Gpu*, std::uint64_t> least;
   for (const MergedProcess& one : report.processes) {

@@ -1,4 +1,4 @@
-// Runs of sites in the order of their frames are merged as in any external sort.
+// Merges runs of sites, sorted by frames, as any external sort does.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/merge_sites.h"
 
@@ -23,7 +23,7 @@ constexpr std::uint32_t kNoReference = std::numeric_limits<std::uint32_t>::max()
 
 auto content_of(const Site& site) { return std::tie(site.frames, site.is_left_out); }
 
-// Nothing but what tells it from others.
+// Returns only what identifies the site.
 Site key_of(const Site& site) {
   Site key;
   key.frames = site.frames;
@@ -44,14 +44,14 @@ std::uint64_t bytes_of(const std::vector<T>& values) {
   return values.capacity() == 0 ? 0 : values.capacity() * sizeof(T) + kOfAllocator;
 }
 
-// In memory, with its share of the table of numbers.
+// Returns the size in memory, with the site's share of the hash table.
 std::uint64_t bytes_of(const Site& site) {
   constexpr std::uint64_t kInTable = 48;
   return sizeof(Site) + kInTable + bytes_of(site.frames) + bytes_of(site.parts) +
          bytes_of(site.lifetimes) + bytes_of(site.sizes) + bytes_of(site.live_by_age);
 }
 
-// The sites of one run, one after the other.
+// Reads the sites of one run in order.
 class RunReader {
  public:
   explicit RunReader(const ScratchFile& file) : file_(&file) { next(); }
@@ -138,7 +138,7 @@ std::uint32_t MergedSites::refer(const Site& site) {
   return *known;
 }
 
-// To the end of a file of its own.
+// Writes the sites in memory to a file of their own.
 void MergedSites::put_aside() {
   std::sort(sites_.begin(), sites_.end(),
             [](const Site& a, const Site& b) { return content_of(a) < content_of(b); });
@@ -153,7 +153,7 @@ void MergedSites::put_aside() {
   numbers_.clear();
   sites_.clear();
   bytes_ = 0;
-  malloc_trim(0);  // what threads that read had allocated
+  malloc_trim(0);  // also frees what other threads allocated while reading
 }
 
 void MergedSites::finish(const std::vector<std::uint32_t>& frames, const DeviceNumbers& devices) {
@@ -251,7 +251,7 @@ void MergedSites::keep(Site& site) {
                    .reference = reference});
 }
 
-// By numbers first: the frames of those that are equal have to be read again.
+// Compares numbers first: the frames of equal sites must be read again.
 void MergedSites::sort_rows() {
   const auto numbers = [](const Row& row) {
     return std::tie(row.peak_bytes, row.live_bytes, row.total_bytes);

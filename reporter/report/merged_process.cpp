@@ -1,4 +1,4 @@
-// Takes from a report what belongs to its process alone.
+// Takes what belongs to one process only from its report.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/merged_process.h"
 
@@ -10,7 +10,7 @@
 namespace vramscope {
 namespace {
 
-// A device whose size nobody told, as in what other tools wrote, was never asked what is free.
+// A device without a known size, as in other tools' files, was never asked for its free memory.
 std::int64_t others_on(const Report& report, const DeviceFacts& device) {
   if (device.total_bytes == 0) return -1;
   std::uint64_t bytes = 0;

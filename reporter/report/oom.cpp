@@ -1,4 +1,4 @@
-// Looks at what a snapshot holds right after memory ran out.
+// Examines a snapshot that was taken right after memory ran out.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/oom.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMostListed = 10;
 
-// Keeps the largest by `bytes`, in their order.
+// Keeps the largest elements by `bytes`, in descending order.
 template <class Element, class Bytes>
 void keep_largest(std::vector<Element>& all, Bytes bytes) {
   std::stable_sort(all.begin(), all.end(),
@@ -44,7 +44,7 @@ OomPin describe_pin(const Snapshot& memory, const SegmentSnapshot& segment) {
   return pin;
 }
 
-// One more of its call stack.
+// Adds to the entry of its call site.
 void add_pin(const Rows<TagFact>& tags, const OomPin& more, std::vector<OomPin>& pins) {
   const auto site_of = [&](Tag tag) { return tag < tags.size() ? tags[tag].site : kUnknownSite; };
   const auto same = std::find_if(pins.begin(), pins.end(), [&](const OomPin& pin) {
@@ -63,10 +63,10 @@ bool is_routed(const SegmentSnapshot& segment, std::uint16_t device) {
   return segment.place.kind == Kind::device && segment.place.device == device && !segment.is_direct;
 }
 
-// Segments of ours on the device, and what natively would be free.
+// Adds our segments on the device, and estimates what would be free without us.
 void add_segments(const ReportParts& parts, OomEvent& event) {
   const Snapshot& memory = parts.memory;
-  PageRounding alone;  // of blocks that would have pages of their own, or have none of ours
+  PageRounding alone;  // of blocks that would have pages of their own, or have none in our segments
   std::uint64_t alone_bytes = 0;
   SharedPages shared;
   for (const SegmentSnapshot& segment : memory.segments) {
@@ -102,7 +102,7 @@ void add_segments(const ReportParts& parts, OomEvent& event) {
 }
 
 void add_direct(const Snapshot& memory, OomEvent& event) {
-  PageRounding rounding;  // of what is on the device, as it came from the driver
+  PageRounding rounding;  // of the device's memory, as it came from the driver
   for (const SegmentSnapshot& segment : memory.segments) {
     const bool is_there =
         takes_device_memory(segment.place.kind) && segment.place.device == event.device;
@@ -113,8 +113,8 @@ void add_direct(const Snapshot& memory, OomEvent& event) {
   event.rounding_bytes = rounding.bytes();
 }
 
-// Pages of managed memory lie on the device or on the host: on the device is what nothing else that
-// is known explains, and a limit does not count it.
+// Pages of managed memory lie on the device or on the host. What nothing else explains is taken to
+// be on the device; a limit does not count it.
 void leave_out_managed(const Snapshot& memory, OomEvent& event) {
   std::uint64_t managed = 0;
   for (const SegmentSnapshot& segment : memory.segments) {
@@ -130,7 +130,8 @@ void leave_out_managed(const Snapshot& memory, OomEvent& event) {
   event.direct_bytes += std::min(managed, used - std::min(known, used));
 }
 
-// Of host memory, what the host's pages hold; of a device, what is there or can be moved there.
+// Returns whether the memory competes with the request: for a host request, memory in host pages;
+// for a device request, memory that is on the device or can be moved there.
 bool is_near(const OomEvent& event, Place place) {
   if (is_host(event.kind)) return is_host(place.kind);
   return holds_memory(place.kind) && !is_host(place.kind) && place.device == event.device;
@@ -174,7 +175,7 @@ void add_use_by_others(const ReportParts& parts, OomEvent& event) {
   }
 }
 
-// What is free in pages that small allocations share is in use, and not by others.
+// What is free in pages shared by small allocations counts as in use, but not by others.
 void take_gaps_from_others(const Snapshot& memory, OomEvent& event) {
   const std::uint64_t others = event.outside_bytes - own_outside(event) - pools_then(event);
   const std::uint64_t taken = std::min(gaps_on(memory, event.device), others);
@@ -222,7 +223,9 @@ OomEvent describe_refusal(const ReportParts& parts, const Refusal& refusal) {
   add_direct(parts.memory, event);
   add_use_by_others(parts, event);
   leave_out_managed(parts.memory, event);
-  if (!event.by_limit) take_gaps_from_others(parts.memory, event);  // a limit does not count them
+  if (!event.by_limit)
+    take_gaps_from_others(parts.memory, event);  // a limit does not count these
+                                                 // gaps
   return event;
 }
 

@@ -38,7 +38,7 @@ std::vector<KindFacts> make_kinds(const ReportParts& parts,
   return kinds;
 }
 
-// A tag is of one kind and device, but for tag 0: what that held stands with the first of these.
+// A tag has one kind and device, except tag 0: what it held is listed under the first of them.
 std::vector<JointPeak> make_joint_peaks(const ReportParts& parts,
                                         const std::vector<std::int64_t>& site_of_tag) {
   const Snapshot& memory = parts.memory;

@@ -12,7 +12,7 @@ std::string element(const std::string& list, std::size_t index) {
   return list + "[" + std::to_string(index) + "]";
 }
 
-// An index into a list of `size` entries.
+// Checks an index into a list of `size` entries.
 void check_index(std::uint64_t index, std::size_t size, const std::string& field,
                  const char* list) {
   if (index < size) return;
@@ -26,7 +26,7 @@ void check_length(std::size_t bytes, std::size_t most, const std::string& field)
       field, "expected at most " + std::to_string(most) + " bytes, found " + std::to_string(bytes)};
 }
 
-// What is shown for each frame that refers to it.
+// Checks texts that are shown for each frame that refers to them.
 void check_lengths(const Report& report) {
   for (std::size_t i = 0; i < report.modules.size(); ++i) {
     const std::string module = element("modules", i);
@@ -41,7 +41,7 @@ void check_lengths(const Report& report) {
   }
 }
 
-// Frames in their order, each once.
+// Checks that frames are sorted and unique.
 void check_symbols(const SymbolFacts& symbols, std::size_t frames) {
   const auto check_texts = [](const std::vector<std::string>& texts, const char* list) {
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -103,7 +103,7 @@ void check_site(std::int64_t site, std::size_t sites, const std::string& field) 
   if (site >= 0) check_index(static_cast<std::uint64_t>(site), sites, field + ".site", "sites");
 }
 
-// Of a report, or of a process that was merged into it: `within` names it.
+// Checks a report, or a merged process, which `within` names.
 void check_events(const std::vector<OomEvent>& events, const std::string& within,
                   std::size_t sites) {
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -115,7 +115,7 @@ void check_events(const std::vector<OomEvent>& events, const std::string& within
   }
 }
 
-// Of sites, or of threads.
+// Checks sites or threads.
 template <class Row>
 void check_frames(const std::vector<Row>& rows, const char* list, std::size_t frames) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -130,7 +130,7 @@ void check_peak_site(std::int64_t site, const std::string& field, std::size_t si
   check_index(static_cast<std::uint64_t>(site), sites, field + ".peak_site", "sites");
 }
 
-// Likewise.
+// Checks a report or a merged process.
 template <class Facts>
 void check_peaks(const Facts& facts, const std::string& within, std::size_t sites) {
   for (std::size_t i = 0; i < facts.kinds.size(); ++i) {

@@ -1,4 +1,4 @@
-// Tells idle memory from what is needed, by what a report counts.
+// Separates idle memory from needed memory by a report's counters.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/reserved_memory.h"
 
@@ -12,26 +12,26 @@
 namespace vramscope {
 namespace {
 
-// As the program's allocator had them: allocator/ground/size_policy.h.
+// The same values as in allocator/ground/size_policy.h.
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kSmallPage = 2 * kMiB;
 constexpr std::uint64_t kLargePage = 20 * kMiB;
 
-// Whether a block of more than 1 MiB is a segment of its own: not of PyTorch's policy, nor of what
-// nobody knows.
+// Returns whether a block of more than 1 MiB is a segment of its own. That is not so under
+// PyTorch's policy, and not assumed if the policy is unknown.
 bool keeps_large_blocks_whole(const Report& report) {
   const std::string_view mode = report.process.mode;
   return mode == "dedicated" || mode == "observe" ||
          (mode == "cache" && option_of(report, "policy") == "native-safe");
 }
 
-// A report of somebody else's may lack some counters.
+// Other tools' reports may lack some counters.
 bool counts_active(const DeviceStatistics& stats) {
   return stats.active_bytes.all.peak >= stats.allocated_bytes.all.peak;
 }
 
-// Pages of growing_segments are all of 2 MiB, of expandable_segments those of the large pool are as
-// large as its segments are.
+// Returns the page size of a segment: 2 MiB with growing_segments; with expandable_segments, pages
+// of the large pool are as large as its segments.
 std::uint64_t page_bytes(const Report& report, const SegmentFacts& segment) {
   if (segment.is_small || allocator_setting(report, "growing_segments") == "True")
     return kSmallPage;
@@ -64,8 +64,8 @@ std::optional<std::uint64_t> idle_in(const Report& report, const DeviceReport& d
   return idle;
 }
 
-// Of a merged report: what each of its processes needed at most, added; nothing where one does not
-// tell.
+// Returns the sum of the most that each process of a merged report needed, or nothing if one of
+// them is not known.
 std::optional<std::uint64_t> needed_by_all(const Report& report, std::uint16_t device) {
   std::uint64_t sum = 0;
   for (const MergedProcess& process : report.processes) {
@@ -81,7 +81,7 @@ std::optional<std::uint64_t> needed_by_all(const Report& report, std::uint16_t d
 
 }  // namespace
 
-// A file in which the counter is not there gives 0.
+// In a file without this counter it is 0.
 std::optional<std::uint64_t> allocated_peak(const DeviceReport& device) {
   const Stat& allocated = device.statistics.allocated_bytes.all;
   const bool is_absent = allocated.peak == 0 && device.statistics.requested_bytes.all.peak > 0;

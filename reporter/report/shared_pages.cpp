@@ -1,4 +1,4 @@
-// Counts pages in the order of addresses, so that none is kept.
+// Counts pages in the order of addresses, so that none must be kept.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/shared_pages.h"
 

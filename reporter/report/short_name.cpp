@@ -8,7 +8,8 @@ namespace vramscope {
 
 namespace {
 
-// "operator<", "operator()" and their like: brackets that are part of a name.
+// Returns the length of "operator<", "operator()" and similar names, whose brackets belong to the
+// name.
 std::size_t operator_length(std::string_view text) {
   constexpr std::string_view kWord = "operator";
   if (!text.starts_with(kWord)) return 0;
@@ -19,7 +20,8 @@ std::size_t operator_length(std::string_view text) {
   return 0;
 }
 
-// The text from an opening bracket to behind its closing one; all of it when there is none.
+// Returns the length from an opening bracket to behind its closing one, or all of the text if that
+// is missing.
 std::size_t bracketed_length(std::string_view text) {
   std::size_t depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -35,7 +37,7 @@ std::size_t bracketed_length(std::string_view text) {
   return text.size();
 }
 
-// "<r::Buffer as Drop>" of Rust's "<r::Buffer as Drop>::drop"; "" when it is no such name.
+// Returns "<r::Buffer as Drop>" for Rust's "<r::Buffer as Drop>::drop", or "" for other names.
 std::string type_and_trait(std::string_view bracketed) {
   constexpr std::string_view kAs = " as ";
   const std::size_t middle = bracketed.find(kAs);
@@ -45,7 +47,7 @@ std::string type_and_trait(std::string_view bracketed) {
          shorten(trait.substr(0, trait.size() - 1)) + ">";
 }
 
-// "<module>", "<lambda>": of Python, by whoever compiled it; of Rust, a type.
+// Returns true for "<module>" and "<lambda>", names of Python code, and for a type of Rust.
 bool is_one_word(std::string_view bracketed) {
   return bracketed.size() > 2 && bracketed.ends_with('>') &&
          std::all_of(bracketed.begin() + 1, bracketed.end() - 1,
@@ -54,9 +56,10 @@ bool is_one_word(std::string_view bracketed) {
 
 bool is_inside_code_point(char byte) { return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80U; }
 
-// "<int, std::al..tor<int> >" of template arguments in brackets: `most` bytes between these.
+// Returns "<int, std::al..tor<int> >" for template arguments in brackets, with at most `most` bytes
+// between these.
 std::string arguments_text(std::string_view bracketed, std::size_t most) {
-  constexpr std::size_t kLeast = 8;  // fewer tell nothing
+  constexpr std::size_t kLeast = 8;  // fewer say nothing
   if (bracketed.size() <= most + 2) return std::string(bracketed);
   if (most < kLeast) return "<...>";
   std::size_t head = 1 + (most - 2) / 2;
@@ -66,11 +69,11 @@ std::string arguments_text(std::string_view bracketed, std::size_t most) {
   return std::string(bracketed.substr(0, head)) + ".." + std::string(bracketed.substr(tail));
 }
 
-// With at most so many bytes of each list of template arguments.
+// Returns the name with at most so many bytes of each list of template arguments.
 std::string name_of(std::string_view function, std::size_t most_arguments) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)";
   std::string text;
-  bool in_operator = false;  // what follows belongs to the name: "operator new", "operator bool"
+  bool in_operator = false;  // the following belongs to the name: "operator new", "operator bool"
   while (!function.empty()) {
     std::size_t length = 1;
     if (const std::size_t name = operator_length(function); name != 0) {
@@ -80,7 +83,7 @@ std::string name_of(std::string_view function, std::size_t most_arguments) {
       text += function.substr(0, length = kAnonymous.size());
     } else if (function.front() == '(' && !text.empty()) {
       length = bracketed_length(function);
-      if (!function.substr(length).starts_with("::")) break;  // only qualifiers are left
+      if (!function.substr(length).starts_with("::")) break;  // only qualifiers follow
     } else if (function.front() == '<') {
       length = bracketed_length(function);
       const std::string_view bracketed = function.substr(0, length);
@@ -94,7 +97,7 @@ std::string name_of(std::string_view function, std::size_t most_arguments) {
     } else if (function.front() == '{') {
       text += function.substr(0, length = bracketed_length(function));
     } else if (function.front() == ' ' && !in_operator) {
-      text.clear();  // that was the result's type, which names of templates begin with
+      text.clear();  // the text was the result type, with which names of templates begin
     } else {
       in_operator = in_operator || function.starts_with("operator ");
       text += function.front();

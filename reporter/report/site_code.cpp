@@ -1,4 +1,4 @@
-// Two archives over fields.h: numbers as groups of seven bits, the lowest first.
+// Two archives for fields.h. Numbers are groups of seven bits, the lowest first.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/site_code.h"
 

@@ -1,4 +1,4 @@
-// A file is a line that says what it is, a checksum, and then numbers and texts.
+// A file has a line that identifies it, a checksum, and then numbers and texts.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/symbol_cache.h"
 
@@ -45,7 +45,7 @@ bool is_build_id(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
-// Changes when the file does; "-" for none.
+// Returns a text that changes when the file does; "-" for no file.
 std::string mark_of(const std::string& path) {
   struct stat is {};
   if (stat(path.c_str(), &is) != 0) return path + " -\n";
@@ -59,7 +59,7 @@ std::string mark_of(const std::string& path) {
   return mark + "\n";
 }
 
-// Where separate debug files are, as GDB's manual names them and elfutils looks.
+// Returns the paths of separate debug files that GDB's manual names and elfutils searches.
 std::vector<std::string> debug_files(const ModuleFact& module) {
   const std::string of_id =
       "/usr/lib/debug/.build-id/" + module.build_id.substr(0, 2) + "/" +
@@ -78,7 +78,7 @@ bool is_ours_alone(const struct stat& is) {
   return is.st_uid == geteuid() && (is.st_mode & kOthersMayWrite) == 0;
 }
 
-// Every folder on the way is made; the last one has to be ours.
+// Makes every folder on the path. The last one must belong to us.
 bool make_folder(const std::string& folder) {
   const mode_t kPrivate = S_IRWXU;
   for (std::size_t at = folder.find('/', 1); at != folder.npos; at = folder.find('/', at + 1)) {
@@ -99,7 +99,7 @@ std::string whole_file(const std::string& path) {
     text.resize(static_cast<std::size_t>(is.st_size));
     const ssize_t count = ::read(file, text.data(), text.size());
     text.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
-    futimens(file, nullptr);  // it was used
+    futimens(file, nullptr);  // marks it as used
   }
   close(file);
   return text;
@@ -164,7 +164,7 @@ std::string file_of(const std::string& folder, const ModuleFact& module,
   return folder + "/" + module.build_id + "." + hexadecimal(checksum_of(identity));
 }
 
-// As file_of() makes one.
+// Returns whether file_of() makes such names.
 bool is_our_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   constexpr std::size_t kDigits = 8;
@@ -172,7 +172,7 @@ bool is_our_name(std::string_view name) {
          name.find_first_not_of("0123456789abcdef", dot + 1) == name.npos;
 }
 
-// One that we wrote, with its bytes; 0: something else.
+// Returns the size of a file that we wrote; 0: it is another file.
 std::uint64_t bytes_of_ours(const fs::path& path) {
   struct stat is {};
   const bool is_file = is_our_name(path.filename().native()) && lstat(path.c_str(), &is) == 0 &&
@@ -181,7 +181,7 @@ std::uint64_t bytes_of_ours(const fs::path& path) {
   return static_cast<std::uint64_t>(is.st_size);
 }
 
-// Under its name as a whole, in the place of one of ours alone, or not at all.
+// Publishes the whole file under its name, replacing only a file of ours, or does nothing.
 bool publish(const std::string& path, std::string_view text) {
   struct stat there {};
   if (lstat(path.c_str(), &there) == 0 && bytes_of_ours(path) == 0) return false;
@@ -196,14 +196,14 @@ bool publish(const std::string& path, std::string_view text) {
   return is_there;
 }
 
-// Of what we wrote.
+// Removes only files that we wrote.
 void remove_oldest(const std::string& folder, std::uint64_t most_bytes) {
   std::vector<std::tuple<fs::file_time_type, std::uint64_t, fs::path>> files;
   std::uint64_t sum = 0;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
-    std::error_code gone;  // another one removed it
+    std::error_code gone;  // another process removed it
     const std::uint64_t bytes = bytes_of_ours(entry->path());
     if (bytes == 0) continue;
     files.emplace_back(entry->last_write_time(gone), bytes, entry->path());
@@ -254,7 +254,7 @@ void SymbolCache::write(const ModuleFact& module, const std::string& identity,
 std::string symbol_cache_folder() {
   const auto path_in = [](const char* variable) -> std::string {
     const char* const value = std::getenv(variable);
-    return value == nullptr || *value != '/' ? "" : value;  // others are to be ignored
+    return value == nullptr || *value != '/' ? "" : value;  // XDG says to ignore relative paths
   };
   if (const std::string cache = path_in("XDG_CACHE_HOME"); !cache.empty()) {
     return cache + "/vramscope/symbols";

@@ -46,7 +46,7 @@ void SymbolTable::add(const Report& report, const std::vector<std::uint32_t>& fr
 
 namespace {
 
-// Names and files in the order in which frames have them, whatever was added first.
+// Numbers names and files in the order of the frames, whatever was added first.
 class InOrder {
  public:
   explicit InOrder(const SymbolFacts& from) : from_(from) {}
@@ -79,7 +79,7 @@ class InOrder {
 
 std::optional<SymbolFacts> SymbolTable::facts(const std::vector<std::uint32_t>& places) const {
   if (frames_.empty()) return std::nullopt;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> order;  // as it is to be, as it is here
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> order;  // new number, number here
   for (const auto& [frame, functions] : frames_) {
     order.emplace_back(places.empty() ? frame : places[frame], frame);
   }

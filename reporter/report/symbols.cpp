@@ -24,7 +24,8 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kMaxAnswers = std::size_t{1} << 16;      // kept per module
-constexpr std::size_t kMostUnitsAsked = std::size_t{1} << 20;  // of a module, all in vain
+constexpr std::size_t kMostUnitsAsked = std::size_t{1} << 20;  // of a module, since the last
+                                                               // success
 
 struct CloseDwfl {
   void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
@@ -33,12 +34,13 @@ struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-// Longer ones open nothing, and each frame would look for them.
+// Longer paths open nothing, so they are not tried for each frame.
 std::string_view may_be_path(std::string_view path) {
   return path.size() < PATH_MAX ? path : std::string_view();
 }
 
-// As libdwfl finds it; but what it finds beside a module may be anybody's, as that is.
+// Finds the file as libdwfl does, but refuses devices and pipes next to a module, which anybody may
+// have put there.
 int find_debug_file(Dwfl_Module* module, void** user, const char* name, Dwarf_Addr base,
                     const char* file, const char* link, GElf_Word checksum, char** found) {
   if (file != nullptr && is_beside_pipe(file, link == nullptr ? "" : link)) return -1;
@@ -49,7 +51,7 @@ int find_debug_file(Dwfl_Module* module, void** user, const char* name, Dwarf_Ad
   return -1;
 }
 
-// "0aff" as bytes; empty when it is something else.
+// Returns the bytes of "0aff", or nothing for other text.
 std::vector<unsigned char> bytes_of(std::string_view digits) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::vector<unsigned char> bytes;
@@ -78,7 +80,7 @@ std::string build_id_of(Dwfl_Module* module) {
   return text;
 }
 
-// Where the function was declared: what stands around that is its class.
+// Returns where the function was declared: its parents there are its class and namespace.
 Dwarf_Die declaration_of(Dwarf_Die* function) {
   Dwarf_Die found = *function;
   Dwarf_Attribute attribute;
@@ -90,8 +92,7 @@ Dwarf_Die declaration_of(Dwarf_Die* function) {
   return found;
 }
 
-// Looking for what stands around a function takes the time of reading its unit: C has nothing
-// there.
+// Looking for the parents of a function takes as long as reading its unit. In C there are none.
 bool is_of_c(Dwarf_Die* function) {
   Dwarf_Die unit;
   if (dwarf_diecu(function, &unit, nullptr, nullptr) == nullptr) return true;
@@ -102,7 +103,7 @@ bool is_of_c(Dwarf_Die* function) {
 
 std::string name_of(Dwarf_Die* function);
 
-// As the demangler calls it: "(anonymous namespace)", "{lambda}".
+// Returns the name that the demangler would use: "(anonymous namespace)", "{lambda}".
 std::string name_of_scope(Dwarf_Die* scope, bool is_called) {
   const std::string name = text_or_empty(dwarf_diename(scope));
   if (!name.empty()) return name;
@@ -110,8 +111,8 @@ std::string name_of_scope(Dwarf_Die* scope, bool is_called) {
   return is_called ? "{lambda}" : "(anonymous)";
 }
 
-// "space::Class::" and "main::{lambda}::", of functions that the linker does not know by a name of
-// their own: lambdas, templates over types without linkage.
+// Returns "space::Class::" or "main::{lambda}::" for functions without a linkage name: lambdas, and
+// templates over types without linkage.
 std::string scope_text(Dwarf_Die* function) {
   if (is_of_c(function)) return {};
   Dwarf_Die declared = declaration_of(function);
@@ -134,7 +135,7 @@ std::string scope_text(Dwarf_Die* function) {
   return text;
 }
 
-// The name that the linker knows, else the plain one.
+// Returns the linkage name if there is one, else the plain name.
 std::string name_of(Dwarf_Die* function) {
   Dwarf_Attribute attribute;
   for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
@@ -152,7 +153,7 @@ std::int32_t number_in(Dwarf_Die* die, unsigned name) {
   return static_cast<std::int32_t>(std::min<Dwarf_Word>(value, INT32_MAX));
 }
 
-// Where an inlined function was called from.
+// Returns the place from which an inlined function was called.
 SourceFrame call_site(Dwarf_Die* unit, Dwarf_Die* inlined) {
   SourceFrame caller;
   caller.line = number_in(inlined, DW_AT_call_line);
@@ -183,8 +184,8 @@ std::string_view describe(SymbolState state) {
   return "unresolved";
 }
 
-// One file, laid out where its own addresses say: offset in a report = address here. It is opened
-// for the first frame that nobody asked for in an earlier run.
+// One file, mapped at its own addresses, so that an offset in a report is an address here. It is
+// opened for the first frame that an earlier run did not resolve.
 class Symbols::Module {
  public:
   Module(const ModuleFact& fact, const SymbolCache& cache)
@@ -204,7 +205,7 @@ class Symbols::Module {
   }
 
  private:
-  // Where it was when the program ran, else wherever its build id is known.
+  // Opens the file where it was when the program ran, or any file with its build id.
   SymbolState open(const ModuleFact& fact) {
     const SymbolState there = open_file(fact, open_regular(fact.path));
     if (there == SymbolState::resolved) return there;
@@ -222,7 +223,8 @@ class Symbols::Module {
     dwfl_report_begin(dwfl_.get());
   }
 
-  // In the folders of debug files, or on the servers of DEBUGINFOD_URLS: a descriptor; -1: nowhere.
+  // Searches the folders of debug files and the servers of DEBUGINFOD_URLS. Returns a descriptor or
+  // -1.
   int find_by_build_id(const std::string& build_id) {
     const std::vector<unsigned char> id = bytes_of(build_id);
     if (id.empty()) return -1;
@@ -240,7 +242,7 @@ class Symbols::Module {
     return file;
   }
 
-  // file: a descriptor that becomes the module's, or -1: there is none.
+  // file: a descriptor that the module takes over, or -1.
   SymbolState open_file(const ModuleFact& fact, int file) {
     if (file < 0) return SymbolState::no_file;
     if (const ElfFile found = look_at_elf(file); found != ElfFile::fine) {
@@ -259,7 +261,7 @@ class Symbols::Module {
 
   [[nodiscard]] ResolvedFrame look_up(std::uint64_t offset) {
     if (state_ != SymbolState::resolved) return {.state = state_, .functions = {}};
-    // The call is the instruction before the one to return to.
+    // The call is the instruction before the return address.
     const Dwarf_Addr address = offset - 1;
     ResolvedFrame frame{.state = SymbolState::resolved, .functions = from_debug_info(address)};
     if (frame.functions.empty()) frame.functions = from_symbol_table(address);
@@ -267,7 +269,8 @@ class Symbols::Module {
     return frame;
   }
 
-  // Scopes around the address, from the innermost: inlined ones, then the function itself.
+  // Returns the scopes that contain the address, innermost first: inlined functions, then the
+  // function itself.
   std::vector<SourceFrame> from_debug_info(Dwarf_Addr address) {
     Dwarf_Addr bias = 0;
     Dwarf_Die* const unit = unit_at(address, bias);
@@ -284,7 +287,7 @@ class Symbols::Module {
       if (!here.is_inlined) return functions;
       here = call_site(unit, &scope);
     }
-    return {};  // no function around it: an address between two
+    return {};  // no function contains it: the address lies between two
   }
 
   std::vector<SourceFrame> from_symbol_table(Dwarf_Addr address) {
@@ -305,7 +308,7 @@ class Symbols::Module {
     return frame;
   }
 
-  // Without the table of address ranges that line_at() looks into.
+  // Works without the table of address ranges that line_at() uses.
   static SourceFrame line_in(Dwarf_Die* unit, Dwarf_Addr address) {
     SourceFrame frame;
     int line = 0;
@@ -316,7 +319,8 @@ class Symbols::Module {
     return frame;
   }
 
-  // The table of address ranges names the unit; some compilers write none, so ask each unit then.
+  // Finds the unit in the table of address ranges. Some compilers write no table; then each unit is
+  // tried.
   Dwarf_Die* unit_at(Dwarf_Addr address, Dwarf_Addr& bias) {
     if (Dwarf_Die* const unit = dwfl_module_addrdie(module_, address, &bias)) return unit;
     Dwarf_Die* unit = nullptr;
@@ -336,7 +340,7 @@ class Symbols::Module {
   std::string identity_;
   SymbolState state_ = SymbolState::no_file;
   bool is_opened_ = false;
-  std::size_t units_asked_ = 0;  // since one had the address
+  std::size_t units_asked_ = 0;  // since the last success
   SymbolCache::Answers answers_;
 };
 
@@ -351,7 +355,7 @@ Symbols::Symbols(const std::string& cache_folder)
 
 Symbols::~Symbols() try {
   for (const auto& [key, module] : state_->modules) module.keep(state_->cache);
-} catch (const std::bad_alloc&) {  // then they are looked up again
+} catch (const std::bad_alloc&) {  // the answers are looked up again next time
   return;
 }
 

@@ -1,4 +1,4 @@
-// Makes names of places in a report that hold for each element of a list.
+// Turns positions in a report into names that are equal for all elements of a list.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/unknown.h"
 

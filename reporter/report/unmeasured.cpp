@@ -1,4 +1,4 @@
-// Moves rows of the ledger.
+// Moves rows of the ledger to "others".
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/unmeasured.h"
 
@@ -15,7 +15,7 @@ bool is_difference(const LedgerEntry& entry, std::uint16_t device) {
   return entry.device == device && (row == LedgerRow::contexts || row == LedgerRow::modules);
 }
 
-// Its place in the ledger is that of the first row that goes.
+// The new row takes the position of the first row that is removed.
 void count_with_others(Report& report, std::uint16_t device) {
   std::vector<LedgerEntry>& ledger = report.ledger;
   std::uint64_t bytes = 0;

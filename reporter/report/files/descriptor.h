@@ -1,4 +1,4 @@
-// Descriptor is a file that is open for reading, or the reason why one is not.
+// Descriptor is a file that is open for reading, or the reason why it could not be opened.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace vramscope {
 
-// Closed at the end. number(): -1 when it could not be opened, and errno tells why.
+// Closes the file when destroyed. number() is -1 if it could not be opened; errno then has the
+// reason.
 class Descriptor {
  public:
   explicit Descriptor(const std::string& path, int flags = 0)
@@ -27,7 +28,7 @@ class Descriptor {
   const int number_;
 };
 
-// What errno says, in words.
+// Returns the text of errno.
 [[nodiscard]] inline std::string reason_of_errno() {
   return std::generic_category().message(errno);
 }

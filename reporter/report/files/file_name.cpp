@@ -10,7 +10,8 @@ namespace vramscope {
 
 namespace {
 
-// A value as part of a file name: it adds no folder, and leaves room for the others in 255 bytes.
+// Returns a value as part of a file name: it adds no folder, and leaves room for the others in 255
+// bytes.
 std::string safe(std::string_view value) {
   constexpr std::size_t kLongest = 100;
   std::string text(value.substr(0, kLongest));
@@ -34,7 +35,7 @@ std::string utc(std::uint64_t ns) {
   return {text, std::strftime(text, sizeof text, "%Y%m%dT%H%M%S", &time)};
 }
 
-// What a script is called; "" of a folder, "python3 .".
+// Returns the name of a script, or "" for a folder ("python3 .").
 std::string named(std::string_view script) {
   const std::string_view name = base_name(script);
   return name == "." || name == ".." ? "" : std::string(name);
@@ -103,7 +104,8 @@ class Expansion {
     return value == nullptr ? std::string() : safe(value);
   }
 
-  // A part between slashes that values made leads nowhere else: not up, and not to the root.
+  // A part between slashes that values produced must not lead elsewhere: not up, and not to the
+  // root.
   void end_part() {
     const std::string_view part = std::string_view(name_).substr(part_);
     if (filled_in_ && (part.empty() || part == "." || part == "..")) {
@@ -122,14 +124,14 @@ class Expansion {
   const NameFacts& facts_;
   const EnvironmentLookup environment_;
   std::string name_;
-  std::size_t part_ = 0;    // where the part begins that is being made
-  bool filled_in_ = false;  // by a value, or some of it
+  std::size_t part_ = 0;    // beginning of the part that is being made
+  bool filled_in_ = false;  // a value contributed to the part
   bool numbered_ = false;
 };
 
 constexpr std::string_view kLetters = "pherntp%";
 
-// Of the escape at the front of `text`, which begins with a percent sign.
+// Returns the length of the escape at the front of `text`, which begins with a percent sign.
 std::size_t escape_length(std::string_view text) {
   const bool is_variable = text.size() >= 2 && text[1] == '{';
   const std::size_t length = is_variable ? text.find('}', 2) : 1;
@@ -162,7 +164,7 @@ std::string python_script(std::string_view executable, const std::vector<std::st
     if (!word.starts_with('-')) return named(word);
     if (word == "--check-hash-based-pycs") ++i;
     if (word == "-" || word.starts_with("--")) continue;
-    const std::size_t at = word.find_first_of("cmWX", 1);  // what is behind is their value
+    const std::size_t at = word.find_first_of("cmWX", 1);  // the following is the option's value
     if (at == word.npos) continue;
     const std::string_view value = at + 1 < word.size()       ? word.substr(at + 1)
                                    : i + 1 < arguments.size() ? std::string_view(arguments[++i])

@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kChunk = 1 << 16;
 constexpr std::size_t kMostOfReport = std::size_t{4} << 30;  // bytes: 30 million blocks
 
-// -1: errno tells. 0: end of file. Waits for a pipe's writer; without one there is nothing to wait
-// for and the file ends.
+// Returns -1 with errno, or 0 at the end of the file. Waits for a pipe's writer; without a writer
+// the file ends.
 ssize_t append_chunk(int descriptor, std::string& text) {
   const std::size_t used = text.size();
   text.resize(used + kChunk);
@@ -54,7 +54,7 @@ std::string not_an_object(std::string_view text) {
          ": expected a report, which begins with '{'";
 }
 
-// After `count` more bytes; -1: errno tells, 0: that was the end.
+// Returns the problem after `count` more bytes; count is -1 with errno, or 0 at the end.
 std::string problem_of(const std::string& text, ssize_t count, const Wanted& wanted, bool is_pipe) {
   if (count < 0) return reason_of_errno();
   if (text.size() > wanted.most_bytes) return too_large(wanted);
@@ -101,7 +101,7 @@ InputFile read_file(int descriptor, const Wanted& wanted) {
 }
 
 InputFile read_file(const std::string& path, const Wanted& wanted) {
-  const Descriptor file(path, O_NONBLOCK);  // nobody may be at the other end of a FIFO
+  const Descriptor file(path, O_NONBLOCK);  // a FIFO may have no writer
   if (file.number() < 0) return {.text = {}, .problem = reason_of_errno()};
   return read_file(file.number(), wanted);
 }
@@ -126,7 +126,7 @@ std::string end_of(const std::string& path, std::string_view mark) {
   struct stat status {};
   if (fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
   const auto whole = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
-  if (whole > kMostOfReport) return "";  // a live file has 60 GiB, nearly all of them holes
+  if (whole > kMostOfReport) return "";  // a live file has 60 GiB, nearly all of it holes
   std::string text;
   for (std::size_t bytes = kChunk; bytes < 4 * whole; bytes *= 4) {
     text.clear();

@@ -1,4 +1,5 @@
-// read_file() gives the whole of a file that may be anybody's: a pipe, a device, a disk image.
+// read_file() reads a whole file, of which nothing is known: it may be a pipe, a device or a disk
+// image.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,39 +12,39 @@ namespace vramscope {
 
 struct InputFile {
   std::string text;
-  std::string problem;      // "" when text is the whole file
-  bool is_regular = false;  // and so may be read again
-  bool is_own = false;      // as is_own_file() says
+  std::string problem;      // "" if `text` is the whole file
+  bool is_regular = false;  // it is a regular file and can be read again
+  bool is_own = false;      // see is_own_file()
 };
 
-// What is wanted. Its beginning is looked at before more is read than 64 KiB.
+// Which file is expected. Its beginning is checked before more than 64 KiB are read.
 struct Wanted {
   std::string_view noun;                             // "a report"
   std::size_t most_bytes;                            // a larger file is refused
   std::string (*wrong_beginning)(std::string_view);  // "", or "byte 1: expected ..."
 };
 
-// "ends early at byte 500: cut off": what is said of a file of which the rest is missing.
+// Returns "ends early at byte 500: cut off", the message for a file whose end is missing.
 [[nodiscard]] std::string ends_early_at(std::uint64_t byte);
 
-// A JSON object of at most 4 GiB.
+// Expects a JSON object of at most 4 GiB.
 [[nodiscard]] Wanted wanted_report();
 
-// Whether it is a regular file of the calling user's that nobody else may write: what stands in it
-// is the user's own word.
+// Returns whether it is a regular file that belongs to the calling user and that nobody else may
+// write, so its content can be trusted as the user's own.
 [[nodiscard]] bool is_own_file(int descriptor);
 
-// Reads all of `path`. A FIFO is waited for only while somebody writes to it. May throw bad_alloc.
+// Reads all of `path`. A FIFO is read only while a process writes to it. May throw bad_alloc.
 [[nodiscard]] InputFile read_file(const std::string& path, const Wanted& wanted);
-// The same for what is open already, without waiting (O_NONBLOCK).
+// Reads an open file, without waiting (O_NONBLOCK).
 [[nodiscard]] InputFile read_file(int descriptor, const Wanted& wanted);
 
-// The first `most_bytes` of a regular file; "" when it is none or cannot be read.
+// Returns the first `most_bytes` of a regular file, or "" if it is not one or cannot be read.
 [[nodiscard]] std::string beginning_of(const std::string& path, std::size_t most_bytes);
-// The same for what is open already, from where it stands.
+// Does the same for an open file, from its present position.
 [[nodiscard]] std::string beginning_of(int descriptor, std::size_t most_bytes);
-// From the last `mark` of a regular file on; "" where it has none or cannot be read. Reads about as
-// much as that is. May throw bad_alloc.
+// Returns a regular file's content from the last `mark` on, or "" if it has none or cannot be read.
+// Reads about as much as it returns. May throw bad_alloc.
 [[nodiscard]] std::string end_of(const std::string& path, std::string_view mark);
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Asks the system whether a process has ended, and says so only where that is certain.
+// Asks the system whether a process has ended, and says so only if it is certain.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/files/maker.h"
 
@@ -41,7 +41,7 @@ std::uint64_t number_of_namespace(const char* path) noexcept {
   return stat(path, &found) == 0 ? found.st_ino : 0;
 }
 
-// A process whose main thread has ended looks dead, and has other threads.
+// A process whose main thread has ended looks dead although other threads run.
 bool has_other_threads(std::int64_t pid) noexcept {
   std::array<char, 64> path{};
   std::snprintf(path.data(), path.size(), "/proc/%lld/task", static_cast<long long>(pid));
@@ -49,18 +49,18 @@ bool has_other_threads(std::int64_t pid) noexcept {
   return stat(path.data(), &found) == 0 && found.st_nlink > 3;
 }
 
-// The folder may be one of other process ids than ours.
+// /proc may belong to another pid namespace than ours.
 bool shows_our_numbers() noexcept {
   std::array<char, 24> text{};
   if (readlink("/proc/self", text.data(), text.size() - 1) <= 0) return false;
   return std::strtoll(text.data(), nullptr, 10) == getpid();
 }
 
-// What file systems are called that lie on disks of this machine: none of a network, of another
-// machine's, or of a program's.
+// Returns whether the file lies on a file system of this machine's own disks, not on that of a
+// network, another machine or a program.
 bool is_on_own_disk(int file) noexcept {
   constexpr std::uint64_t kXfs = 0x58465342;  // linux/magic.h has it since 5.6
-  constexpr std::uint64_t kZfs = 0x2fc12fc1;  // of OpenZFS
+  constexpr std::uint64_t kZfs = 0x2fc12fc1;  // from OpenZFS
   constexpr std::uint64_t kOwn[] = {
       BTRFS_SUPER_MAGIC, EXT4_SUPER_MAGIC, F2FS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC, kXfs, kZfs};
   struct statfs system {};
@@ -110,8 +110,8 @@ MakerState state_of(const Maker& maker) noexcept {
   return has_ended ? MakerState::gone : MakerState::runs;
 }
 
-// Containers can have a boot id of their own, and one machine's file system be shown to another:
-// the file's own time is of the kernel that made it.
+// Containers can have boot ids of their own, and one machine can show its file system to another.
+// So the file's own time is used, which comes from the kernel that made it.
 bool is_of_earlier_boot(int file, const Maker& maker) noexcept {
   const Maker here = this_maker();
   const bool differs = maker.boot_id[0] != 0 && here.boot_id[0] != 0 && !is_same_boot(maker, here);

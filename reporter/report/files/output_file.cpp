@@ -1,4 +1,4 @@
-// Writes beside the wanted name and publishes without replacing anything.
+// Writes next to the final name, and publishes without replacing anything.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/files/output_file.h"
 
@@ -21,8 +21,9 @@ namespace vramscope {
 
 namespace {
 
-constexpr mode_t kMode = S_IRUSR | S_IWUSR;  // a report names files and addresses: nobody else's
-constexpr int kMaxNames = 10000;             // "~1" to "~9999", then something is wrong
+constexpr mode_t kMode = S_IRUSR | S_IWUSR;  // a report contains names and addresses, so it is
+                                             // private
+constexpr int kMaxNames = 10000;             // "~1" to "~9999"; beyond that something is wrong
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -31,7 +32,7 @@ std::string folder_of(const std::string& path) {
 
 constexpr std::string_view kBeginning = ".vramscope-";
 
-// Takes a number and the mark before it from the end; false: there is none.
+// Takes a number and the dash before it off the end. Returns false if there is none.
 bool take_last_number(std::string_view& name) {
   const std::size_t dash = name.rfind('-');
   if (dash == name.npos || dash + 1 == name.size()) return false;
@@ -40,7 +41,7 @@ bool take_last_number(std::string_view& name) {
   return true;
 }
 
-// Who gave a name like unfinished_name().
+// Returns the maker from a name of unfinished_name().
 std::optional<Maker> maker_of_name(std::string_view name) {
   if (!name.starts_with(kBeginning)) return std::nullopt;
   name.remove_prefix(kBeginning.size());
@@ -68,7 +69,7 @@ bool rename_is_missing(int error) {
   return error == EINVAL || error == ENOSYS || error == ENOTSUP || error == EPERM;
 }
 
-// 0 when `name` was ours to create and is now `temporary`, else errno.
+// Returns 0 if `name` did not exist, so that we created it and renamed over it, else errno.
 int rename_over_own_claim(const char* temporary, const std::string& name) noexcept {
   const int claim = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
   if (claim < 0) return errno;
@@ -80,7 +81,7 @@ int rename_over_own_claim(const char* temporary, const std::string& name) noexce
   return error;
 }
 
-// The three ways, best first: file systems differ in what they can do.
+// Tries three ways, best first, since file systems differ in their abilities.
 int rename_without_replacing(const char* temporary, const std::string& name) noexcept {
   if (syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0)
     return 0;
@@ -151,7 +152,7 @@ bool OutputFile::is_ours() const noexcept {
   return own_.inode != 0 && identity_of(descriptor_) == own_;
 }
 
-// Programs close every descriptor that they do not know, as daemons do, at any moment.
+// Programs may close all descriptors that they do not know at any moment, as daemons do.
 void OutputFile::drop_unless_ours() noexcept {
   if (descriptor_ < 0 || is_ours()) return;
   descriptor_ = -1;
@@ -196,7 +197,7 @@ bool OutputFile::rename_to(const std::string& name) noexcept {
 void OutputFile::finish() noexcept {
   if (error_ == 0) flush();
   drop_unless_ours();
-  // Some file systems tell only now that the disk is full.
+  // Some file systems report a full disk only now.
   if (descriptor_ >= 0 && close(std::exchange(descriptor_, -1)) != 0) fail(errno);
 }
 
@@ -214,7 +215,7 @@ bool OutputFile::publish_here() {
 
 bool OutputFile::replace(const struct stat& judged) {
   drop_unless_ours();
-  // The owner first: a change of it takes rights away.
+  // The owner is set first, since a change of owner clears mode bits.
   const bool is_others = judged.st_uid != geteuid();
   if (descriptor_ >= 0 && is_others && fchown(descriptor_, judged.st_uid, judged.st_gid) != 0) {
     fail(errno);

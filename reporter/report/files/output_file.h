@@ -15,21 +15,25 @@
 
 namespace vramscope {
 
-// A name beside `path` that says who gives it, for a file that is not complete. Short whatever
-// `path` is, and not used by another process, on this machine or another that shares the folder.
+// Returns a name next to `path` for an incomplete file, which identifies its maker. It is short
+// whatever `path` is, and no other process uses it, on this machine or on another that shares the
+// folder.
 [[nodiscard]] std::string unfinished_name(const std::string& path, int attempt);
 
-// Removes what was being written beside `path` when its writer was killed: of `dead`, a process
-// that is known to be dead ({}: nobody), and of all of whom that can be proved. Plain files of the
-// calling user's, of mode 0600, with one name, which says who gave it.
+// Removes incomplete files next to `path` whose writers were killed: those of `dead`, a process
+// that is known to be dead ({}: none), and those of every process that is proved to be dead. They
+// must be regular files of the calling user, with mode 0600 and a single name, which identifies the
+// writer.
 void remove_unfinished(const std::string& path, const Maker& dead);
 
-// Whether the file of that name, no link, is still the one that was looked at, as it was then.
+// Returns whether the file of that name, not a link, is still the one that was examined, and
+// unchanged.
 [[nodiscard]] bool is_unchanged(const std::string& path, const struct stat& judged);
 
-// Threads: one. Never throws but bad_alloc from open() and publish(). The first failure is kept;
-// what is written after it is dropped; EBADF when the program closed the descriptor, and may have
-// opened something else under its number. Destroyed unpublished, it leaves nothing behind.
+// Threads: one. Never throws, except bad_alloc from open() and publish(). The first failure is
+// kept, and everything written after it is dropped. The error is EBADF if the program closed the
+// descriptor and may have opened something else under its number. If the object is destroyed
+// without publishing, no file remains.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -37,8 +41,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  // Opens a temporary name beside the path: mode 0600, links not followed, no folder made. A
-  // folder, device or pipe of that name is an error: nothing is made beside it.
+  // Opens a temporary name next to the path with mode 0600. Links are not followed and no folder is
+  // made. If the path is a folder, device or pipe, that is an error and nothing is created.
   void open();
 
   void write(std::string_view text) noexcept {
@@ -50,23 +54,25 @@ class OutputFile {
     used_ += text.size();
   }
 
-  // Writes what is pending and closes the file: all of it can be read under temporary_name().
+  // Writes what is pending and closes the file. All of it can then be read under temporary_name().
   void finish() noexcept;
   [[nodiscard]] const std::string& temporary_name() const { return temporary_; }
-  // Gives the file its name, or the first free one of "~1", "~2", ... behind it; "" on failure.
+  // Gives the file its name, or the first free one of "~1", "~2", ... appended to it. Returns the
+  // name, or "" on failure.
   [[nodiscard]] std::string publish();
 
-  // Which file it is, once it was opened.
+  // Returns the file's identity, after open().
   [[nodiscard]] const FileIdentity& identity() const { return own_; }
-  // Gives the file its name and no other; false: it is taken (EEXIST), or that failed.
+  // Gives the file exactly its name. Returns false if the name is taken (EEXIST) or renaming
+  // failed.
   [[nodiscard]] bool publish_here();
-  // Puts the file in the place of one that was there, which keeps its mode and its owner, when that
-  // is still the same file (ESTALE). False: it is not, or that failed; both files are as before.
+  // Replaces an existing file, whose mode and owner are kept, if it is still the file that was
+  // examined (else ESTALE). Returns false on failure; both files are then unchanged.
   [[nodiscard]] bool replace(const struct stat& judged);
-  // Who may read and write it besides its owner, instead of nobody. It is open.
+  // Sets who may read and write the open file besides its owner; the default is nobody.
   void set_mode(mode_t mode) noexcept;
 
-  [[nodiscard]] int error() const { return error_; }  // errno of the first failure, 0: none
+  [[nodiscard]] int error() const { return error_; }  // errno of the first failure; 0: none
 
  private:
   static constexpr std::size_t kBufferBytes = 1 << 16;
@@ -79,11 +85,11 @@ class OutputFile {
   [[nodiscard]] bool rename_to(const std::string& name) noexcept;
 
   std::string path_;
-  std::string temporary_;  // "" when there is no file to remove
+  std::string temporary_;  // "" if there is no file to remove
   std::unique_ptr<char[]> buffer_;
   std::size_t used_ = 0;
   int descriptor_ = -1;
-  FileIdentity own_;  // what the descriptor names, while it is ours
+  FileIdentity own_;  // what the descriptor must refer to
   int error_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// PassedText gives back the memory of a long text while it is read from its beginning to its end.
+// PassedText returns the memory of a long text to the system while the text is read from beginning
+// to end.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,11 +14,11 @@ namespace vramscope {
 // Threads: one.
 class PassedText {
  public:
-  // may_go: what was passed is not needed again. The text outlives this.
+  // may_go: text that was read is not needed again. The text outlives this object.
   PassedText(std::string& text, bool may_go) : text_(text), may_go_(may_go) {}
 
-  // The first so many bytes of the text are not read any more: those of whole pages read as zeros
-  // from now on, or as they were.
+  // Tells that the first `bytes` of the text are not read any more. From now on, those in whole
+  // pages read as zeros or as before.
   void passed(std::size_t bytes) {
     if (!may_go_ || bytes - gone_ < kStep) return;
     const auto begin = reinterpret_cast<std::uintptr_t>(text_.data());
@@ -30,7 +31,8 @@ class PassedText {
 
  private:
   static constexpr std::size_t kStep = std::size_t{1} << 20;
-  static constexpr std::uintptr_t kPage = std::uintptr_t{64} << 10;  // as large as any machine's
+  static constexpr std::uintptr_t kPage = std::uintptr_t{64} << 10;  // at least the page size of
+                                                                     // any machine
 
   std::string& text_;
   const bool may_go_;

@@ -11,7 +11,7 @@
 namespace vramscope {
 
 ProcessStat process_stat(const char* path) noexcept {
-  constexpr int kFieldsBetween = 19;  // from the state, field 3, to the start, field 22
+  constexpr int kFieldsBetween = 19;  // from field 3, the state, to field 22, the start
   std::array<char, 1024> text{};
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};

@@ -1,4 +1,4 @@
-// What the system says of a process in one line: whether it is there, and since when.
+// process_stat() asks the system whether a process exists, and since when.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,13 +6,13 @@
 
 namespace vramscope {
 
-// Of /proc/PID/stat: what follows the program's name, which may hold anything.
+// The fields of /proc/PID/stat behind the program's name, which may contain anything.
 struct ProcessStat {
-  char state = 0;                 // 0: there is no such process, or nothing can be read
-  std::uint64_t start_ticks = 0;  // when it started, in ticks since the machine did
+  char state = 0;                 // 0: the process does not exist, or its line cannot be read
+  std::uint64_t start_ticks = 0;  // start time in ticks since the boot
 };
 
-// `path`: /proc/PID/stat, or that of "self". Threads: any.
+// path: /proc/PID/stat, or /proc/self/stat. Threads: any.
 [[nodiscard]] ProcessStat process_stat(const char* path) noexcept;
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Gathers what is appended and writes it in large pieces.
+// Collects what is appended and writes it in large pieces.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/files/scratch_file.h"
 

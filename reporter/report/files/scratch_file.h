@@ -1,4 +1,4 @@
-// ScratchFile keeps bytes outside of memory for as long as it lives.
+// ScratchFile keeps bytes outside of memory while the object lives.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,8 +8,9 @@
 
 namespace vramscope {
 
-// In TMPDIR, else in /var/tmp; without a name, readable by its owner only, gone with the process.
-// Threads: one. Failures of the system are thrown as std::system_error, and say where.
+// It lies in TMPDIR, or in /var/tmp. It has no name, only its owner can read it, and it ends with
+// the process. Threads: one. Failures of the system are thrown as std::system_error with the
+// folder.
 class ScratchFile {
  public:
   ScratchFile();
@@ -17,11 +18,11 @@ class ScratchFile {
   ScratchFile(ScratchFile&& other) noexcept;
   ScratchFile& operator=(ScratchFile&&) = delete;
 
-  // Where the bytes begin.
+  // Appends bytes and returns their position.
   std::uint64_t append(std::string_view bytes);
-  // All that was appended can be read from then on.
+  // Makes all appended bytes readable.
   void flush();
-  // `bytes.size()` bytes from there on, or as many as there are; how many.
+  // Reads `bytes` bytes at a position, or as many as exist. Returns their number.
   std::size_t read(std::uint64_t at, char* to, std::size_t bytes) const;
   [[nodiscard]] std::uint64_t size() const { return written_ + pending_.size(); }
 

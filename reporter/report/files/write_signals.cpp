@@ -1,4 +1,4 @@
-// Blocks SIGXFSZ and SIGPIPE for the calling thread, and consumes what we caused.
+// Blocks SIGXFSZ and SIGPIPE for the calling thread, and consumes those that we caused.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/files/write_signals.h"
 

@@ -1,4 +1,4 @@
-// HeldWriteSignals keeps a write of ours from killing the program that we run in.
+// HeldWriteSignals prevents a write of ours from killing the program in which we run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace vramscope {
 
-// While it lives, a write beyond RLIMIT_FSIZE only fails with EFBIG and one into a closed pipe with
-// EPIPE: SIGXFSZ and SIGPIPE, whose default is to end the process, are held back and taken away
-// again. Threads: the one that writes.
+// While the object lives, a write beyond RLIMIT_FSIZE only fails with EFBIG and one into a closed
+// pipe with EPIPE: SIGXFSZ and SIGPIPE, whose default action ends the process, are blocked and
+// consumed. Threads: the one that writes.
 class HeldWriteSignals {
  public:
   HeldWriteSignals() noexcept;
@@ -17,7 +17,7 @@ class HeldWriteSignals {
   HeldWriteSignals& operator=(const HeldWriteSignals&) = delete;
 
  private:
-  sigset_t ours_{};  // those of the two that were not pending before
+  sigset_t ours_{};  // those of the two signals that were not pending before
   sigset_t before_{};
 };
 

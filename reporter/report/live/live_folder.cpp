@@ -13,7 +13,8 @@
 namespace vramscope {
 namespace {
 
-// A folder of root's is of no use to who kept another's variables (sudo -E), nor the reverse.
+// After sudo -E the variable names another user's folder: root must not use that one, nor the
+// reverse.
 bool is_for_runtime(const std::string& folder) {
   struct stat found {};
   return folder.starts_with('/') && stat(folder.c_str(), &found) == 0 &&
@@ -41,7 +42,7 @@ std::vector<std::string> live_folders_of_environment() {
   return live_folders(runtime == nullptr ? "" : runtime);
 }
 
-// Once it is private nobody but the user and root can change that.
+// Once the folder is private, only the user and root can change that.
 int why_not_private(const std::string& folder) noexcept {
   struct stat found {};
   return lstat(folder.c_str(), &found) != 0 ? errno : why_not_private(found);

@@ -1,4 +1,5 @@
-// The folders in which live files lie unless the user chose a path: in memory, the user's alone.
+// live_folders() lists the folders in which live files lie unless the user chose a path: in memory,
+// and private to the user.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,24 +9,25 @@
 
 namespace vramscope {
 
-// Of the calling user, best first: "vramscope-UID" in /dev/shm, and in `runtime_folder` (the
-// variable XDG_RUNTIME_DIR; "": there is none), if that is the user's and only his to change. They
-// need not be there. May throw bad_alloc.
+// Returns the calling user's folders, best first: "vramscope-UID" in /dev/shm, and in
+// `runtime_folder` (the variable XDG_RUNTIME_DIR; "": not set) if only the user can change that.
+// The folders need not exist. May throw bad_alloc.
 [[nodiscard]] std::vector<std::string> live_folders(std::string_view runtime_folder);
 
-// The same with that variable as it is now; for the tool, which has no more rights than its user.
+// Returns the same for the variable's present value. It is for the tool, which has no more rights
+// than its user.
 [[nodiscard]] std::vector<std::string> live_folders_of_environment();
 
-// 0 when it is a folder of the calling user's that nobody else may read or change, and no link;
-// else errno.
+// Returns 0 if it is a folder of the calling user that nobody else may read or change, and not a
+// link. Otherwise returns an errno.
 [[nodiscard]] int why_not_private(const std::string& folder) noexcept;
-// The same, and the folder is made if it is not there. ENOTSUP: it would not lie in memory.
+// Makes the folder if it does not exist, and returns the same. ENOTSUP: it would not lie in memory.
 [[nodiscard]] int make_private_folder(const std::string& folder) noexcept;
 
-// The folder itself, for openat(): the same of what its descriptor (O_PATH) shows, whatever becomes
-// of its name. The caller closes it; negative: -errno.
+// Opens the folder for openat(). Its descriptor (O_PATH) is checked as above, so later changes of
+// the name do not matter. The caller closes the descriptor. Returns -errno on failure.
 [[nodiscard]] int open_private_folder(const std::string& folder) noexcept;
 
-inline constexpr std::string_view kLiveSuffix = ".live";  // of the files' names
+inline constexpr std::string_view kLiveSuffix = ".live";  // suffix of the files' names
 
 }  // namespace vramscope

@@ -18,8 +18,8 @@ namespace vramscope {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kLowest = std::uint64_t{1} << 32;   // of an address that anything may have
-constexpr std::uint64_t kHighest = std::uint64_t{1} << 47;  // of the program's half
+constexpr std::uint64_t kLowest = std::uint64_t{1} << 32;   // lowest address that a part may have
+constexpr std::uint64_t kHighest = std::uint64_t{1} << 47;  // of the program's half of addresses
 
 [[noreturn]] void refuse(std::uint64_t offset, const std::string& expected) {
   throw std::runtime_error("byte " + std::to_string(offset + 1) + ": expected " + expected);
@@ -38,7 +38,7 @@ std::string why_not_ours(const struct stat& found) {
   return "";
 }
 
-// The header as the file has it, read and not mapped: the file may become shorter at any time.
+// A copy of the header, which is not mapped, since the file may become shorter at any time.
 struct HeaderBytes {
   alignas(LiveHeader) std::byte bytes[sizeof(LiveHeader)] = {};
   [[nodiscard]] const LiveHeader& header() const {
@@ -162,7 +162,7 @@ const LiveHeader& map_live_image(int file, ImageOf how) {
   const LiveHeader& header = read.header();
   check_bytes(header, size_of(file));
   for (std::size_t part = 0; part < kLiveParts; ++part) map_part(file, header, part, how);
-  // What was checked counts, not what the file has by now.
+  // The checked copy is used, not the file's present content.
   std::memcpy(reinterpret_cast<void*>(header.base), read.bytes, sizeof read.bytes);
   return *reinterpret_cast<const LiveHeader*>(header.base);
 }

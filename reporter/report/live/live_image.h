@@ -1,5 +1,5 @@
-// LiveImage is the live memory of a process that ended, mapped where that process had it, so that
-// the pointers in it lead where they led.
+// map_live_image() maps the live memory of an ended process at the addresses that the process used,
+// so that the pointers in it are valid.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,25 +11,25 @@
 
 namespace vramscope {
 
-// A live file that may be trusted as far as its owner may: a plain file of ours, under one name,
-// which nobody else may open.
+// A live file that can be trusted as far as its owner: a regular file of the calling user, with a
+// single name, which nobody else may open.
 class OpenLiveFile {
  public:
-  // Links are not followed, and nothing is waited for.
+  // Opens the file without following links and without waiting.
   explicit OpenLiveFile(const std::string& path);
   ~OpenLiveFile();
   OpenLiveFile(const OpenLiveFile&) = delete;
   OpenLiveFile& operator=(const OpenLiveFile&) = delete;
 
-  // "" or why it is none, without its path.
+  // Returns "" or why it is not such a file, without its path.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] int number() const { return number_; }
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Whether nobody took its name away meanwhile.
+  // Returns whether the file still has its name.
   [[nodiscard]] bool is_still_there() const;
-  // Nobody else has it to himself from now on: neither who writes it nor another who recovers it.
+  // Locks the file exclusively, against its writer and other recoveries. Returns false on failure.
   [[nodiscard]] bool lock() const;
-  // Takes its name away, if that still leads to it.
+  // Removes the file's name, if it still refers to this file.
   void remove() const;
 
  private:
@@ -38,20 +38,21 @@ class OpenLiveFile {
   int number_ = -1;
 };
 
-// Why the file does not begin as a whole live file of this version does, with the byte; "": it
-// does.
+// Returns why the file does not begin like a whole live file of this version, with the byte, or ""
+// if it does.
 [[nodiscard]] std::string why_no_header(int file);
 
-// How the image is made. moving: of a process that still runs, so that it is a copy of pages that
-// were not all read at one instant.
+// The kind of image. moving: the process still runs, so the image is a copy of pages that were not
+// read at one instant.
 enum class ImageOf : bool { ended, moving };
 
-// Maps every part of the file at the addresses that its header names, for good: in a process of its
-// own (run_apart). Throws std::runtime_error with one line: which byte, and what was expected.
+// Maps every part of the file at the addresses that its header names. The mapping is never undone,
+// so it must be made in a process of its own (run_apart). Throws std::runtime_error with one line:
+// which byte, and what was expected.
 [[nodiscard]] const LiveHeader& map_live_image(int file, ImageOf how);
 
-// The bytes of all parts in the file, as the header says; 0 when it says nothing that could be
-// true.
+// Returns the bytes of all parts in the file according to its header, or 0 if the header cannot be
+// right.
 [[nodiscard]] std::uint64_t live_bytes(int file);
 
 }  // namespace vramscope

@@ -17,7 +17,7 @@
 namespace vramscope {
 namespace {
 
-// Readers lock it together with others: only the process that writes it has it to itself.
+// Readers share the lock; only the process that writes the file locks it exclusively.
 bool is_locked(int file) noexcept {
   if (flock(file, LOCK_SH | LOCK_NB) != 0) return errno == EWOULDBLOCK;
   flock(file, LOCK_UN);
@@ -68,8 +68,8 @@ std::optional<LiveOwner> owner_of(int file) noexcept {
   return owner;
 }
 
-// A lock tells of every process of this kernel, whatever its number means. One that is not held
-// any more tells of a process that has executed another program, too.
+// A lock proves something about every process of this kernel, whatever its number means. A lock
+// that is no longer held also proves that the process has executed another program.
 OwnerState state_of(int file, const LiveOwner& owner) noexcept {
   const KeptErrno kept;
   if (is_of_earlier_boot(file, owner)) return OwnerState::dead;

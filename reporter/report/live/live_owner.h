@@ -1,4 +1,5 @@
-// LiveOwner names the process that writes a live file, so that others can tell whether it is dead.
+// LiveOwner names the process that writes a live file, so that others can find out whether it is
+// dead.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,29 +12,31 @@ namespace vramscope {
 
 struct LiveHeader;
 
-// Lies in the file as it is.
+// Lies in the file in this form.
 struct LiveOwner : Maker {
-  // It has a lock on the file (flock). A mapping holds that, and no descriptor: neither closing
-  // every descriptor nor a forked child changes it, and exec and every end give it up.
+  // The process holds a lock on the file (flock). A mapping holds the lock, not a descriptor:
+  // neither closing all descriptors nor a forked child changes it; exec and every end of the
+  // process release it.
   std::uint32_t is_locked = 0;
 };
 
-// The calling process; is_locked is left 0. Keeps errno. Threads: any.
+// Returns the calling process, with is_locked 0. Keeps errno. Threads: any.
 [[nodiscard]] LiveOwner this_owner() noexcept;
 
-// Nobody else has the open file to himself from now on; false: somebody else has, or it cannot be
-// locked. Who only asks whether somebody has it has it for an instant: so it is tried 20 times,
-// with so long a pause between, which is below a second. Threads: any.
+// Locks the open file exclusively. Returns false if another process has a lock, or the file cannot
+// be locked. A process that only checks the lock holds it for an instant, so 20 attempts are made
+// with pauses of `pause_ns`, which is below a second. Threads: any.
 [[nodiscard]] bool lock_alone(int file, long pause_ns) noexcept;
 
-// Lets the file say it.
+// Writes the owner into the header.
 void set_owner(LiveHeader& header, const LiveOwner& owner) noexcept;
 
-// What an open live file says; nothing when it is none, or is not complete enough to say it.
+// Returns the owner of an open live file, or nothing if it is not a live file or not yet complete
+// enough.
 [[nodiscard]] std::optional<LiveOwner> owner_of(int file) noexcept;
 
-// Whether that process may still write to the open file. untold: it may run elsewhere, or the file
-// is a copy of one that was made on another machine or before this one was started.
+// Whether the owner may still write to the open file. untold: it may run elsewhere, or the file is
+// a copy of one that was made on another machine or before this boot.
 enum class OwnerState : std::uint8_t { alive, dead, untold };
 [[nodiscard]] OwnerState state_of(int file, const LiveOwner& owner) noexcept;
 

@@ -1,5 +1,5 @@
-// LiveProcess is what a live file says of its process, its devices and its next report: written by
-// the library as it comes to know it, read when the process is dead.
+// LiveProcess writes into the live file what the library learns of its process, devices and next
+// report. RecoveredProcess is what the tool reads when the process is dead.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,15 +17,15 @@
 
 namespace vramscope {
 
-// Two copies of a value, of which one is whole at every instant. Threads: one writer; a reader of
-// the same process may see a mixture.
+// Two copies of a value, of which one is complete at every instant. Threads: one writer; a reader
+// in the same process may see a mixture.
 template <class T>
 class TwoCopies {
  public:
   [[nodiscard]] const T& read() const noexcept {
     return copies_[current_.load(std::memory_order_acquire) & 1U];
   }
-  // `change` makes the new value of the old one.
+  // `change` turns a copy of the old value into the new one.
   template <class F>
   void write(F&& change) noexcept {
     const std::uint32_t now = current_.load(std::memory_order_relaxed) & 1U;
@@ -40,7 +40,7 @@ class TwoCopies {
   std::array<T, 2> copies_{};
 };
 
-// What lies in the file.
+// A text in the file.
 struct LiveText {
   const char* first = nullptr;
   std::uint64_t bytes = 0;
@@ -50,7 +50,7 @@ struct LiveTexts {
   std::uint64_t count = 0;
 };
 
-// Of DeviceFacts what changes.
+// The members of DeviceFacts that change.
 struct LiveDeviceNumbers {
   std::uint64_t total_bytes = 0;
   std::uint64_t free_bytes = 0;
@@ -75,48 +75,50 @@ struct LiveDevice {
 inline constexpr std::size_t kLongestLivePath = 4096;
 struct LiveNextReport {
   std::uint64_t sequence = 1;
-  std::array<char, kLongestLivePath> path{};  // absolute; "": longer than any file system takes
+  std::array<char, kLongestLivePath> path{};  // absolute; "": longer than any file system accepts
 };
 
 struct LiveProcessRoot {
-  LiveOwner owner;  // as the header has it
+  LiveOwner owner;  // as in the header
   std::uint64_t layout = 0;
   std::int64_t ppid = 0;
   std::int64_t rank = -1;
   std::uint64_t start_time_ns = 0;  // since the epoch
-  std::uint64_t wall_ns = 0;        // since the epoch, and CLOCK_MONOTONIC at the same instant
+  std::uint64_t wall_ns = 0;        // since the epoch, at the same instant as clock_ns
   std::uint64_t clock_ns = 0;
   std::uint64_t sample_bytes = 0;
   std::int32_t cuda_driver_version = 0;
   std::uint32_t is_simulated = 0;
   LiveText hostname, executable, mode, trace_path;
   LiveTexts arguments, option_names, option_values, function_names;
-  std::atomic<std::uint64_t> simulated_launches{0};  // at least
-  std::atomic<std::uint64_t> last_ns{0};  // CLOCK_MONOTONIC when anything here changed last
+  std::atomic<std::uint64_t> simulated_launches{0};  // a lower bound
+  std::atomic<std::uint64_t> last_ns{0};  // CLOCK_MONOTONIC at the last change of anything here
   TwoCopies<LiveNextReport> next_report;
   std::array<std::atomic<const LiveDevice*>, kMaxDevices> devices{};
 };
 
-// What is known before the program's first call of CUDA returns.
+// What is known before the program's first CUDA call returns.
 struct LiveStart {
-  ProcessFacts process;  // of the devices: the driver's version, and whether they are simulated
+  ProcessFacts process;  // of device facts: the driver's version, and whether the devices are
+                         // simulated
   std::uint64_t sample_bytes = 0;
   std::vector<std::string> function_names;
-  std::string trace_path;      // "": there is no trace
+  std::string trace_path;      // "": the process has no trace
   std::string next_report;     // absolute path
   std::uint64_t clock_ns = 0;  // CLOCK_MONOTONIC at process.report_time_ns
   bool is_locked = false;      // see LiveOwner
 };
 
-// The library's side. Before begin(), and where nothing is live, the rest does nothing.
-// Threads: any, none in a forked child.
+// The library's side. Before begin(), and without live memory, the other functions do nothing.
+// Threads: any, but none in a forked child.
 class LiveProcess {
  public:
-  // False: out of memory, and there is no root. `memory` outlives it.
+  // Writes the root. Returns false, without a root, if memory is exhausted. `memory` outlives this
+  // object.
   [[nodiscard]] bool begin(LiveMemory& memory, const LiveStart& start) noexcept;
 
   void add_device(const DeviceFacts& facts, std::uint64_t now_ns) noexcept;
-  // `change` takes the numbers of a device that was added; of others nothing is kept.
+  // `change` changes the numbers of a device that was added. Other devices are ignored.
   template <class F>
   void change_device(std::uint16_t device, std::uint64_t now_ns, F&& change) noexcept {
     if (root_ == nullptr || device >= kMaxDevices || devices_[device] == nullptr) return;
@@ -124,9 +126,9 @@ class LiveProcess {
     devices_[device]->numbers.write(change);
     root_->last_ns.store(now_ns, std::memory_order_relaxed);
   }
-  // Threads: one at a time. It takes no lock.
+  // Threads: one at a time. Takes no lock.
   void set_next_report(std::uint64_t sequence, const std::string& path) noexcept;
-  // What was written, in the place of what comes next: see LiveState::reported.
+  // Stores the path of the last report in place of the next one: see LiveState::reported.
   void set_last_report(const std::string& path) noexcept;
   void set_simulated_launches(std::uint64_t launches) noexcept;
 
@@ -143,22 +145,21 @@ class LiveProcess {
 
 // The tool's side.
 struct RecoveredProcess {
-  ProcessFacts process;              // report_time_ns: when anything of this changed last
-  std::vector<DeviceFacts> devices;  // the age of free_bytes is that at the same instant
+  ProcessFacts process;              // report_time_ns: the last change of anything here
+  std::vector<DeviceFacts> devices;  // free_bytes_age_ns is the age at the same instant
   std::uint64_t sample_bytes = 0;
   std::vector<std::string> function_names;
-  std::string trace_path;  // "": there was none
+  std::string trace_path;  // "": the process had no trace
   std::uint64_t next_sequence = 1;
-  std::string next_report;  // absolute path, as the program's options say
+  std::string next_report;  // absolute path, from the program's options
   LiveOwner owner;
-  // An instant of both clocks of that machine: since the epoch, and CLOCK_MONOTONIC.
+  // One instant by both clocks of that machine: since the epoch, and CLOCK_MONOTONIC.
   std::uint64_t wall_ns = 0;
   std::uint64_t clock_ns = 0;
 };
 
-// Of a header in an image of the file, that lies where the header says. Throws std::runtime_error
-// with one sentence when there is nothing, or something of another version. A damaged image may
-// crash it.
+// Reads the root in an image of the file that lies where the header says. Throws std::runtime_error
+// with one sentence if there is no root, or one of another version. A damaged image may crash it.
 [[nodiscard]] RecoveredProcess recover_process(const LiveHeader& header);
 
 }  // namespace vramscope

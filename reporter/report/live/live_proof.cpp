@@ -1,4 +1,4 @@
-// Compares a file with what it says of itself, and with the system.
+// Compares a file with its own content and with the system.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/live/live_proof.h"
 
@@ -20,14 +20,14 @@
 namespace vramscope {
 namespace {
 
-// A number as we write it.
+// Parses a number in the form in which we write it.
 bool take_number(std::string_view text, std::int64_t& number) {
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   return read.ec == std::errc{} && read.ptr == text.data() + text.size() &&
          std::to_string(number) == text;
 }
 
-// The process of "PROGRAM.PID.live" or "PROGRAM.PID.live~N"; 0: it is no such name.
+// Returns the process in "PROGRAM.PID.live" or "PROGRAM.PID.live~N"; 0: it is not such a name.
 std::int64_t maker_in(std::string_view name) {
   constexpr std::int64_t kMostNames = 1000;
   const std::size_t mark = name.rfind('~');
@@ -44,7 +44,7 @@ std::int64_t maker_in(std::string_view name) {
   return take_number(name.substr(dot + 1), pid) && pid > 0 && pid <= INT_MAX ? pid : 0;
 }
 
-// A folder that we make, and that nobody but the user and we can write to.
+// Returns whether it is a folder of ours, to which only the user can write.
 bool is_in_own_folder(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == path.npos ? "." : path.substr(0, slash + 1) + ".";
@@ -58,7 +58,8 @@ bool is_in_own_folder(const std::string& path) {
   });
 }
 
-// Nothing was written to it, or all of the header but its magic, which comes last.
+// Returns whether nothing was written to it, or all of the header except the magic, which is
+// written last.
 bool is_begun_only(int file) {
   struct Beginning {
     std::uint64_t magic = 0;
@@ -96,8 +97,9 @@ bool is_as_made(const OpenLiveFile& file) {
   return known && number == status.st_ino && name.data() == base_name(file.path());
 }
 
-// The number in its name may be that of a process elsewhere: then nobody has it here, and who makes
-// the file holds its lock, or will find that the file has gone (interpose/life/live_file.cpp).
+// The number in the name may belong to a process in another pid namespace, and no process may have
+// it here. The maker then still holds the file's lock, or finds later that the file is gone
+// (interpose/life/live_file.cpp).
 std::string why_begun_stays(const OpenLiveFile& file) {
   const auto pid = static_cast<pid_t>(maker_in(base_name(file.path())));
   const bool is_gone = kill(pid, 0) != 0 && errno == ESRCH;

@@ -1,5 +1,5 @@
-// LiveProof is what can be said for certain of a file that looks like a live file: whether it is
-// one of ours, whose, and whether anybody may still need it.
+// LiveProof says what is certain about a file that looks like a live file: whether it is one of
+// ours, which process owns it, and whether anybody may still need it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,28 +15,28 @@ namespace vramscope {
 struct LiveProof {
   enum class What : std::uint8_t {
     foreign,  // anything else: `why` says what was expected
-    begun,    // of ours, without a header yet: in our own folder, under a name that only we make
-    whole     // it has our magic and format, and says whose it is
+    begun,    // ours without a header yet: in our own folder, under a name that only we use
+    whole     // it has our magic and format, and names its owner
   };
   What what = What::foreign;
   std::string why = {};
-  // Of a whole one:
+  // Only of a whole file:
   LiveOwner owner = {};
   OwnerState state = OwnerState::untold;
-  // It is the very file that its process made, under that name; else a copy, or renamed, and then
-  // the user's own.
+  // It is the very file that its process made, under its original name. Otherwise it is a copy or
+  // was renamed, and then it belongs to the user.
   bool is_as_made = false;
-  LiveState last = LiveState::needed;  // of a dead process: what it said in the end
+  LiveState last = LiveState::needed;  // the last state that a dead process wrote
 };
 
-// Of a file without a problem. Reads its header alone. May throw bad_alloc.
+// Examines a file without a problem. Reads only its header. May throw bad_alloc.
 [[nodiscard]] LiveProof proof_of(const OpenLiveFile& file);
 
-// "" where that proves it to be ours, and its process to be dead; else why it has to stay.
+// Returns "" if the file is proved to be ours and its process to be dead, else why it must stay.
 [[nodiscard]] std::string why_it_stays(const OpenLiveFile& file, const LiveProof& proof);
 
-// Takes its name away where that proves it to be ours, and its process to be dead; the only way in
-// which the tool removes a live file. Gives "", or why it was left alone. Keeps the file locked.
+// Removes the file's name if it is proved to be ours and its process to be dead. The tool removes
+// live files in no other way. Returns "" or why it was left alone. Keeps the file locked.
 [[nodiscard]] std::string remove_proved(const OpenLiveFile& file, const LiveProof& proof);
 
 }  // namespace vramscope

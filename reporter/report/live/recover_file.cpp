@@ -1,4 +1,4 @@
-// Maps a live file in a child process and has each room say what it had in it.
+// Maps a live file in a child process, and lets each room report what it stored there.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/live/recover_file.h"
 
@@ -43,9 +43,9 @@ std::string signal_name(int signal) {
   return "SIG" + (name != nullptr ? std::string(name) : std::to_string(signal));
 }
 
-// What is in the trace that the process wrote, as far as it came.
+// Returns what is known of the process's trace, as far as it was written.
 TraceReport trace_at(const std::string& path) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;  // more would keep one waiting
+  constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;  // more would take too long
   TraceReport trace;
   struct stat found {};
   if (path.empty() || stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode)) return trace;
@@ -62,7 +62,7 @@ TraceReport trace_at(const std::string& path) {
   return trace;
 }
 
-// The report is of the last instant at which anything is known to have happened.
+// Dates the report at the last instant at which anything is known to have happened.
 void set_time(ReportParts& parts, const RecoveredProcess& known) {
   const std::uint64_t last_ns = parts.process.report_time_ns;
   if (parts.memory.taken_ns == 0) return;
@@ -96,7 +96,8 @@ ReportParts parts_of(const LiveHeader& header, const RecoveredProcess& known,
   return parts;
 }
 
-// Where its folder has gone since, as that of a test or a job does, it is the one that we are in.
+// Returns the path, in the current folder if its own folder is gone, as that of a test or a job may
+// be.
 std::string place_for(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   struct stat found {};
@@ -105,7 +106,7 @@ std::string place_for(const std::string& path) {
   return (std::filesystem::current_path() / path.substr(slash + 1)).string();
 }
 
-// The timeline goes on behind the last call until then.
+// Extends the timeline from the last call to that time.
 void set_end(TimelineFacts& timeline, std::uint64_t ended_ns) {
   if (ended_ns <= timeline.start_ns || timeline.start_ns == 0) return;
   timeline.duration_ns = std::max(timeline.duration_ns, ended_ns - timeline.start_ns);
@@ -119,9 +120,10 @@ std::uint64_t taken_bytes(int file) {
 constexpr const char* kCopy =
     "it is a copy of a live file, or was renamed; name it to have its report";
 const std::string kUnreadable = "what it holds makes no report that could be read: ";
-constexpr char kBetween = '\0';  // of the answer's two texts
+constexpr char kBetween = '\0';  // between the two texts of an answer
 
-// Other programs read what has other endings, and obey it, as the loader does /etc/ld.so.preload.
+// Other programs read files with other endings and obey them, as the loader reads
+// /etc/ld.so.preload.
 bool is_name_of_report(const std::string& path) { return path.ends_with(".json"); }
 
 std::string usual_place(const RecoveredProcess& known, const RecoveryWish& wish) {
@@ -132,7 +134,7 @@ std::string usual_place(const RecoveredProcess& known, const RecoveryWish& wish)
                            "' for its report, which does not end in .json");
 }
 
-// Where its report goes.
+// Returns where the report is written.
 std::string place_of(const RecoveredProcess& known, const RecoveryWish& wish) {
   const std::string& output = wish.output;
   if (output.empty()) return usual_place(known, wish);
@@ -147,7 +149,8 @@ std::string place_of(const RecoveredProcess& known, const RecoveryWish& wish) {
   return output + (output.ends_with('/') ? "" : "/") + usual;
 }
 
-// A text of at most PATH_MAX bytes that a child process leaves, even if a damaged file ends it.
+// A text of at most PATH_MAX bytes that a child process leaves behind, even if a damaged file ends
+// it.
 class LeftText {
  public:
   LeftText() {
@@ -172,8 +175,8 @@ class LeftText {
   char* text_ = nullptr;
 };
 
-// The path of the report, and the name of the program; in the child process, which may end while
-// it writes beside `left`.
+// Runs in the child process. Returns the path of the report and the name of the program. The child
+// may end while it writes next to `left`.
 std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how, const LeftText& left) {
   const LiveHeader& header = map_live_image(file, how);
   const RecoveredProcess known = recover_process(header);
@@ -190,7 +193,7 @@ std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how, con
   return std::get<std::string>(written) + kBetween + base_name(known.process.executable);
 }
 
-// What it held, and the name of the program; in the child process.
+// Runs in the child process. Returns what the file held and the name of the program.
 std::string tell_content(int file) {
   const LiveHeader& header = map_live_image(file, ImageOf::ended);
   const RecoveredProcess known = recover_process(header);
@@ -202,11 +205,11 @@ std::string tell_content(int file) {
 
 ApartLimits limits_for(int file) {
   constexpr std::uint64_t kOwnBytes = std::uint64_t{1} << 30;
-  constexpr std::uint64_t kCopies = 24;  // what lies in tables takes more as text and as values
+  constexpr std::uint64_t kCopies = 24;  // tables take more as text and as values
   return {.address_bytes = kOwnBytes + kCopies * live_bytes(file)};
 }
 
-// The name of a report that the process wrote itself; in the child process.
+// Runs in the child process. Returns the name of a report that the process wrote itself.
 std::string find_written(int file) {
   return recover_process(map_live_image(file, ImageOf::ended)).next_report;
 }
@@ -219,7 +222,7 @@ ApartAnswer write_apart(int file, const RecoveryWish& wish, ImageOf how) {
   return answer;
 }
 
-// A copy of what changes meanwhile may lead nowhere: then another is made.
+// Pointers in a copy of changing memory may be wrong. Then another copy is made.
 ApartAnswer write_of(int file, const RecoveryWish& wish, ImageOf how) {
   constexpr int kAttempts = 5;
   ApartAnswer answer;
@@ -237,7 +240,8 @@ Recovery recovered(const ApartAnswer& answer, std::int64_t pid) {
           .program = answer.text.substr(std::min(between + 1, answer.text.size()))};
 }
 
-// Of a dead process that needed it no more. What cannot be told of its report stays untold.
+// Removes the file of a dead process that had finished with it. If its report is not known, it is
+// not named.
 Recovery clear_away(const OpenLiveFile& file, const LiveProof& proof) {
   Recovery done{.result = Recovery::Result::finished, .pid = proof.owner.pid};
   const int number = file.number();
@@ -248,7 +252,7 @@ Recovery clear_away(const OpenLiveFile& file, const LiveProof& proof) {
   return done;
 }
 
-// Of one that is whole.
+// Recovers a whole file.
 Recovery recover_whole(const OpenLiveFile& file, const LiveProof& proof, const RecoveryWish& wish) {
   using Result = Recovery::Result;
   const std::int64_t pid = proof.owner.pid;

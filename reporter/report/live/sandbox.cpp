@@ -1,4 +1,4 @@
-// A child process with limits, and a pipe for its answer.
+// Runs a child process with limits, and a pipe for its answer.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/live/sandbox.h"
 
@@ -71,7 +71,7 @@ void put(int pipe, std::string_view text) {
   _exit(0);
 }
 
-// What comes through the pipe until it is closed; false: not in time, or too much.
+// Reads the pipe until it is closed. Returns false if that takes too long, or if there is too much.
 bool take_all(int pipe, unsigned seconds, std::string& text) {
   const auto until = Clock::now() + std::chrono::seconds(seconds);
   std::array<char, 4096> part;

@@ -1,4 +1,4 @@
-// Grows a trace.
+// Appends chunks to a trace file.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/traces/trace_file.h"
 
@@ -26,9 +26,9 @@ namespace {
 constexpr mode_t kMode = 0600;
 constexpr int kMaxNames = 10000;
 constexpr rlim_t kTop = 1024;  // what select() and most limits allow
-constexpr rlim_t kRoom = 64;   // for other tools with the same idea
+constexpr rlim_t kRoom = 64;   // numbers left for other tools with the same idea
 
-// Out of the way of programs that count on the lowest free number.
+// Moves the descriptor away from the low numbers, since some programs rely on the lowest free one.
 int raised(int descriptor) noexcept {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < 2 * kRoom) return descriptor;
@@ -56,7 +56,7 @@ class BlockedSignals {
 };
 
 bool has_room(int descriptor) noexcept {
-  struct statvfs system {};
+  struct statvfs system {};  // the file system does not say
   if (fstatvfs(descriptor, &system) != 0 || system.f_blocks == 0) return true;  // it does not tell
   return std::uint64_t{system.f_bavail} * system.f_frsize >= TraceFile::kLeftFree;
 }
@@ -101,8 +101,8 @@ bool TraceFile::is_ours(int descriptor) const noexcept {
   return own_.inode != 0 && identity_of(descriptor) == own_;
 }
 
-// Opened again when the program has closed it, or opened something else under its number. What has
-// its name by now may be a pipe, which would keep one waiting.
+// Opens the file again if the program has closed it, or opened something else under its number. Its
+// name may belong to a pipe by now, on which opening must not wait.
 int TraceFile::descriptor() noexcept {
   int known = descriptor_.load(std::memory_order_acquire);
   if (is_ours(known)) return known;
@@ -121,7 +121,7 @@ void TraceFile::fail(int error) noexcept {
   error_.compare_exchange_strong(none, error, std::memory_order_acq_rel);
 }
 
-// 0, or why it is not there in whole.
+// Returns 0, or why the chunk is not completely in the file.
 int TraceFile::write_at(std::uint64_t offset, std::span<const std::byte> head,
                         std::span<const std::byte> bytes) noexcept {
   const int asked = descriptor();
@@ -130,7 +130,7 @@ int TraceFile::write_at(std::uint64_t offset, std::span<const std::byte> head,
   while (!head.empty() || !bytes.empty()) {
     const std::array<iovec, 2> parts = {{{const_cast<std::byte*>(head.data()), head.size()},
                                          {const_cast<std::byte*>(bytes.data()), bytes.size()}}};
-    const int file = descriptor();  // looked at last: any thread may close it at any moment
+    const int file = descriptor();  // checked last: any thread may close it at any moment
     if (file < 0) return errno;
     const ssize_t count = pwritev(file, parts.data(), parts.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) continue;
@@ -149,13 +149,13 @@ bool TraceFile::write(std::span<const std::byte> head, std::span<const std::byte
   const int kept = errno;
   const std::uint64_t size = head.size() + bytes.size();
   const std::uint64_t offset = end_.fetch_add(size, std::memory_order_relaxed);
-  const Uncancelled uncancelled;  // it may be the program's thread
+  const Uncancelled uncancelled;  // this may be a thread of the program
   const BlockedSignals blocked;
   const HeldWriteSignals held;
   const int error = write_at(offset, head, bytes);
   if (error != 0) {
     fail(error);
-    // A piece of a chunk at the end helps nobody.
+    // A part of a chunk at the end is useless.
     std::uint64_t end = offset + size;
     if (end_.compare_exchange_strong(end, offset) && is_ours(descriptor_)) {
       static_cast<void>(!ftruncate(descriptor_, static_cast<off_t>(offset)));

@@ -1,4 +1,4 @@
-// TraceFile is the file that a trace grows in, chunk by chunk, written by any thread.
+// TraceFile is the file to which a trace is appended, chunk by chunk, by any thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,29 +12,29 @@
 
 namespace vramscope {
 
-// Each chunk has a place of its own before it is written, so writers need no lock. Its descriptor
-// keeps out of the program's way and is looked at before each write: a program that closes all
-// descriptors does not end the trace. Threads: any.
+// Each chunk gets its place before it is written, so writers need no lock. The descriptor has a
+// high number and is checked before each write: a program that closes all descriptors does not end
+// the trace. Threads: any.
 class TraceFile final : public ChunkSink {
  public:
-  // What is left free on the file system, so that a report still finds room there.
+  // Bytes that stay free on the file system, so that a report still fits there.
   static constexpr std::uint64_t kLeftFree = std::uint64_t{16} << 20;
 
-  // Makes `path`, or the first free one of "~1", "~2", ... behind it: mode 0600, links not
-  // followed, no folder made. After a failure, which is in error(), there is no file. May throw
-  // bad_alloc.
+  // Creates `path`, or the first free one of "~1", "~2", ... appended to it, with mode 0600. Links
+  // are not followed and no folder is made. After a failure, which error() returns, there is no
+  // file. May throw bad_alloc.
   explicit TraceFile(std::string path);
   ~TraceFile() override;
 
   [[nodiscard]] bool write(std::span<const std::byte> head,
                            std::span<const std::byte> bytes) noexcept override;
 
-  // Takes the file away that was made, unless something else has its name by now. Threads: one,
-  // with no other at work on it.
+  // Removes the file, unless something else has its name by now. Threads: one, while no other uses
+  // the object.
   void take_away() noexcept;
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] int error() const noexcept {  // errno of the first failure, 0: none
+  [[nodiscard]] int error() const noexcept {  // errno of the first failure; 0: none
     return error_.load(std::memory_order_acquire);
   }
   [[nodiscard]] std::uint64_t bytes() const noexcept {

@@ -1,4 +1,4 @@
-// Maps, reads and unpacks.
+// Maps, reads and unpacks trace files.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/traces/trace_input.h"
 
@@ -25,7 +25,8 @@ namespace {
 
 constexpr std::size_t kLargest = std::size_t{32} << 30;           // unmapped: 3,000,000,000 events
 constexpr unsigned char kZstdMagic[] = {0x28, 0xb5, 0x2f, 0xfd};  // RFC 8878, 3.1.1
-// Traces shrink to two thirds. What grows by more than this, on the disk or unpacked, is no trace.
+// Traces shrink to two thirds. A file that grows by more than this, on disk or unpacked, is not a
+// trace.
 constexpr std::size_t kMostTimes = 64;
 constexpr std::size_t kAlwaysBearable = std::size_t{64} << 20;
 
@@ -44,12 +45,15 @@ std::string wrong_beginning(std::string_view text) {
   return may_be_one ? "" : not_a_trace(text);
 }
 
-// Bytes that a file really has: the holes of a sparse one take no disk and no time to make.
+// Returns the bytes that a file occupies: the holes of a sparse file take no disk and no time to
+// make.
 std::size_t bytes_on_disk(int descriptor, std::size_t bytes) {
   std::size_t found = 0;
   for (off_t at = 0; at < static_cast<off_t>(bytes) && found < bytes / kMostTimes;) {
     const off_t begin = lseek(descriptor, at, SEEK_DATA);
-    if (begin < 0) return errno == ENXIO ? found : bytes;  // nothing more; or it does not tell
+    if (begin < 0)
+      return errno == ENXIO ? found : bytes;  // the file ends, or the system does not
+                                              // say
     at = lseek(descriptor, begin, SEEK_HOLE);
     if (at <= begin) return bytes;
     found += static_cast<std::size_t>(at - begin);
@@ -81,7 +85,7 @@ TraceInput::~TraceInput() {
 }
 
 void TraceInput::open(const std::string& path) {
-  const Descriptor file(path, O_NONBLOCK);  // nobody may be at the other end of a FIFO
+  const Descriptor file(path, O_NONBLOCK);  // a FIFO may have no writer
   struct stat status {};
   if (file.number() < 0 || fstat(file.number(), &status) != 0) {
     problem_ = reason_of_errno();
@@ -120,7 +124,7 @@ void TraceInput::unpack() {
   std::size_t left = 1;  // 0 at the end of a frame
   const std::size_t most =
       std::min(kLargest, std::max(kAlwaysBearable, kMostTimes * bytes_.size()));
-  bool full = false;  // there may be more although everything was taken in
+  bool full = false;  // more output may follow although all input was taken
   while (in.pos < in.size || full) {
     ZSTD_outBuffer out{part.data(), part.size(), 0};
     left = ZSTD_decompressStream(context.get(), &out, &in);

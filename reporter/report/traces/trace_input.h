@@ -1,4 +1,4 @@
-// TraceInput is the bytes of a trace file, compressed or not.
+// TraceInput gives the bytes of a trace file, compressed or not.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace vramscope {
 
-// A file as memory; one that zstd compressed is unpacked, to at most 64 MiB or 64 times its size,
-// whichever is more. A pipe is waited for while somebody writes to it. Threads: one.
+// Has a file in memory. A file that zstd compressed is unpacked to at most 64 MiB or 64 times its
+// size, whichever is more. A pipe is read while a process writes to it. Threads: one.
 class TraceInput {
  public:
   // May throw bad_alloc.
@@ -18,11 +18,11 @@ class TraceInput {
   TraceInput(const TraceInput&) = delete;
   TraceInput& operator=(const TraceInput&) = delete;
 
-  [[nodiscard]] const std::string& problem() const { return problem_; }  // "" when there are bytes
+  [[nodiscard]] const std::string& problem() const { return problem_; }  // "" if bytes() is valid
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   [[nodiscard]] std::size_t file_bytes() const { return file_bytes_; }
   [[nodiscard]] bool is_compressed() const { return compressed_; }
-  [[nodiscard]] bool is_own() const { return is_own_; }  // as is_own_file() says
+  [[nodiscard]] bool is_own() const { return is_own_; }  // see is_own_file()
 
  private:
   void open(const std::string& path);
@@ -36,8 +36,8 @@ class TraceInput {
   bool is_own_ = false;
   void* mapped_ = nullptr;
   std::size_t mapped_bytes_ = 0;
-  std::string read_;      // what could not be mapped
-  std::string unpacked_;  // what was compressed
+  std::string read_;      // content that could not be mapped
+  std::string unpacked_;  // content that was compressed
 };
 
 }  // namespace vramscope

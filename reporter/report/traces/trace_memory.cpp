@@ -13,8 +13,9 @@ void TraceMemory::end(const TraceBlock& block, End how, Changes& changes) {
   changes.went(block, how);
 }
 
-// The driver hands out no address twice: what was there the program has freed, on a thread that has
-// not come to say so, or behind our back. The allocator counts in the same way.
+// The driver never hands out a live address. So the program has freed what was at this address, on
+// a thread that has not recorded the free yet, or without our seeing it. The allocator counts in
+// the same way.
 void TraceMemory::end_overlapping(Space space, Address address, std::uint64_t bytes,
                                   Changes& changes) {
   auto it = direct_.lower_bound({space, address});
@@ -55,7 +56,7 @@ void TraceMemory::come(const Event& event, bool direct, bool passes, Changes& ch
   changes.came(block, event);
 }
 
-// In a trace with damage its beginning may be missing.
+// In a damaged trace the allocation may be missing.
 void TraceMemory::go(const Event& event, bool direct, Changes& changes) {
   const Key key{space_of(event.place.kind), event.address};
   if (direct) {

@@ -1,5 +1,5 @@
-// TraceMemory says which memory each event of a trace brings and which it ends; TraceSteps is all
-// of that as a sequence that can be played again.
+// TraceMemory says which memory each event of a trace allocates and which it frees. TraceSteps has
+// all of that as a sequence that can be replayed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,17 +19,18 @@ struct TraceBlock {
   Place place;
   Tag tag = 0;
   std::uint64_t bytes = 0;  // requested
-  std::uint32_t slot = 0;   // its number while it lives: no other live one has it, dead ones had
-  bool direct = false;      // by the driver itself, not by our allocator
-  bool passes = true;       // the filter of whoever follows the trace
+  std::uint32_t slot = 0;   // its number while it lives: unique among live blocks, reused after its
+                            // end
+  bool direct = false;      // the driver itself allocated it, not our allocator
+  bool passes = true;       // whether it passes the filter of the code that follows the trace
   Address address = 0;
-  std::uint64_t born_ns = 0;  // when its call began, by the clock of the events
+  std::uint64_t born_ns = 0;  // start of its call, by the clock of the events
 };
 
 // Takes events in the order by_change. Threads: one. May throw bad_alloc.
 class TraceMemory {
  public:
-  enum class End : bool { freed, lost };  // lost: with its place, a context that ended
+  enum class End : bool { freed, lost };  // lost: it ended with its place, a context
 
   class Changes {
    public:
@@ -38,7 +39,7 @@ class TraceMemory {
     virtual void went(const TraceBlock& block, End how) = 0;
   };
 
-  // passes: what is told of memory that comes.
+  // passes: becomes TraceBlock::passes of memory that the event allocates.
   void add(const TraceEvent& one, Changes& changes, bool passes = true);
 
  private:
@@ -56,28 +57,29 @@ class TraceMemory {
   template <class Blocks>
   void end_place(Blocks& blocks, Place place, Changes& changes);
 
-  std::unordered_map<Key, TraceBlock, KeyHash> served_;  // by our allocator: they never overlap
+  std::unordered_map<Key, TraceBlock, KeyHash> served_;  // blocks of our allocator, which never
+                                                         // overlap
   std::map<Key, TraceBlock> direct_;
   std::vector<std::uint32_t> unused_slots_;
-  std::uint32_t slots_ = 0;  // ever given out
+  std::uint32_t slots_ = 0;  // number of slots that were ever used
 };
 
-// What a program asked of memory, without its addresses: blocks are known by slots.
+// One step of what a program did with memory. Blocks are known by slots, not by addresses.
 struct TraceStep {
   enum class What : std::uint8_t { came, freed, lost };
   What what = What::came;
   Place place;
   std::uint32_t slot = 0;
-  std::uint64_t bytes = 0;  // requested; that of the block that ends
+  std::uint64_t bytes = 0;  // requested; in the end of a block, that block's bytes
 };
 
 struct TraceSteps {
   std::vector<TraceStep> steps;
-  std::uint32_t slots = 0;  // every slot is below
+  std::uint32_t slots = 0;  // every slot is below this number
 };
 
-// All that a trace did to memory, in the order in which it happened. False: it is damaged although
-// its checksums are right; reader.problem() says where. May throw bad_alloc.
+// Reads everything that a trace did with memory, in its order. Returns false if the trace is
+// damaged although its checksums are right; reader.problem() then says where. May throw bad_alloc.
 [[nodiscard]] bool read_trace_steps(TraceReader& reader, TraceSteps& steps);
 
 }  // namespace vramscope

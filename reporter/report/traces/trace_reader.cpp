@@ -17,9 +17,10 @@ namespace {
 constexpr const char* kPartialHint = " (vramscope trace --partial FILE reads the rest)";
 constexpr const char* kCutOff = "expected more before the end of the file";
 constexpr std::size_t kLeastFactBytes = 3;
-// Threads that are there at the same time; each lane has 17 KiB to remember.
+// Limits the lanes, which is the number of threads at one time; each lane needs 17 KiB of memory.
 constexpr std::size_t kMostLanes = std::size_t{1} << 15;
-// How often a file's bytes may be looked at in search of a chunk: those of a damaged one again.
+// Limits how often a file's bytes are searched for a chunk: those of damaged chunks are searched
+// again.
 constexpr std::size_t kMostSearches = 8;
 
 [[nodiscard]] bool is_head(const ChunkHead& head) {
@@ -104,12 +105,12 @@ bool TraceReader::check_chunks() {
   return true;
 }
 
-// How many facts the damage so far may have held.
+// Returns how many facts may have been in the damaged bytes so far.
 std::size_t TraceReader::most_missing() const {
   return damage_ == Damage::left_out ? skipped_bytes_ / kLeastFactBytes : 0;
 }
 
-// To the next chunk's beginning, if there is one.
+// Moves to the next chunk's beginning. Returns false if there is none.
 bool TraceReader::skip_damage(std::size_t& at) {
   constexpr char kMagic[] = {'V', 'T', 'C', '1'};
   const auto* const text = reinterpret_cast<const char*>(bytes_.data());
@@ -123,7 +124,7 @@ bool TraceReader::skip_damage(std::size_t& at) {
   return false;
 }
 
-// "", and `at` is behind it; or what is wrong with it.
+// Returns "" and moves behind the chunk, or returns its problem.
 std::string TraceReader::take_chunk(std::size_t& at) {
   const std::span<const std::byte> rest = bytes_.subspan(at);
   if (rest.size() < sizeof(ChunkHead)) return kCutOff;
@@ -135,7 +136,8 @@ std::string TraceReader::take_chunk(std::size_t& at) {
   std::string expected = checksum_of(content) == head.checksum
                              ? take(head, content, at + sizeof head)
                              : "expected another checksum: this chunk is damaged";
-  // The next chunk may begin in a damaged one. Heads that overlap without end are believed at last.
+  // The next chunk may begin inside a damaged one. If heads overlap without end, they are believed
+  // at last.
   if (!expected.empty()) searched_bytes_ += content.size();
   const bool believed = expected.empty() || searched_bytes_ / kMostSearches > bytes_.size();
   if (believed) at += sizeof head + head.bytes;
@@ -174,7 +176,7 @@ std::string TraceReader::take(const ChunkHead& head, std::span<const std::byte> 
       return bytes.bad() ? "expected a mark that can be read" : "";
     }
   }
-  return "";  // of a later version, which adds to what is said here
+  return "";  // a chunk of a later version, which only adds information
 }
 
 bool TraceReader::take_marks(std::span<const std::byte> content) {
@@ -201,7 +203,8 @@ bool TraceReader::take_segments(std::span<const std::byte> content) {
   return true;
 }
 
-// As events by_change: what was asked of the driver after an allocation comes after that.
+// Sorts as events by_change: what the driver was asked after an allocation comes after that
+// allocation.
 void TraceReader::sort_segments() {
   std::stable_sort(segments_.begin(), segments_.end(),
                    [](const SegmentChange& a, const SegmentChange& b) {
@@ -209,7 +212,7 @@ void TraceReader::sort_segments() {
                    });
 }
 
-// Chunks of a lane need not be in order in the file, but none may be missing.
+// The chunks of a lane may be in any order in the file, but none may be missing.
 bool TraceReader::check_lanes() {
   for (auto& [lane, slices] : lanes_) {
     std::sort(slices.begin(), slices.end(), [](const Slice& a, const Slice& b) {
@@ -232,7 +235,7 @@ bool TraceReader::check_lanes() {
   return true;
 }
 
-// A slice can be read after all slices of its part before it.
+// A slice can be read only if all earlier slices of its part were read.
 void TraceReader::leave_out_gaps(std::vector<Slice>& slices) {
   std::vector<Slice> kept;
   for (const Slice& slice : slices) {
@@ -252,7 +255,8 @@ class TraceReader::Cursor {
  public:
   explicit Cursor(const std::vector<Slice>& slices) : next_(slices.begin()), end_(slices.end()) {}
 
-  // False: there are no more, or damaged() says where one cannot be read.
+  // Reads the next event. Returns false at the end, or if it cannot be read; damaged() then says
+  // where.
   bool advance() {
     while (bytes_.empty()) {
       if (left_ != 0 || next_ == end_) return stop(left_ != 0);
@@ -281,7 +285,7 @@ class TraceReader::Cursor {
   [[nodiscard]] std::uint64_t end_ns() const {
     return event_.event.start_ns + event_.event.total_ns;
   }
-  // What ends has the number of the newest allocation before it, so it comes after that one.
+  // A free has the number of the newest allocation before it, so it is sorted after that one.
   [[nodiscard]] std::tuple<std::uint64_t, bool, std::uint64_t> key() const {
     const bool comes = event_.what == trace::What::came || event_.what == trace::What::came_besides;
     return {serial_, !comes, event_.event.start_ns};
@@ -294,7 +298,7 @@ class TraceReader::Cursor {
   std::vector<Slice>::const_iterator next_;
   std::vector<Slice>::const_iterator end_;
   TraceBytes bytes_;
-  std::uint32_t left_ = 0;  // events of the slice
+  std::uint32_t left_ = 0;  // events left in the slice
   std::uint64_t offset_ = 0;
   std::uint64_t serial_ = 0;
   TraceState state_;
@@ -321,7 +325,7 @@ bool TraceReader::read(Order order, const std::function<void(const TraceEvent&)>
     std::pop_heap(cursors.begin(), cursors.end(), later);
     std::unique_ptr<Cursor> first = std::move(cursors.back());
     cursors.pop_back();
-    // The lane may well go on before all others.
+    // The lane may well continue before all others.
     for (;;) {
       visit(first->event());
       if (stops_) return true;

@@ -1,4 +1,4 @@
-// TraceReader checks the chunks of a trace and hands out its events in one order.
+// TraceReader checks the chunks of a trace and passes on its events in one order.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,38 +16,44 @@
 
 namespace vramscope {
 
-// Why a file with this beginning is no trace, "" when it may be one.
+// Returns why a file with this beginning is no trace, or "" if it may be one.
 [[nodiscard]] std::string not_a_trace(std::string_view text);
 
-// Threads: one. Everything here may throw bad_alloc.
+// Threads: one. All functions may throw bad_alloc.
 class TraceReader {
  public:
-  // Whether chunks that are damaged or missing are a problem, or left out with what builds on them.
+  // Whether damaged or missing chunks are a problem, or are left out with everything that depends
+  // on them.
   enum class Damage : bool { refused, left_out };
 
-  // `bytes` is the whole file, uncompressed, and outlives the reader. Looks at every chunk.
+  // `bytes` is the whole uncompressed file and outlives the reader. Looks at every chunk.
   TraceReader(std::span<const std::byte> bytes, Damage damage);
 
-  // "", or the first thing that is wrong: "byte 4711: expected ...". Then nothing else is valid.
+  // Returns "" or the first problem: "byte 4711: expected ...". With a problem, nothing else is
+  // valid.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] const TraceNames& names() const { return names_; }
   void show_sources(ShownSources shown) { names_.sources_shown = std::move(shown); }
-  // How the segments of our allocator came and went, in that order. Empty: it had none, or an older
-  // version wrote the trace.
+  // Returns how segments of our allocator were added and removed, in order. Empty if it had no
+  // segments or an older version wrote the trace.
   [[nodiscard]] const std::vector<SegmentChange>& segments() const { return segments_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
-  [[nodiscard]] std::uint64_t lost() const { return lost_; }  // as its last mark says
+  [[nodiscard]] std::uint64_t lost() const { return lost_; }  // according to its last mark
   [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
-  [[nodiscard]] std::uint64_t damaged() const { return damaged_; }  // chunks left out, at least
-  // Nothing is behind the last mark: the process wrote all that it recorded.
+  [[nodiscard]] std::uint64_t damaged() const {
+    return damaged_;
+  }  // number of chunks left out, at
+     // least
+  // Returns whether nothing follows the last mark: the process wrote everything that it recorded.
   [[nodiscard]] bool is_complete() const { return complete_; }
 
-  // by_change: memory comes and goes in the order in which it did, whatever threads were at it.
-  // by_end: calls in the order in which they ended.
+  // by_change: memory is allocated and freed in its real order, across all threads. by_end: calls
+  // are in the order of their ends.
   enum class Order : bool { by_change, by_end };
-  // False: the trace is damaged although its checksums are right; problem() says where.
+  // Calls visit for each event. Returns false if the trace is damaged although its checksums are
+  // right; problem() then says where.
   [[nodiscard]] bool read(Order order, const std::function<void(const TraceEvent&)>& visit);
-  // Called by `visit`, which wants no more events.
+  // May be called by `visit` to get no more events.
   void stop() { stops_ = true; }
 
  private:
@@ -88,8 +94,9 @@ class TraceReader {
   std::uint64_t lost_ = 0;
   std::uint64_t chunks_ = 0;
   std::uint64_t damaged_ = 0;
-  std::size_t skipped_bytes_ = 0;   // of damage
-  std::size_t searched_bytes_ = 0;  // contents of damaged chunks in which a chunk was looked for
+  std::size_t skipped_bytes_ = 0;   // bytes of damage that were skipped
+  std::size_t searched_bytes_ = 0;  // bytes of damaged chunks in which the next chunk was looked
+                                    // for
   bool complete_ = false;
   bool stops_ = false;
 };
