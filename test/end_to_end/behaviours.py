@@ -24,28 +24,28 @@ class Behaviour(NamedTuple):
 
 # Numbered from 1, as in the study that this list comes from.
 BEHAVIOURS = [
-    Behaviour("Device memory is aligned to 256 bytes at least, and for textures", ("alignment",)),
+    Behaviour("Device memory is aligned to at least 256 bytes, and for textures", ("alignment",)),
     Behaviour("Memory keeps what was written, and nobody else's writes reach it", ("contents",)),
-    Behaviour("Device memory of no bytes is refused and the pointer left alone", ("zero_sizes",)),
-    Behaviour("Pinned memory of no bytes is answered as the driver answers it", ("zero_sizes",)),
-    Behaviour("A free of nothing succeeds, an unregister of nothing does not", ("null_frees",)),
+    Behaviour("A request for no bytes of device memory is refused and leaves the pointer unchanged", ("zero_sizes",)),
+    Behaviour("A request for no bytes of pinned memory gets the driver's answer", ("zero_sizes",)),
+    Behaviour("A free of a null pointer succeeds, an unregister of one does not", ("null_frees",)),
     Behaviour("Double, foreign and interior frees are refused, and free nothing", ("double_free",)),
-    Behaviour("`cuMemFree` takes pitched, managed and stream-ordered memory too", ("free_kinds", "free_async", "kinds")),
+    Behaviour("`cuMemFree` also frees pitched, managed and stream-ordered memory", ("free_kinds", "free_async", "kinds")),
     Behaviour(
         "Work that was submitted before a free, in the memory's context or a peer's, never meets the next owner",
         ("reuse_race", "peers", "pinned_race"),
     ),
-    Behaviour("Out of memory is an answer, not an end: after a free it goes on", ("oom", "graph_room")),
+    Behaviour("Out of memory is an error code; after a free the program can allocate again", ("oom", "graph_room")),
     Behaviour("After a device fault every call answers that error", ("sticky_error",)),
     Behaviour("The runtime's last error is the driver's code", ("last_error",)),
-    Behaviour("Calls fail before `cuInit`, without a context, after its end", ("no_context",)),
+    Behaviour("Calls fail before `cuInit`, without a context, and after the context's end", ("no_context",)),
     Behaviour(
-        "Any thread frees, whatever context is current and whatever call it interrupts",
+        "Any thread may free, whatever context is current and whatever call it interrupts",
         ("free_elsewhere", "threads_alloc", "eight_threads", "nested_free", "malloc_hook", "longjmp"),
     ),
     Behaviour("Free memory falls with an allocation and comes back with its free", ("meminfo", "holes", "graph_pending")),
     Behaviour("Ranges, attributes and ids describe the allocation", ("ranges", "kinds")),
-    Behaviour("An IPC handle opens at the allocation's start, one for each", ("ipc_export", "ipc_processes")),
+    Behaviour("An IPC handle opens at the allocation's start, and each allocation has its own", ("ipc_export", "ipc_processes")),
     Behaviour(
         "Exported memory is not recycled while others may use it",
         (
@@ -55,7 +55,7 @@ BEHAVIOURS = [
         ),
     ),
     Behaviour(
-        "Calls during a stream capture fail, or not, by its mode",
+        "Whether calls fail during a stream capture depends on its mode",
         ("capture_contexts", "capture_ends", "capture_free", "capture_room"),
     ),
     Behaviour(
@@ -76,7 +76,7 @@ BEHAVIOURS = [
     ),
     Behaviour(
         "An allocation costs what the driver takes",
-        reason="a time, not an answer: scripts/gpu-check measures it in each mode",
+        reason="this is a time, which scripts/gpu-check measures in each mode",
     ),
     Behaviour("Registration goes by bytes: neighbours, overlaps, interiors", ("register_rules",)),
     Behaviour(
@@ -84,7 +84,7 @@ BEHAVIOURS = [
         reason="nothing answers for them here; reports list what is reserved",
     ),
     Behaviour("A free does not wait for other contexts of the device", ("second_context",)),
-    Behaviour("A thread may end amid a call, cancelled or by `pthread_exit`", ("cancelled",)),
+    Behaviour("A thread may end inside a call, cancelled or by `pthread_exit`", ("cancelled",)),
 ]
 
 NO_EXPORT = "A block that is a part of a segment cannot be exported"
@@ -175,8 +175,8 @@ def table(case, runs, victims):
             "",
             "Written by `test/end_to_end/behaviours.py`; a test compares it with what the victims do.",
             "A victim is a program in `test/programs`. *Same*: output, diagnostics and exit",
-            "status are those without Vramscope, on the simulated device. What of this was seen on a GPU",
-            "stands in [the page on tests](../RESULTS.md#verified-on-a-gpu).",
+            "status are equal with and without Vramscope, on the simulated device.",
+            "[The page of results](../RESULTS.md#verified-on-a-gpu) says what was seen on a GPU.",
             "",
             head,
             "|---" * (3 + len(harness.MODES)) + "|",
