@@ -1,4 +1,5 @@
-// Findings are what doctor says: each is one thing that was looked at, and what to do about it.
+// Findings are the result of doctor: each describes one thing that was examined, and what to do
+// about it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,7 +13,7 @@
 
 namespace vramscope {
 
-// stops: nothing is recorded with it. limits: something is missing, or not as one may expect. fine.
+// stops: nothing is recorded. limits: something is missing, or not as expected. fine: no problem.
 #define VRAMSCOPE_FINDING_STATES(X) X(stops) X(limits) X(fine)
 VRAMSCOPE_NAMED_ENUM(FindingState, std::uint8_t, VRAMSCOPE_FINDING_STATES);
 
@@ -35,7 +36,8 @@ class Findings {
   void fine(std::string subject, std::string found, std::string advice = "") {
     add(FindingState::fine, std::move(subject), std::move(found), std::move(advice));
   }
-  // What stops recording first, then what limits it; within each as they were found.
+  // Returns what stops recording first, then what limits it; within each group in the order in
+  // which they were found.
   [[nodiscard]] std::vector<Finding> in_order() const;
   [[nodiscard]] std::size_t count(FindingState state) const;
 

@@ -10,7 +10,7 @@
 
 namespace vramscope {
 
-// A table, and a line that says how many of them stop or limit recording.
+// Makes a table, and a line that says how many findings stop or limit recording.
 [[nodiscard]] Columns<Finding> finding_columns();
 [[nodiscard]] std::string findings_text(const Findings& all, const std::vector<Finding>& shown,
                                         const Page& page);

@@ -15,24 +15,29 @@ namespace vramscope {
 
 class ProcessFiles {
  public:
-  // Throws invalid_argument, one line: there is no such process, or it may not be looked at.
+  // Throws invalid_argument with one line if the process does not exist or may not be examined.
   explicit ProcessFiles(pid_t pid);
 
   [[nodiscard]] const TargetFiles& files() const { return files_; }
   [[nodiscard]] const std::string& program() const { return program_; }  // path; "": unknown
   [[nodiscard]] std::vector<std::string> arguments() const;  // from the command's name on
-  // Paths of what is mapped whose file's name begins so, each once; " (deleted)" stays behind.
+  // Returns the paths of mapped files whose names begin with `name`, each once; " (deleted)" stays
+  // at the end.
   [[nodiscard]] std::vector<std::string> mapped(std::string_view name) const;
-  // Value of a variable with which it was started; nothing when it was not set.
+  // Returns the value of a variable with which the process started, or nothing if it was not set.
   [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;
-  // "NAME=value", for collect_settings(); null at the end. Valid as long as this.
+  // Returns "NAME=value" for collect_settings(), with null at the end. Valid as long as this
+  // object.
   [[nodiscard]] std::vector<const char*> variables() const;
-  // Does every thread of the program block the signal? The library's own does not count.
+  // Returns whether every thread of the program blocks the signal. The library's own thread does
+  // not count.
   [[nodiscard]] bool blocks(int signal) const;
-  // Has a live file in memory, or the library's own thread: both come with the first cuInit.
+  // Returns whether it has a live file in memory, or the library's own thread: both begin with the
+  // first cuInit.
   [[nodiscard]] bool is_recording() const;
   [[nodiscard]] pid_t parent() const;
-  [[nodiscard]] std::vector<pid_t> children() const;  // of its first thread, where the kernel tells
+  [[nodiscard]] std::vector<pid_t> children() const;  // of its first thread, if the kernel lists
+                                                      // them
 
  private:
   struct Thread {

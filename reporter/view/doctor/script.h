@@ -7,9 +7,9 @@
 
 namespace vramscope {
 
-// The interpreter of the script's first line, behind `env` the one that this starts; `script`
-// itself when it has no such line; an empty path when there is none that could be looked at, which
-// is then found. A line of it that takes our library away is found too.
+// Returns the interpreter in the script's first line (after `env`, the program that env starts), or
+// `script` itself if it has no such line. If the interpreter does not exist, returns an empty path
+// and adds a finding. Adds a finding, too, if a line of the script removes our library.
 [[nodiscard]] Executable examine_script(const Executable& script, Findings& findings);
 
 }  // namespace vramscope

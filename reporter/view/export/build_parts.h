@@ -1,4 +1,4 @@
-// What this build of the tool may lack, and why: the rest of it works without.
+// The parts that this build of the tool may lack, and why. Everything else works without them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,19 +10,19 @@ namespace vramscope {
 
 struct BuildPart {
   std::string_view name;     // "sqlite"
-  std::string_view gives;    // what one does with it: "vramscope export --format sqlite"
+  std::string_view gives;    // what it is for: "vramscope export --format sqlite"
   std::string_view why_not;  // one clause without a full stop; "": this build has it
 };
 
-// All of them, those that are in first. May throw bad_alloc.
+// Returns all parts, the included ones first. May throw bad_alloc.
 [[nodiscard]] std::vector<BuildPart> build_parts();
 
-// "" where this build has the page, SQLite, protobuf; else why it has not.
+// Return "" if this build has the page, SQLite or protobuf, else why it lacks it.
 [[nodiscard]] std::string_view why_no_page() noexcept;
 [[nodiscard]] std::string_view why_no_sqlite() noexcept;
 [[nodiscard]] std::string_view why_no_protobuf() noexcept;
 
-// A line a part, for --version --verbose.
+// Returns a line for each part, for --version --verbose.
 [[nodiscard]] std::string build_parts_text();
 
 }  // namespace vramscope

@@ -1,5 +1,5 @@
-// Exported is what a format is made of: a report, or a trace with as much of a report as its totals
-// tell.
+// Exported is the input of every format: a report, or a trace with the parts of a report that its
+// totals give.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,8 +20,8 @@
 
 namespace vramscope {
 
-// What formats with one number for a stack show; all in bytes but count, in allocations. kept: what
-// caches of frameworks hold and libraries keep by design, which is not in leaked.
+// The value that formats with one number for each stack show: bytes, or with `count` allocations.
+// kept: what caches of frameworks hold and libraries keep by design, which `leaked` leaves out.
 enum class Cost : std::uint8_t { peak, leaked, kept, total, count };
 [[nodiscard]] std::uint64_t value_of(const LeakUsage& usage, Cost cost);
 [[nodiscard]] std::optional<Cost> cost_named(std::string_view name);
@@ -29,31 +29,30 @@ enum class Cost : std::uint8_t { peak, leaked, kept, total, count };
 
 class Exported {
  public:
-  // Stacks are shown as `stacks` says. May throw bad_alloc, as all members.
-  // Of the stacks that are shown then those are left that are as large as the filter asks for; the
-  // rest of it holds already.
+  // Shows stacks as `stacks` says. The filter then keeps the shown stacks that are as large as it
+  // asks for; its other conditions must hold already. May throw bad_alloc, like all members.
   Exported(Report report, Cost cost, const StackChoice& stacks, NameFrame name,
            const Filter& filter = {});
-  // Of the allocations of a trace that pass, of which `report` is report_of_trace(); it outlives
-  // this.
+  // Exports the allocations of a trace that pass. `report` is report_of_trace() of the trace, which
+  // outlives this object.
   Exported(Report report, TraceFollower& trace, Cost cost, const StackChoice& stacks,
            NameFrame name);
 
   [[nodiscard]] const Report& report() const { return report_; }
   [[nodiscard]] const NameFrame& name() const { return name_; }
   [[nodiscard]] Cost cost() const { return cost_; }
-  // By site. Made when it is first asked for.
+  // Returns usage by site, which is made when it is first asked for.
   [[nodiscard]] const std::vector<LeakUsage>& usage() const;
-  // The kind that held the most at its peak; null: there is none.
+  // Returns the kind with the highest peak, or null if the report has no kinds.
   [[nodiscard]] const KindFacts* highest() const;
 
-  // Of a trace, else null.
+  // Returns the names of a trace; null for a report.
   [[nodiscard]] const TraceNames* names() const;
-  // The clock of the trace's events at the instant from which the report's times count.
+  // Returns the clock of the trace's events at the instant from which the report's times count.
   [[nodiscard]] std::uint64_t start_clock_ns() const { return trace_->begin_ns(); }
-  // The report's site of a tag of the trace.
+  // Returns the report's site for a tag of the trace.
   [[nodiscard]] std::size_t site_of(Tag tag) const;
-  // Has the trace followed; "", or what is wrong with it.
+  // Follows the trace. Returns "" or its problem.
   [[nodiscard]] std::string follow(TraceObserver& observer) const {
     return trace_->follow({&observer}) ? "" : trace_->problem();
   }
@@ -63,28 +62,28 @@ class Exported {
   TraceFollower* trace_ = nullptr;
   Cost cost_ = Cost::peak;
   NameFrame name_;
-  std::vector<std::size_t> sites_;  // the report's site by that of the trace
+  std::vector<std::size_t> sites_;  // the report's site for each site of the trace
   mutable std::optional<std::vector<LeakUsage>> usage_ = {};
 };
 
-// A stack's value of a cost; one that is kept is that of each holder.
+// A part of a stack's value. Kept memory has a part for each holder.
 struct CostPart {
   std::uint64_t value = 0;
   std::string holder =
-      {};  // "held by PyTorch's cache": stands as a frame within the memory; "": none
+      {};  // "held by PyTorch's cache", shown as a frame inside the memory; "": none
 };
-// Without those of 0. May throw bad_alloc.
+// Leaves out parts of 0. May throw bad_alloc.
 [[nodiscard]] std::vector<CostPart> parts_of(const LeakUsage& usage, Cost cost);
 
-// "held by PyTorch's cache".
+// Returns "held by PyTorch's cache".
 [[nodiscard]] std::string held_by(const KeptUsage& kept);
 
-// Who holds what a stack never freed of one kind on one device. Threads: any, once it is made,
-// which may throw bad_alloc.
+// The holders of memory of one kind on one device that a stack never freed. Threads: any, after
+// construction, which may throw bad_alloc.
 class Holders {
  public:
   explicit Holders(const Exported& exported);
-  // "" where it leaked, or a part of it did.
+  // Returns the holder, or "" if the memory, or a part of it, leaked.
   [[nodiscard]] const std::string& of(std::size_t site, Kind kind, std::uint16_t device) const;
   [[nodiscard]] bool are_none() const { return holders_.empty(); }
 
@@ -92,10 +91,10 @@ class Holders {
   std::map<std::tuple<std::size_t, Kind, std::uint16_t>, std::string> holders_;
 };
 
-// "train (4711)".
+// Returns "train (4711)".
 [[nodiscard]] std::string process_name(const Report& report);
 
-// The program and its arguments as one line; hostile characters are '?'.
+// Returns the program and its arguments on one line, with '?' for hostile characters.
 [[nodiscard]] std::string command_of(const Report& report);
 
 }  // namespace vramscope

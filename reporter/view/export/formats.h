@@ -1,4 +1,4 @@
-// ExportFormat is a format of other tools that reports and traces are written in: one file each.
+// ExportFormat is a format of other tools to which reports and traces are written, one file each.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,36 +14,36 @@ namespace vramscope {
 struct ExportFormat {
   enum class Needs : std::uint8_t { either, trace, report };
 
-  std::string_view name;    // that --format takes
-  std::string_view suffix;  // of files in it
+  std::string_view name;    // the name for --format
+  std::string_view suffix;  // suffix of the format's files
   std::string_view opens_in;
-  std::string_view how;  // a command, or what to do there; FILE stands for the file
+  std::string_view how;  // a command, or what to do in the tool; FILE stands for the file
   Needs needs = Needs::either;
-  // Gives "", or one line that says why it is not written. What the output itself complains of is
-  // its own affair. May throw bad_alloc.
+  // Writes the file. Returns "", or one line that says why it could not be written. The output
+  // reports its own errors. May throw bad_alloc.
   std::string (*write)(const Exported& exported, Output& output) = nullptr;
-  // Of a format that may become far larger than the file it is made of: bytes, at most. May throw
-  // bad_alloc.
+  // Returns the most bytes of a file in a format that may become far larger than its source. May
+  // throw bad_alloc.
   std::uint64_t (*most_bytes)(const Exported& exported) = nullptr;
-  // Gives "", or one line that says why there is nothing to write.
+  // Returns "", or one line that says why there is nothing to write.
   std::string (*why_not)(const Exported& exported) = nullptr;
-  // Gives "", or why this build lacks the format; null: no build does.
+  // Returns "", or why this build lacks the format; null: every build has it.
   std::string_view (*why_left_out)() noexcept = nullptr;
-  // Whether memory of the kind is in the file; null: all is.
+  // Returns whether the file contains memory of the kind; null: it contains all kinds.
   bool (*shows)(const Exported& exported, const KindFacts& kind) = nullptr;
-  // Besides: what of a report, and of a trace, is not in it; "": nothing that one may miss.
+  // What else of a report, and of a trace, the format lacks; "": nothing important.
   std::string_view lost_of_report = {};
   std::string_view lost_of_trace = {};
-  bool is_of_stacks = false;  // without an allocation there is nothing to look at
+  bool is_of_stacks = false;  // without an allocation the file would be empty
 };
 
-// What the file has not: "pinned and registered memory (--kind chooses); history"; "": nothing.
+// Returns what the file lacks: "pinned and registered memory (--kind chooses); history", or "".
 [[nodiscard]] std::string lost_in(const Exported& exported, const ExportFormat& format);
-// Why there would be nothing to look at; "": there is something.
+// Returns why the file would be empty, or "" if it would not be.
 [[nodiscard]] std::string nothing_in(const Exported& exported, const ExportFormat& format);
 
 [[nodiscard]] std::span<const ExportFormat> export_formats();
-// Null: there is none of that name.
+// Returns null if no format has the name.
 [[nodiscard]] const ExportFormat* export_format(std::string_view name);
 
 [[nodiscard]] std::string no_segments(const Exported& exported);

@@ -13,14 +13,14 @@
 
 namespace vramscope {
 
-// Text is valid UTF-8 without control characters and without those that turn its direction.
+// Text is valid UTF-8, without control characters and without characters that change its direction.
 struct NamedFrame {
   std::string function;  // never empty: "train+0x1234" without symbols
   std::string file;      // "" unknown
   std::int32_t line = 0;
-  std::string module;        // path; "" unknown, or a Python frame's
-  std::uint64_t offset = 0;  // in it
-  bool is_inlined = false;   // into the next one
+  std::string module;        // path; "": unknown, or a Python frame
+  std::uint64_t offset = 0;  // inside the module
+  bool is_inlined = false;   // into the next frame
 
   friend bool operator<(const NamedFrame& a, const NamedFrame& b) {
     return std::tie(a.function, a.file, a.line, a.module, a.offset, a.is_inlined) <
@@ -35,13 +35,13 @@ class NamedStacks {
 
   explicit NamedStacks(const Exported& exported) : exported_(exported) {}
 
-  // Of a site; never empty: a stack that is not known is one frame that says so. CUDA's own
-  // innermost frames are one, of the function that was called.
+  // Returns the stack of a site, which is never empty: an unknown stack is one frame that says so.
+  // CUDA's own innermost frames are one frame, for the function that was called.
   [[nodiscard]] const Stack& stack(std::size_t site);
   [[nodiscard]] const NamedFrame& frame(std::uint32_t index) const { return *frames_[index]; }
-  // Frames of all stacks that were asked for.
+  // Returns the number of frames in all stacks that were asked for.
   [[nodiscard]] std::size_t frames() const { return frames_.size(); }
-  // The innermost function outside CUDA's libraries, "main (train.cu:94)".
+  // Returns the innermost function outside CUDA's libraries, "main (train.cu:94)".
   [[nodiscard]] const std::string& caller(std::size_t site);
 
  private:
@@ -51,15 +51,15 @@ class NamedStacks {
   const Exported& exported_;
   std::map<NamedFrame, std::uint32_t> numbers_;
   std::vector<const NamedFrame*> frames_;            // by number
-  std::vector<std::optional<Stack>> by_frame_ = {};  // of the report: what is active there
+  std::vector<std::optional<Stack>> by_frame_ = {};  // for each frame of the report, its functions
   std::vector<std::optional<Stack>> by_site_ = {};
   std::vector<std::string> callers_ = {};  // by site; "": not asked for
 };
 
-// "1f2e", without "0x".
+// Returns "1f2e", without "0x".
 [[nodiscard]] std::string hexadecimal(std::uint64_t number);
 
-// "main (train.cu:94)", "cudaMalloc (in /usr/lib/libcudart.so.12)".
+// Returns "main (train.cu:94)" or "cudaMalloc (in /usr/lib/libcudart.so.12)".
 [[nodiscard]] std::string text(const NamedFrame& frame);
 
 }  // namespace vramscope

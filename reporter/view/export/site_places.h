@@ -1,4 +1,4 @@
-// SitePlaces is where each site of a report allocated, as a row of a listing has it, and whole.
+// SitePlaces has the stack of each site of a report, shortened as in a row of a listing, and whole.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,15 +11,15 @@
 
 namespace vramscope {
 
-// Text is harmless, and without the frames of CUDA's libraries. Threads: one. May throw bad_alloc.
+// Text is sanitized, and without the frames of CUDA's libraries. Threads: one. May throw bad_alloc.
 class SitePlaces {
  public:
   explicit SitePlaces(const Exported& exported);
 
-  // "allocate (gpu.py:15) < load (train.py:9) < main (train.py:30) < ..": the innermost frames,
-  // three of them, or as many up to eight as it takes to tell the site from all others.
+  // Returns "allocate (gpu.py:15) < load (train.py:9) < main (train.py:30) < ..": the three
+  // innermost frames, or up to eight if they are needed to distinguish the site from all others.
   [[nodiscard]] std::string row(std::size_t site) const;
-  // All frames.
+  // Returns all frames.
   [[nodiscard]] std::string whole(std::size_t site) const;
 
  private:
@@ -28,7 +28,7 @@ class SitePlaces {
 
   std::vector<std::string> frames_;
   std::vector<Stack> stacks_;          // by site
-  std::vector<std::size_t> in_a_row_;  // by site: how many frames tell it apart
+  std::vector<std::size_t> in_a_row_;  // by site: the number of frames that distinguish it
 };
 
 }  // namespace vramscope

@@ -1,5 +1,5 @@
-// TreeWriter writes dictionaries, lists, numbers and texts one by one; PickleWriter and
-// JsonTreeWriter are its two forms.
+// TreeWriter writes dictionaries, lists, numbers and texts one by one. PickleWriter and
+// JsonTreeWriter are its two formats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace vramscope {
 
-// Every begin_ has its end(). In a dictionary values follow a key(). Threads: one. May throw
-// bad_alloc.
+// Every begin_ function needs an end(). In a dictionary each value follows a key(). Threads: one.
+// May throw bad_alloc.
 class TreeWriter {
  public:
   explicit TreeWriter(Output& output) : output_(output) {}
@@ -31,10 +31,11 @@ class TreeWriter {
   virtual void value(std::string_view text) = 0;
   virtual void value(const char* text) { value(std::string_view(text)); }
   virtual void boolean(bool value) = 0;
-  // What has been written under this name already, if the form can say that: then true, and nothing
-  // is to be written. Else the dictionary or list that begins next has that name.
+  // Refers to a value that was already written under this name. Returns true if the format can do
+  // that; then nothing must be written. Otherwise the dictionary or list that begins next gets the
+  // name.
   virtual bool again(std::uint64_t name) = 0;
-  // After the last value.
+  // Must be called after the last value.
   virtual void finish() = 0;
 
   template <class Value>
@@ -50,12 +51,12 @@ class TreeWriter {
   Output& output_;
 };
 
-// Python's pickle, protocol 2, of few instructions, so that PyTorch's viewer, which is written in
-// JavaScript, reads it too: PROTO, EMPTY_DICT, EMPTY_LIST, MARK, SETITEMS, APPENDS, BININT1,
+// Python's pickle of protocol 2 with few instructions, so that PyTorch's viewer, which is written
+// in JavaScript, can read it: PROTO, EMPTY_DICT, EMPTY_LIST, MARK, SETITEMS, APPENDS, BININT1,
 // BININT2, BININT, LONG1 (of at most 8 bytes, for what BININT cannot hold), BINUNICODE, NEWTRUE,
-// NEWFALSE, BINPUT, LONG_BINPUT, BINGET, LONG_BINGET, STOP. Lists are appended to in parts of
-// kPart, for the viewer passes each part as arguments of a function. Short texts and what again()
-// names are written once, and taken from the memo after that. Numbers are below 2^63.
+// NEWFALSE, BINPUT, LONG_BINPUT, BINGET, LONG_BINGET, STOP. Lists are written in parts of kPart,
+// because the viewer passes each part as arguments of a function. Short texts and values named by
+// again() are written once and then taken from the memo. Numbers are below 2^63.
 class PickleWriter final : public TreeWriter {
  public:
   static constexpr std::size_t kPart = 1000;
@@ -83,14 +84,14 @@ class PickleWriter final : public TreeWriter {
   void add_number(std::uint64_t number, std::size_t bytes);
 
   std::vector<Open> open_;
-  std::unordered_map<std::string, std::uint32_t> texts_;         // by text: place in the memo
+  std::unordered_map<std::string, std::uint32_t> texts_;  // by text: its position in the memo
   std::unordered_map<std::uint64_t, std::uint32_t> names_ = {};  // by name
   std::uint32_t memorised_ = 0;
   std::uint64_t name_ = 0;
   bool is_named_ = false;
 };
 
-// JSON has no names: what again() names is made once, and written again as text.
+// JSON has no names, so a value named by again() is kept as text and written again.
 class JsonTreeWriter final : public TreeWriter {
  public:
   using TreeWriter::TreeWriter;
@@ -107,10 +108,10 @@ class JsonTreeWriter final : public TreeWriter {
  private:
   void separate();
   void put(std::string_view text);
-  std::string open_;                                            // the closing characters still owed
-  std::unordered_map<std::uint64_t, std::string> pieces_ = {};  // what was made, by name
-  std::size_t kept_bytes_ = 0;                                  // of these
-  // Of the piece that is being made: its name, its text so far, and how much was open before it.
+  std::string open_;  // the closing characters that are still to be written
+  std::unordered_map<std::uint64_t, std::string> pieces_ = {};  // the texts of named values
+  std::size_t kept_bytes_ = 0;                                  // of these texts
+  // The named value that is being written: its name, its text so far, and what was open before it.
   std::optional<std::uint64_t> name_ = {};
   std::string piece_ = {};
   std::size_t open_before_ = 0;

@@ -1,4 +1,4 @@
-// Files that gzip packed are read as what is in them.
+// unpack_gzip() unpacks files that gzip packed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,14 +12,14 @@ namespace vramscope {
 
 struct Unpacked {
   std::string text;
-  std::string problem;  // "" when text is all that was packed
+  std::string problem;  // "" if `text` is complete
 };
 
-// All parts of the file, one after the other. More than `most_bytes` is a problem. May throw
+// Unpacks all parts of the file, one after another. More than `most_bytes` is a problem. May throw
 // bad_alloc.
 [[nodiscard]] Unpacked unpack_gzip(std::string_view bytes, std::size_t most_bytes);
 
-// As far as the bytes go, and `most_bytes` of it. May throw bad_alloc.
+// Unpacks as much as the bytes contain, up to `most_bytes`. May throw bad_alloc.
 [[nodiscard]] std::string beginning_of_gzip(std::string_view bytes, std::size_t most_bytes);
 
 }  // namespace vramscope

@@ -1,5 +1,4 @@
-// ImportedRun is what a file of another tool tells of a run, in the words of our traces and
-// reports.
+// ImportedRun is the content of another tool's file in the terms of our traces and reports.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,7 +15,7 @@
 
 namespace vramscope {
 
-// In the order in which it happened. Times are nanoseconds since the epoch.
+// Events are in the order in which they happened. Times are nanoseconds since the epoch.
 struct ImportedEvent {
   enum class What : std::uint8_t { came, went, refused };
   What what = What::came;
@@ -26,10 +25,10 @@ struct ImportedEvent {
   std::uint32_t thread = 0;  // number of a ThreadFact
   Address address = 0;
   std::uint64_t bytes = 0;       // requested
-  std::uint64_t free_bytes = 0;  // refused: of the device, by the driver's word
+  std::uint64_t free_bytes = 0;  // for `refused`: of the device, according to the driver
 };
 
-// Segments that came (positive) or went.
+// Segments that were added (positive) or removed.
 struct ImportedReservation {
   std::uint64_t time_ns = 0;
   std::uint16_t device = 0;
@@ -41,19 +40,19 @@ struct ImportedRun {
   std::string source;  // "a memory snapshot of PyTorch"
   RecorderFacts names;
   std::vector<ImportedEvent> events;
-  std::vector<ImportedReservation> reservations;  // in order; those of the history
-  // Of the instant at which the file was made; blocks have their tags.
+  std::vector<ImportedReservation> reservations;  // those of the history, in order
+  // The state when the file was made. Blocks have their tags.
   std::vector<SegmentSnapshot> segments;
   std::vector<BlockSnapshot> blocks;
-  bool has_segments = false;  // the file tells of them; else live blocks are known alone
-  bool has_dates = true;      // times are of a day that is known
-  bool has_history = false;   // it tells when memory came and went
+  bool has_segments = false;  // the file lists segments; else only live blocks are known
+  bool has_dates = true;      // the day of the times is known
+  bool has_history = false;   // the file says when memory was allocated and freed
 };
 
-// Names of a run, each once. Threads: one. May throw bad_alloc.
+// The names of a run, each once. Threads: one. May throw bad_alloc.
 class ImportedNames {
  public:
-  // `owner`: whose code asked the driver.
+  // owner: the object whose code asked the driver.
   ImportedNames(RecorderFacts& facts, std::string owner);
 
   struct Who {
@@ -69,7 +68,7 @@ class ImportedNames {
   [[nodiscard]] std::uint32_t site(const std::vector<std::uint32_t>& frames);
   [[nodiscard]] std::uint32_t stream(std::uint64_t handle);
   [[nodiscard]] std::uint32_t thread(std::int64_t id);
-  // Of the name, entered from `parent`.
+  // Returns the range of the name below `parent`.
   [[nodiscard]] std::uint32_t range(std::uint32_t parent, std::string_view name);
   [[nodiscard]] Tag tag(const Who& who);
 

@@ -1,4 +1,5 @@
-// What other tools wrote of a run is read here, and made into our report and our trace.
+// read_import() reads other tools' files of a run, from which report_of_import() and
+// trace_of_import() make our report and our trace.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,25 +13,24 @@ namespace vramscope {
 
 struct Report;
 
-// Whether the file begins as a pickle does, or as RMM's log.
+// Returns whether the file begins like a pickle or like RMM's log.
 [[nodiscard]] bool is_import(const std::string& path);
-// A pickle alone: segments are known, and not only what came and went.
+// Returns whether it is a pickle, which also has segments and not only allocations and frees.
 [[nodiscard]] bool is_memory_snapshot(const std::string& path);
 
-// PyTorch's memory snapshot, or RMM's log of allocations. The error names file, place and what was
-// expected. Never throws; memory is a small multiple of the file's size.
+// Reads PyTorch's memory snapshot or RMM's log of allocations. The error names the file, the
+// position and what was expected. Never throws. Memory is a small multiple of the file's size.
 [[nodiscard]] std::variant<ImportedRun, FileError> read_import(const std::string& path) noexcept;
 
-// The readers of each, of a whole file; they give what is wrong with it, or "". May throw
-// bad_alloc.
+// Read a whole file of one tool. Return its problem, or "". May throw bad_alloc.
 [[nodiscard]] std::string read_torch_snapshot(std::string_view bytes, ImportedRun& run);
 [[nodiscard]] std::string read_rmm_log(std::string_view bytes, ImportedRun& run);
 
-// Everything that is known of the run; what is not is said in the report's warnings. May throw
-// bad_alloc.
+// Returns everything that is known of the run. Warnings in the report say what is not known. May
+// throw bad_alloc.
 [[nodiscard]] Report report_of_import(ImportedRun run);
 
-// The bytes of a trace with the same events. May throw bad_alloc.
+// Returns the bytes of a trace with the same events. May throw bad_alloc.
 [[nodiscard]] std::string trace_of_import(const ImportedRun& run);
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// Pickle reads what Python's pickle writes of dictionaries, lists, tuples, texts and numbers, and
+// Pickle reads dictionaries, lists, tuples, texts and numbers that Python's pickle wrote, and
 // executes nothing.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -11,31 +11,32 @@
 
 namespace vramscope {
 
-// Protocols 2 to 5, and of their instructions those that plain values need; any other is a problem.
-// Memory is a small multiple of the bytes', whatever they are, and nothing recurses. Threads: one.
+// Reads protocols 2 to 5 with the instructions that plain values need; any other instruction is a
+// problem. Memory is a small multiple of the bytes, whatever they are, and nothing recurses.
+// Threads: one.
 class Pickle {
  public:
   enum class Type : std::uint8_t { none, boolean, number, real, text, list, dictionary };
   struct Value {
     Type type = Type::none;
-    std::uint64_t content = 0;  // a number in two's complement, or what only Pickle understands
+    std::uint64_t content = 0;  // a number in two's complement, or a position for Pickle itself
   };
   static constexpr std::size_t kLongestText = std::size_t{1} << 20;
 
-  // `bytes` outlives this. May throw bad_alloc.
+  // `bytes` outlives this object. May throw bad_alloc.
   explicit Pickle(std::string_view bytes);
 
-  // "", or "byte 17: expected ...". Then there is no value.
+  // Returns "", or "byte 17: expected ..."; then there is no value.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] Value root() const { return root_; }
 
-  // What the text says; of anything else "".
+  // Returns the text; "" for any other value.
   [[nodiscard]] std::string_view text(Value value) const;
-  // 0 for what is no number or negative.
+  // Returns the number; 0 for any other value and for negative numbers.
   [[nodiscard]] std::uint64_t number(Value value) const;
-  // Of a list or tuple; of anything else nothing.
+  // Returns the items of a list or tuple; none for any other value.
   [[nodiscard]] const std::vector<Value>& items(Value value) const;
-  // Of a dictionary, among its first entries; none: it is not there.
+  // Returns a value of a dictionary, searched among its first entries, or none if it is missing.
   [[nodiscard]] Value at(Value dictionary, std::string_view key) const;
 
  private:
@@ -63,7 +64,7 @@ class Pickle {
   std::vector<Value> stack_;
   std::vector<std::size_t> marks_;
   std::vector<Value> memo_;
-  std::vector<std::vector<Value>> containers_;  // keys and values of a dictionary take turns
+  std::vector<std::vector<Value>> containers_;  // a dictionary has keys and values in turn
 };
 
 }  // namespace vramscope

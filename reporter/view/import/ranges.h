@@ -1,4 +1,4 @@
-// Ranges is a set of addresses, kept as the fewest ranges that it consists of.
+// Ranges is a set of addresses, stored as the fewest possible ranges.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,7 +15,7 @@ namespace vramscope {
 // Threads: one. May throw bad_alloc.
 class Ranges {
  public:
-  // What lies above the last address does not count.
+  // Bytes above the last address do not count.
   [[nodiscard]] static Address end_of(Address begin, std::uint64_t bytes) {
     return begin + std::min(bytes, std::numeric_limits<Address>::max() - begin);
   }
@@ -25,7 +25,7 @@ class Ranges {
     return next != ranges_.begin() && std::prev(next)->second > begin;
   }
 
-  // How many of the bytes were in it already.
+  // Returns how many of the bytes were already in the set.
   std::uint64_t add(Address begin, std::uint64_t bytes) {
     if (bytes == 0) return 0;
     const std::uint64_t known = remove(begin, bytes);
@@ -43,7 +43,7 @@ class Ranges {
     return known;
   }
 
-  // How many of the bytes were in it.
+  // Returns how many of the bytes were in the set.
   std::uint64_t remove(Address begin, std::uint64_t bytes) {
     const Address end = end_of(begin, bytes);
     std::uint64_t known = 0;
@@ -59,7 +59,7 @@ class Ranges {
     return known;
   }
 
-  // In order: f(begin, bytes).
+  // Calls f(begin, bytes) for each range, in order.
   template <class F>
   void each(F&& f) const {
     for (const auto& [first, last] : ranges_) f(first, last - first);
@@ -71,7 +71,7 @@ class Ranges {
   }
 
  private:
-  std::map<Address, Address> ranges_;  // their ends, by their beginnings
+  std::map<Address, Address> ranges_;  // ends of the ranges, by their beginnings
 };
 
 }  // namespace vramscope

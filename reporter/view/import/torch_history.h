@@ -1,5 +1,5 @@
-// TorchHistory follows the actions that a snapshot of PyTorch tells of, also where it leaves some
-// out: skip_actions of torch.cuda.memory._record_memory_history().
+// TorchHistory follows the actions in a snapshot of PyTorch, even if some actions were left out:
+// skip_actions of torch.cuda.memory._record_memory_history().
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,9 +17,9 @@
 
 namespace vramscope {
 
-// What is left out is found by what cannot be otherwise: a block on which another one begins was
-// freed before, one that is freed twice was allocated in between, and what is live at the end is
-// what the snapshot's segments have. Threads: one. May throw bad_alloc.
+// Missing actions follow from what must have happened. A block on which another one begins was
+// freed before; a block that is freed twice was allocated in between; what is live at the end is
+// what the snapshot's segments contain. Threads: one. May throw bad_alloc.
 class TorchHistory {
  public:
   explicit TorchHistory(ImportedRun& run) : run_(run) {}
@@ -30,31 +30,35 @@ class TorchHistory {
     Address address = 0;
     std::uint64_t bytes = 0;
   };
-  // Before the actions: what the snapshot has at its end, and which actions come at all.
+  // Must be called before the actions: what the snapshot has at its end, and which actions occur at
+  // all.
   void note_segment(Place place, Address address, std::uint64_t bytes);
   void note_block(Address address, std::uint64_t bytes, std::uint64_t requested);
   void note_action(Kind kind, std::string_view action);
 
-  using MakeTag = std::function<Tag()>;  // of what was allocated unseen: called only where it was
-  // In order of time.
+  using MakeTag = std::function<Tag()>;  // makes the tag of an unseen allocation; called only for
+                                         // such an allocation
+  // Must be called in order of time.
   void allocated(const Action& action, Tag tag);
   void free_requested(const Action& action, const MakeTag& unknown);
   void free_completed(const Action& action, const MakeTag& unknown);
   void refused(const Action& action, Tag tag, std::uint64_t free_bytes);
   void segment_came(const Action& action);
   void segment_went(const Action& action);
-  // After them: what is not in the snapshot's segments was freed unseen.
+  // Must be called after the actions: memory that is not in the snapshot's segments was freed
+  // unseen.
   void finish(std::uint64_t time_ns);
 
-  // Of a block of the snapshot: the tag that it has by the history, else a new one.
+  // Returns the tag of a block of the snapshot from the history, or a new one.
   [[nodiscard]] Tag live_block(const Action& block, const MakeTag& unknown);
-  // All events in order; what was there before them first. Once, at the end.
+  // Stores all events in order, first those of memory from before the history. Must be called once,
+  // at the end.
   void put_events();
 
-  // What came before the history begins: number and bytes.
+  // Return the number and bytes of allocations from before the history.
   [[nodiscard]] std::uint64_t earlier_count() const { return earlier_.size(); }
   [[nodiscard]] std::uint64_t earlier_bytes() const { return earlier_bytes_; }
-  // "5 frees and 3 allocations"; "": nothing.
+  // Returns "5 frees and 3 allocations", or "".
   [[nodiscard]] std::string left_out() const;
 
  private:
@@ -62,7 +66,7 @@ class TorchHistory {
     Place place = {};
     Tag tag = 0;
     std::uint64_t bytes = 0;
-    std::optional<std::uint64_t> requested_ns = {};  // its free
+    std::optional<std::uint64_t> requested_ns = {};  // when its free was requested
   };
   using LiveBlocks = std::map<Address, Live>;
   struct AtEnd {
@@ -91,8 +95,8 @@ class TorchHistory {
   void reserve(std::uint64_t time_ns, std::uint16_t device, std::int64_t bytes);
 
   ImportedRun& run_;
-  LiveBlocks live_;  // none overlaps another
-  Ranges seen_;      // where the history has had blocks
+  LiveBlocks live_;  // no two of them overlap
+  Ranges seen_;      // addresses at which the history has had blocks
   std::unordered_map<Address, AtEnd> at_end_;
   std::map<std::uint16_t, Reserved> reserved_;  // by device
   std::map<Kind, Actions> actions_;
@@ -100,7 +104,7 @@ class TorchHistory {
   std::uint64_t earlier_bytes_ = 0;
   std::uint64_t last_ns_ = 0;
   std::uint64_t frees_ = 0, allocations_ = 0, segment_frees_ = 0,
-                segment_allocations_ = 0;  // unseen
+                segment_allocations_ = 0;  // unseen actions
 };
 
 }  // namespace vramscope

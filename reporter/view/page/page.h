@@ -1,5 +1,5 @@
-// page_text() makes one self-contained page of a report or a trace: what the verbs tell, to look at
-// in a browser. What is shown is decided here; the page only draws it.
+// page_text() makes a self-contained page of a report or a trace for a browser, with the answers of
+// the verbs. This code decides what is shown; the page only draws it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,18 +12,18 @@
 
 namespace vramscope {
 
-// Whether this build has the page that npm's packages are bundled into.
+// Returns whether this build contains the page and its npm packages.
 [[nodiscard]] bool has_page();
 
-// Below this many bytes whatever the report holds: as many sites are shown as there is room for.
+// The page stays below this size, whatever the report holds: it shows as many sites as fit.
 inline constexpr std::size_t kPageBytes = std::size_t{2} << 20;
 
-// The whole page. May throw bad_alloc.
+// Returns the whole page. May throw bad_alloc.
 [[nodiscard]] std::string page_text(const PageOf& of, const NameFrame& name);
 
-// What JsonText wrote as it can stand in a page, whatever its strings hold: on one line, without <,
-// > and &, and without what ends a line for a script; control characters but for line feeds and
-// those that turn the direction of text are '?'.
+// Converts JsonText's output so that it can stand in a page, whatever its strings contain: on one
+// line, without <, > and &, and without line separators of scripts. Control characters except line
+// feeds, and characters that change the direction of text, become '?'.
 [[nodiscard]] std::string json_for_page(std::string_view json);
 
 }  // namespace vramscope

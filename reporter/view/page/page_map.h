@@ -1,4 +1,4 @@
-// PageMap is the segments that a page draws, of one instant or of several.
+// PageMap is the segments that a page draws, at one or several instants.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,13 +18,13 @@ struct Report;
 // Threads: one. May throw bad_alloc.
 class PageMap {
  public:
-  // The segments of an instant, with how many of those who pin them; small blocks that follow each
-  // other become one cell, and segments are kept as far as `cells` reach. Gives the moment's
-  // number.
+  // Adds the segments of an instant, with at most `pinners` of the sites that pin them. Adjacent
+  // small blocks become one cell, and segments are kept as long as `cells` suffice. Returns the
+  // moment's number.
   std::size_t add(const std::vector<MapPlace>& places, const MapMoment& moment, std::size_t pinners,
                   std::size_t cells);
-  // Of a trace: the moment that shows all of it, and that which shows each part, with the instant:
-  // where nothing happens for a while, one moment is of several.
+  // For a trace: the moment that shows the whole run, and the moment and instant that show each
+  // part. If nothing happens for a while, several parts share one moment.
   struct Part {
     std::size_t moment = 0;
     std::uint64_t at_ns = 0;
@@ -34,21 +34,21 @@ class PageMap {
     parts_ = std::move(parts);
   }
 
-  // An object into `json`: "states", "segments", those that stand in several moments once,
-  // "moments", "whole" and "parts". That which shows all has at most `cells` cells; the others have
-  // fewer, so that they take less than half of a page. node: of a site's call stack among the
-  // page's, which is made if it is to be; 0: there is none.
+  // Writes into the object `json`: "states", "segments" (those of several moments once), "moments",
+  // "whole" and "parts". The moment of the whole run has at most `cells` cells. The others have
+  // fewer, so that they take less than half of a page. node: the node of a site's call stack in the
+  // page, which is made if is_made; 0: none.
   using NodeOf = std::function<std::uint32_t(std::size_t site, bool is_made)>;
   void write(JsonText& json, const NodeOf& node, std::size_t cells) const;
 
  private:
-  // A block, or several small ones that follow each other.
+  // A block, or several adjacent small ones.
   struct Cell {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
     std::uint64_t used_bytes = 0;
     std::uint64_t blocks = 0;
-    // Of a single one; site: -1: unknown.
+    // Only for a single block. site: -1: unknown.
     BlockState state = BlockState::inactive;
     std::uint64_t requested_bytes = 0;
     std::int64_t site = -1;
@@ -56,7 +56,7 @@ class PageMap {
     bool is_pin = false;
   };
   struct Segment {
-    MapSegment facts;  // whose segment and blocks are gone
+    MapSegment facts;  // without segment and blocks
     std::uint64_t address = 0;
     std::uint64_t bytes = 0;
     std::vector<Cell> cells = {};
@@ -64,7 +64,7 @@ class PageMap {
   struct Placed {
     MapPlace facts;  // without segments
     std::vector<Segment> segments = {};
-    std::size_t all = 0;  // segments, those that are not kept too
+    std::size_t all = 0;  // number of all segments, including those that are not kept
   };
   struct Moment {
     MapMoment facts;

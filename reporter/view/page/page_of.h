@@ -1,4 +1,4 @@
-// PageOf is what a page is about.
+// PageOf is the input of a page.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,20 +17,21 @@ namespace vramscope {
 struct Report;
 class TraceWindows;
 
-// What the page is about. All of it outlives the call that takes it.
+// Everything in it outlives the call that takes it.
 struct PageOf {
-  std::string path;      // the file, for headings and commands
-  const Report& report;  // with the frames that are to be shown
+  std::string path;      // the file's path, for headings and commands
+  const Report& report;  // with the frames that are shown
   const RunTimeline& timeline;
-  std::vector<MapPlace> places = {};  // of the segments that the verdict is about
-  std::string places_moment = {};     // of which instant they are: "at the peak"
+  std::vector<MapPlace> places = {};  // of the segments that the verdict mentions
+  std::string places_moment = {};     // the instant of `places`: "at the peak"
   const PageMap& map;
-  std::string diff = {};  // what diff_json() makes of it and an earlier one; "": there is none
-  std::string runs = {};  // what add_runs_json() makes of the processes that it is merged of
-  const TraceWindows* windows = nullptr;  // of a trace
-  const Report* detailed = nullptr;       // of a trace: what tells when memory was allocated, too
-  std::string filter = {};                // as typed; "": none
-  // That is chosen at first; none: all of the run.
+  std::string diff = {};  // diff_json() of the report and an earlier one; "": none
+  std::string runs = {};  // add_runs_json() of the processes that were merged; "": none
+  const TraceWindows* windows = nullptr;  // only for a trace
+  const Report* detailed = nullptr;  // only for a trace: a report that also says when memory was
+                                     // allocated
+  std::string filter = {};           // as typed; "": none
+  // The window that is chosen first; nothing: the whole run.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> window = {};
 };
 

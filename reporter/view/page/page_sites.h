@@ -1,5 +1,5 @@
-// PageSites is which call stacks a page shows one by one, and what the others, which it shows as
-// one row, come to. Sums are exact: no row is left out of them.
+// PageSites is the call sites that a page shows individually, and the sums of the others, which it
+// shows as one row. Sums are exact: they include every row.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,14 +13,15 @@
 
 namespace vramscope {
 
-// What one site, or several, hold of one kind of memory on one device. Bytes are requested bytes;
-// live: never freed, without what waits for its free to complete.
+// What one or several sites hold of one kind of memory on one device. Bytes are requested bytes.
+// Live memory was never freed, and does not include pending frees.
 struct PageRow {
   static constexpr std::size_t kOthers = SIZE_MAX;
   std::size_t site = kOthers;  // index into Report::sites
   std::size_t memory = 0;      // index into PageSites::memory
   SiteTotals totals = {};
-  std::uint64_t temporary_count = 0;  // of a site with several memories, at the one with most calls
+  std::uint64_t temporary_count = 0;  // for a site with several kinds of memory, on the row with
+                                      // the most calls
 };
 
 struct MemoryOnPage {
@@ -33,16 +34,16 @@ struct MemoryOnPage {
 
 struct PageSites {
   std::vector<MemoryOnPage> memory;  // the highest peak first
-  std::vector<PageRow> rows;         // those of one site follow each other, the largest share first
-  std::vector<PageRow> others;       // by memory: what the sites without a row come to
+  std::vector<PageRow> rows;         // rows of a site are adjacent; the largest share first
+  std::vector<PageRow> others;       // by memory: the sums of sites without a row
   std::uint64_t shown = 0;           // sites
   std::uint64_t folded = 0;          // sites
-  // No folded site has more than this of the sum of its memory, in any of the six costs.
+  // No folded site has a larger share of its memory's sum than this, in any of the six costs.
   std::uint64_t folded_share_ppm = 0;
 };
 
-// At most `most` sites are shown: those with the largest share of any cost (at the peak, never
-// freed, in all, allocations, temporary ones, time). May throw bad_alloc.
+// Shows at most `most` sites: those with the largest share of any cost (at the peak, never freed,
+// in total, allocations, temporary ones, time). May throw bad_alloc.
 [[nodiscard]] PageSites page_sites(const Report& report, std::size_t most);
 
 }  // namespace vramscope

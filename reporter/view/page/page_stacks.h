@@ -1,4 +1,4 @@
-// PageStacks is the call stacks of a page as one tree, in which each name stands once.
+// PageStacks is the call stacks of a page as one tree, in which each name is stored once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,16 +19,16 @@ namespace vramscope {
 // Threads: one. May throw bad_alloc.
 class PageStacks {
  public:
-  // The node of the stack's innermost frame: from the root, 0, down through its callers to the
-  // function of CUDA that it called.
+  // Returns the node of the stack's innermost frame. The path leads from the root, 0, through the
+  // callers to the CUDA function that was called.
   std::uint32_t add(const CallSite& site);
-  // The line of a row at that node begins with other frames.
+  // Sets the other frames with which the line of a row at that node begins.
   void set_line(std::uint32_t node, const CallSite& line);
 
-  // The fields "strings", "frames" (each function, the same with types, place, path and module, as
-  // indices of strings, its sort: 0 native, 1 Python, 2 CUDA, and whether rows leave it out),
-  // "nodes" (of each but the root its parent and its frame) and "lines" (of nodes those that their
-  // rows show), into an object.
+  // Writes the fields "strings", "frames" (function, the same with types, place, path and module,
+  // as indices of strings; the sort: 0 native, 1 Python, 2 CUDA; whether rows leave it out),
+  // "nodes" (parent and frame of each node except the root) and "lines" (the nodes that the rows of
+  // a node show) into an object.
   void write(JsonText& json) const;
 
  private:
@@ -43,7 +43,7 @@ class PageStacks {
   std::map<Frame, std::uint32_t> frame_numbers_;
   std::vector<Frame> frames_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> children_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> nodes_;  // of 1, 2, ...: parent, frame
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> nodes_;  // of nodes 1, 2, ...: parent, frame
   std::map<std::uint32_t, std::uint32_t> lines_;                // by node
 };
 

@@ -17,11 +17,12 @@ struct TracePageOf {
   std::string path;
   const Filter& filter;  // without times
   const StackChoice& stacks;
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> window = {};  // that is chosen at first
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> window = {};  // the one that is chosen
+                                                                       // first
 };
 
-// `trace` follows all times. Reads it three times. Nothing: missing() or problem() of the trace
-// says why. May throw bad_alloc.
+// `trace` must follow all times. The function reads it three times. Returns nothing on failure;
+// missing() or problem() of the trace then says why. May throw bad_alloc.
 [[nodiscard]] std::optional<std::string> trace_page(TraceFollower& trace, const TracePageOf& of);
 
 }  // namespace vramscope

@@ -1,5 +1,5 @@
-// verdict() says in a few sentences what a report comes to: what held most, whose it was, whether
-// anything leaks, ran out or is fragmented.
+// verdict() summarises a report in a few sentences: what held most memory, who owned it, and
+// whether memory leaks, ran out or is fragmented.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace vramscope {
 
-// Sentences without hostile characters; the most important first. May throw bad_alloc.
+// Returns sentences without hostile characters, the most important one first. May throw bad_alloc.
 [[nodiscard]] std::vector<std::string> verdict(const PageOf& of, const NameFrame& name);
 
 }  // namespace vramscope

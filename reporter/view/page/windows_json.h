@@ -1,4 +1,4 @@
-// write_windows() hands what the parts of a trace come to to a page.
+// write_windows() writes the totals of a trace's parts for a page.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace vramscope {
 
-// The field "windows" into an object: "part_ns", "highest" (by memory, of each part), "rows" (by
-// row of `sites`) and "others" (by memory), each a list of parts in which something changed:
-// [part, bytes and blocks when that memory held most, bytes and blocks at the end, bytes, calls
-// and ns of allocations], and "sizes" and "lives" of each part.
+// Writes the field "windows" into an object: "part_ns", "highest" (by memory, for each part),
+// "rows" (by row of `sites`) and "others" (by memory), each a list of parts in which something
+// changed: [part, bytes and blocks when that memory held most, bytes and blocks at the end, bytes,
+// calls and ns of allocations], and "sizes" and "lives" of each part.
 void write_windows(JsonText& json, const TraceWindows& windows, const PageSites& sites);
 
 }  // namespace vramscope

@@ -1,5 +1,4 @@
-// prepare_environment() sets this process's environment as a program needs it that is to start with
-// the library.
+// prepare_environment() sets this process's environment for a program that starts with the library.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,17 +7,17 @@
 
 namespace vramscope {
 
-// What the simulated device is to be like.
+// What the simulated device should be like.
 struct SimulatedDevice {
-  std::string model;         // one of kSimulatedModels; "": none of them
-  std::uint64_t memory = 0;  // bytes; 0: as many as the model has
+  std::string model;         // one of kSimulatedModels; "": none
+  std::uint64_t memory = 0;  // bytes; 0: as the model has
 };
-// Adds that to the settings of the simulated device.
+// Adds the device to the simulator's settings.
 void set_simulated_device(const SimulatedDevice& device);
 
-// What the user has set stays, behind ours. With `simulate` the program finds the simulated device,
-// which is like `device`. `nvml` becomes the library to ask about the program's GPUs. Gives why the
-// program cannot be started; "": it can.
+// Adds our settings in front of what the user has set. With `simulate` the program finds the
+// simulated device, which is like `device`. Sets `nvml` to the library that answers questions about
+// the program's GPUs. Returns why the program cannot be started, or "".
 [[nodiscard]] std::string prepare_environment(bool simulate, const SimulatedDevice& device,
                                               std::string& nvml);
 

@@ -8,30 +8,31 @@
 
 namespace vramscope {
 
-// The folders in memory that are there, and are the user's alone.
+// Returns the folders in memory that exist and are private to the user.
 [[nodiscard]] std::vector<std::string> usual_live_folders();
 
-// What is called like a live file in a folder, in the order of names.
+// Returns the files of a folder that are named like live files, sorted by name.
 [[nodiscard]] std::vector<std::string> live_files_in(const std::string& folder);
 
-// Proved to be ours, and their processes to be dead (report/live/live_proof.h).
+// Files that are proved to be ours, and whose processes are proved to be dead
+// (report/live/live_proof.h).
 struct LeftOvers {
   struct File {
     std::string path;
-    std::uint64_t bytes = 0;      // that it takes
-    std::int64_t changed_ns = 0;  // when it was last changed, since 1970
+    std::uint64_t bytes = 0;      // size on disk
+    std::int64_t changed_ns = 0;  // last change, since 1970
   };
   std::vector<File> files;     // the oldest first
-  std::vector<File> unneeded;  // of processes that could not remove them when they ended as usual
+  std::vector<File> unneeded;  // of processes that ended normally and could not remove them
   std::uint64_t bytes = 0;     // of all `files`
-  std::string folder;          // the first that has any
+  std::string folder;          // the first folder that has any
   std::uint64_t system = 0;    // bytes of that folder's file system
 };
-// None where kLeftOversVariable says "off".
+// Returns none if kLeftOversVariable is "off".
 [[nodiscard]] LeftOvers left_overs();
 
-// A person who was told of them is not told of the same ones again, within a day: a note of it lies
-// in their folder. Without room for a note they are told again.
+// Return whether the user was not told of these files within a day, and note that the user was
+// told. The note lies in the folder of the files. Without space for a note the user is told again.
 [[nodiscard]] bool are_news(const LeftOvers& left);
 void note_told(const LeftOvers& left);
 

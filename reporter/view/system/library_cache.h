@@ -1,4 +1,4 @@
-// LibraryCache is what ldconfig keeps of where libraries lie, read without the loader.
+// LibraryCache is ldconfig's list of libraries, read without the loader.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace vramscope {
 
-// Threads: any. A cache that is not as it has to be has nothing.
+// Threads: any. An invalid cache is empty.
 class LibraryCache {
  public:
-  // The bytes of /etc/ld.so.cache.
+  // Takes the bytes of /etc/ld.so.cache.
   explicit LibraryCache(std::string bytes) : bytes_(std::move(bytes)) {}
   [[nodiscard]] static LibraryCache of_system();
 
-  // Paths of libraries of that name, for any machine, in the cache's order.
+  // Returns the paths of libraries of that name, for any machine, in the cache's order.
   [[nodiscard]] std::vector<std::string> paths_of(std::string_view name) const;
 
  private:

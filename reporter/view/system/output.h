@@ -1,4 +1,4 @@
-// Output is a file, or standard output, that something large is written to part by part.
+// Output is a file or standard output to which something large is written in parts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,33 +15,35 @@
 
 namespace vramscope {
 
-// Who may read a file that becomes of it: its owner alone, as with reports, for it holds what they
-// do, or as the umask says. One that is replaced keeps the mode that it has.
+// Who may read a new file: only its owner, as with reports, whose content it may have; or as the
+// umask says. A file that is replaced keeps its mode.
 enum class Readers : std::uint8_t { owner, others };
 
-// Descriptor that a path such as /dev/stdout or /dev/fd/3 names; -1: it names none.
+// Returns the descriptor that a path such as /dev/stdout or /dev/fd/3 names, or -1.
 [[nodiscard]] int descriptor_named_by(const std::string& path);
 
-// A file appears, or replaces the one of its name, once it is whole: what fails before leaves what
-// was there. It is made beside; where that cannot be, or the file has other names or another owner,
-// it is kept elsewhere until it is whole, and then written over the file. Devices and pipes are
-// written to as it comes. Threads: one. May throw bad_alloc, and system_error of a scratch file.
+// A file appears, or replaces an existing one, once it is complete; if writing fails, the old file
+// stays. It is written next to its final name. If that is not possible, or the file has other names
+// or another owner, the content is kept elsewhere until it is complete and then written over the
+// file. Devices and pipes receive the content as it is written. Threads: one. May throw bad_alloc,
+// and system_error of a scratch file.
 class Output {
  public:
-  // "": standard output. The caller has judged whether a file that is there may be replaced.
+  // path "": standard output. The caller has decided that an existing file may be replaced.
   explicit Output(std::string path, Readers readers = Readers::owner);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
   Output& operator<<(std::string_view text);
-  // Text that the caller appends to; flush_if_long() is called now and then.
+  // The caller appends to this text and calls flush_if_long() from time to time.
   std::string& text() { return text_; }
   void flush_if_long();
-  // "" when everything was written, else why not: "cannot write 'r.txt': ...". Nothing may follow.
+  // Returns "" if everything was written, else why not: "cannot write 'r.txt': ...". Nothing may be
+  // written after it.
   [[nodiscard]] std::string end();
 
-  // The file that is being made, for who writes by a name; "": there is none.
+  // Returns the file that is being written, for code that writes by name; "": none.
   [[nodiscard]] std::string made_file() const { return file_ ? file_->temporary_name() : ""; }
 
  private:
@@ -53,14 +55,14 @@ class Output {
 
   std::string text_;
   std::string path_;
-  std::string target_;  // where links lead
+  std::string target_;  // the path with links resolved
   Readers readers_;
-  struct stat before_ {};  // of what is to be replaced
+  struct stat before_ {};  // of the file that will be replaced
   bool replaces_ = false;
   std::optional<OutputFile> file_ = {};
   std::optional<UnfinishedFile> unfinished_ = {};
-  std::optional<ScratchFile> kept_ = {};  // what is to be written over the file
-  int descriptor_ = -1;                   // of what is written to as it comes
+  std::optional<ScratchFile> kept_ = {};  // content that will be written over the file
+  int descriptor_ = -1;                   // of a device or pipe
   int error_ = 0;                         // errno of the first failure
 };
 

@@ -1,4 +1,4 @@
-// why_not_writable() tells before a program starts that its report or trace could not be written.
+// why_not_writable() says before a program starts why its report or trace could not be written.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,13 +7,13 @@
 
 namespace vramscope {
 
-// "" or one line, for the option with the `noun` ("report") and its pattern of a name. `program` is
-// what %e stands for. A folder whose name only the program's processes know is not looked at, and
-// the place is tried with a few bytes, which are taken away again.
+// Returns "" or one line, for the option with the `noun` ("report") and its name pattern. program:
+// the value of %e. A folder whose name only the program's processes know is not checked. The place
+// is tried with a few bytes, which are removed again.
 [[nodiscard]] std::string why_not_writable(std::string_view noun, const std::string& pattern,
                                            const std::string& program);
 
-// " (x.json was taken)" of "x.json~1"; "" when the path is as it was wanted.
+// Returns " (x.json was taken)" for "x.json~1", or "" if the path is the wanted one.
 [[nodiscard]] std::string taken_name(const std::string& path);
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// PerfMap has the names of generated code, from the map that just-in-time compilers leave for perf.
+// PerfMap has the names of generated code from the map that just-in-time compilers write for perf.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,12 +8,13 @@
 
 namespace vramscope {
 
-// /tmp/perf-PID.map: a line each of start and size in hexadecimal and a name. It is anybody's file:
-// at most 64 MiB of an ordinary one are read, and lines that are no such lines are passed over.
+// Reads /tmp/perf-PID.map: a line for each name, with start and size in hexadecimal. Anybody may
+// have written the file, so at most 64 MiB of a regular file are read, and malformed lines are
+// skipped.
 class PerfMap {
  public:
   explicit PerfMap(std::int64_t pid);
-  // Of the code before the return address; "" unknown.
+  // Returns the name of the code before the return address; "": unknown.
   [[nodiscard]] std::string name_of(std::uint64_t return_address) const;
 
  private:

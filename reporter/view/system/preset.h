@@ -10,17 +10,17 @@
 namespace vramscope {
 
 struct PresetResult {
-  std::string conflict;            // a line: the user has set a variable otherwise; nothing was set
-  std::vector<std::string> notes;  // lines: what was set, or what cannot be
+  std::string conflict;  // a line: the user has set a variable differently; nothing was set
+  std::vector<std::string> notes;  // lines: what was set, or what cannot be set
 };
 
-// "pytorch, jax or cupy".
+// Returns "pytorch, jax or cupy".
 [[nodiscard]] std::string preset_names();
 [[nodiscard]] bool is_preset(std::string_view name);
 
-// Sets the variables of this process that the framework reads, and those of ours by which memory is
-// served. A variable that has the wanted value already is left alone; where the user has chosen a
-// mode but cache, a policy or allocator settings none of ours is set.
+// Sets the variables of this process that the framework reads, and those of ours that choose how
+// memory is served. A variable that already has the right value is not changed. If the user has
+// chosen a mode other than cache, a policy or allocator settings, none of ours is set.
 [[nodiscard]] PresetResult apply_preset(std::string_view name);
 
 }  // namespace vramscope

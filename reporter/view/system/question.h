@@ -1,4 +1,4 @@
-// ask_for_report() has a running program write a report, by the signal that it listens for.
+// ask_for_report() makes a running program write a report, by the signal for which it listens.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,16 +12,16 @@ namespace vramscope {
 
 struct Question {
   pid_t pid = 0;
-  int signal = 0;             // 0: the one that the process was started with
-  unsigned wait_seconds = 0;  // 0: it is asked, and not waited for
+  int signal = 0;             // 0: the one with which the process was started
+  unsigned wait_seconds = 0;  // 0: do not wait for the report
 };
 
 struct ReportReply {
-  std::string report;   // path; "" when it was not waited for
-  std::string problem;  // one line on why there is none; "" when there is
+  std::string report;   // path; "" without waiting
+  std::string problem;  // one line on why there is no report; "": none
 };
 
-// `hint` is told, before the wait, what else the signal does.
+// hint: receives, before the wait, what else the signal does.
 [[nodiscard]] ReportReply ask_for_report(const Question& question,
                                          const std::function<void(std::string_view)>& hint);
 

@@ -1,4 +1,4 @@
-// SourceLines gives the text of a line of Python, while its file is the one that ran.
+// SourceLines returns the text of a line of Python, if its file is the one that ran.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,25 +12,25 @@
 
 namespace vramscope {
 
-// Whether the file is there, with the size and time that the run saw. It is not read.
+// Returns whether the file exists with the size and time that the run saw. It is not read.
 [[nodiscard]] bool is_as_it_was(const SourceFact& source);
 
-// The path comes from a report, which may be anybody's: it would have any file of the reader shown.
-// Read are ordinary files of Python code (*.py, or with a first line that names it), of the size
-// and time that the run saw, at most 4 MiB of them, which
-// - lie below one of the folders that the reader named, links followed, or
-// - a report of the reader's own names, and which are the reader's, root's, or readable by all.
+// The path comes from a report, which anybody may have written to make the tool show any file of
+// the reader. So only regular files of Python code are read (*.py, or with a first line that names
+// Python), of the size and time that the run saw, up to 4 MiB, which
+// - lie below one of the folders that the reader named, with links followed, or
+// - are named by the reader's own report, and belong to the reader or root, or are readable by all.
 // Threads: one.
 class SourceLines {
  public:
-  // Without the blanks around it; "" when there is none to be shown.
+  // Returns the line without the blanks around it, or "" if it must not be shown or does not exist.
   [[nodiscard]] std::string line(const SourceFact& source, std::uint32_t line,
                                  const ShownSources& shown);
 
  private:
-  // Path, bytes, time, and whether the report is the reader's.
+  // Path, bytes, time, and whether the report belongs to the reader.
   using Key = std::tuple<std::string, std::uint64_t, std::uint64_t, bool>;
-  std::map<Key, std::vector<std::string>> lines_;  // empty: not to be shown
+  std::map<Key, std::vector<std::string>> lines_;  // empty: must not be shown
 };
 
 }  // namespace vramscope

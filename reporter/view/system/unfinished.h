@@ -1,4 +1,4 @@
-// UnfinishedFile takes a file away when a signal ends the tool before the file is whole.
+// UnfinishedFile removes a file if a signal ends the tool before the file is complete.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,9 +6,9 @@
 
 namespace vramscope {
 
-// While it lives, SIGINT, SIGTERM and SIGHUP remove the file before they end the process, as they
-// do by default; those that are ignored or handled by others stay so. Of several the newest counts.
-// Threads: one.
+// While it lives, SIGINT, SIGTERM and SIGHUP remove the file before they end the process, which is
+// their default. Signals that are ignored or handled elsewhere stay so. Of several objects the
+// newest counts. Threads: one.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(std::string path);
