@@ -1,14 +1,15 @@
-"""Vramscope for programs that want to talk to it: PyTorch's questions about memory, from Python.
+"""Vramscope's functions for programs: PyTorch's queries about memory, from Python.
 
-One file without dependencies: copy it beside your program. It asks the library that `vramscope run`
-(or LD_PRELOAD) loaded into this process; in a process without it, and before the first call of
-CUDA, every function but is_active() and is_available() raises NotActive. mark(), range_push() and
-range_pop() work before CUDA too, and range() never raises it.
+This is one file without dependencies: copy it next to your program. It calls the library that
+`vramscope run` (or LD_PRELOAD) loaded into this process. In a process without the library, and
+before the first call of CUDA, every function except is_active() and is_available() raises
+NotActive. mark(), range_push() and range_pop() also work before CUDA starts, and range() never
+raises NotActive.
 
-Names, arguments, units and answers are those of torch.cuda (PyTorch 2.6; host_memory_stats: 2.8),
-torch.cuda.nvtx and torch.accelerator.memory, but they cover the whole program, whoever allocates in it. `device` is
-an ordinal, or None: the device of the calling thread's context, or 0 when it has none. A device that
-does not exist is a RuntimeError. Any thread may call.
+Names, arguments, units and results are those of torch.cuda (PyTorch 2.6; host_memory_stats: 2.8),
+torch.cuda.nvtx and torch.accelerator.memory, but they cover all allocations of the program. `device` is
+an ordinal, or None for the device of the calling thread's context, or device 0 if the thread has
+none. A device that does not exist raises RuntimeError. Any thread may call.
 """
 
 # SPDX-License-Identifier: Apache-2.0
@@ -86,32 +87,32 @@ def _counters(name, *arguments):
 
 
 def is_active():
-    """Whether Vramscope records this process."""
+    """Returns whether Vramscope records this process."""
     function = getattr(ctypes.CDLL(None), "vramscope_v1_is_active", None)
     return function is not None and function() == 1
 
 
 def memory_stats(device=None):
-    """Every counter of a device by its key, sorted, from one instant; {} before its first use.
+    """Returns every counter of a device, sorted by key, from one instant; {} before its first use.
 
-    As torch.cuda.memory_stats: bytes and counts, `allocated_bytes.all.peak` and so on.
+    Bytes and counts as in torch.cuda.memory_stats: `allocated_bytes.all.peak` and so on.
     """
     return _counters("memory_stats", _ordinal(device))
 
 
 def memory_allocated(device=None):
-    """Bytes in blocks that the program has now (torch.cuda.memory_allocated)."""
+    """Returns the bytes in blocks that the program holds now (torch.cuda.memory_allocated)."""
     return memory_stats(device).get("allocated_bytes.all.current", 0)
 
 
 def max_memory_allocated(device=None):
-    """The most bytes that memory_allocated() was, since the start or since the peaks were reset
-    (torch.cuda.max_memory_allocated)."""
+    """Returns the most bytes that memory_allocated() was since the start or since the last reset of
+    peaks (torch.cuda.max_memory_allocated)."""
     return memory_stats(device).get("allocated_bytes.all.peak", 0)
 
 
 def memory_reserved(device=None):
-    """Bytes in segments that the driver gave, used or idle (torch.cuda.memory_reserved)."""
+    """Returns the bytes in segments, used or idle (torch.cuda.memory_reserved)."""
     return memory_stats(device).get("reserved_bytes.all.current", 0)
 
 
@@ -121,8 +122,8 @@ def memory_cached(device=None):
 
 
 def max_memory_reserved(device=None):
-    """The most bytes that memory_reserved() was, since the start or since the peaks were reset
-    (torch.cuda.max_memory_reserved)."""
+    """Returns the most bytes that memory_reserved() was since the start or since the last reset of
+    peaks (torch.cuda.max_memory_reserved)."""
     return memory_stats(device).get("reserved_bytes.all.peak", 0)
 
 
@@ -132,50 +133,50 @@ def max_memory_cached(device=None):
 
 
 def reset_peak_memory_stats(device=None):
-    """Each peak of a device becomes its current value (torch.cuda.reset_peak_memory_stats)."""
+    """Sets each peak of a device to its current value (torch.cuda.reset_peak_memory_stats)."""
     _call("reset_peak_memory_stats", _ordinal(device))
 
 
 def reset_max_memory_allocated(device=None):
-    """Old name of reset_peak_memory_stats(): every peak is reset, as PyTorch's does
+    """Old name of reset_peak_memory_stats(). Like PyTorch's, it resets every peak
     (torch.cuda.reset_max_memory_allocated)."""
     reset_peak_memory_stats(device)
 
 
 def reset_max_memory_cached(device=None):
-    """Old name of reset_peak_memory_stats(): every peak is reset, as PyTorch's does
+    """Old name of reset_peak_memory_stats(). Like PyTorch's, it resets every peak
     (torch.cuda.reset_max_memory_cached)."""
     reset_peak_memory_stats(device)
 
 
 def reset_accumulated_memory_stats(device=None):
-    """Each `allocated` and `freed`, and each count, of a device becomes 0
+    """Sets each `allocated` and `freed`, and each count, of a device to 0
     (torch.cuda.reset_accumulated_memory_stats)."""
     _call("reset_accumulated_memory_stats", _ordinal(device))
 
 
 def reset_accumulated_host_memory_stats():
-    """Each `allocated` and `freed`, each count and the total of each time of host memory becomes 0
+    """Sets each `allocated` and `freed`, each count, and the total of each time of host memory to 0
     (torch.cuda.reset_accumulated_host_memory_stats)."""
     _call("reset_accumulated_host_memory_stats")
 
 
 def empty_cache():
-    """Gives the segments in which the program has nothing back to the driver, on every device;
-    pinned memory stays (torch.cuda.empty_cache). A RuntimeError when the calling thread has no
+    """Gives segments without a block in use back to the driver, on every device
+    (torch.cuda.empty_cache). Pinned memory stays. Raises RuntimeError if the calling thread has no
     context. During a stream capture nothing goes back."""
     _call("empty_cache")
 
 
 def host_memory_stats():
-    """Every counter of pinned and registered host memory by its key, sorted; {} before the first
+    """Returns every counter of pinned and registered host memory, sorted by key; {} before the first
     use. Bytes, counts, and times in whole microseconds (torch.cuda.host_memory_stats)."""
     return _counters("host_memory_stats")
 
 
 def get_memory_info(device=None):
-    """(free, total) bytes of a device, as cudaMemGetInfo tells this program
-    (torch.cuda.mem_get_info, torch.accelerator.get_memory_info). A RuntimeError when the calling
+    """Returns (free, total) bytes of a device, as cudaMemGetInfo reports them to this program
+    (torch.cuda.mem_get_info, torch.accelerator.get_memory_info). Raises RuntimeError if the calling
     thread has no context, or the program has not used the device yet."""
     free, total = ctypes.c_uint64(), ctypes.c_uint64()
     _call("get_memory_info", _ordinal(device), ctypes.byref(free), ctypes.byref(total))
@@ -213,8 +214,9 @@ def _describe(segment):
 
 
 def memory_snapshot():
-    """Every segment of device memory with its blocks, by device and address, from one instant, in
-    the form of torch.cuda.memory_snapshot. Stacks are in Vramscope's reports; `frames` is empty."""
+    """Returns every segment of device memory with its blocks, sorted by device and address, from one
+    instant, in the form of torch.cuda.memory_snapshot. `frames` is empty: stacks are in Vramscope's
+    reports."""
     segments = []
 
     def add(segment, _):
@@ -225,22 +227,22 @@ def memory_snapshot():
 
 
 def ipc_collect():
-    """What the program exported to other processes and has freed goes back to the driver
-    (torch.cuda.ipc_collect). It does at its free; what could not then (a capture, a graph) is tried
-    again now, with everything that empty_cache() gives back. A RuntimeError when the calling thread
-    has no context."""
+    """Gives memory that was exported to other processes and freed back to the driver
+    (torch.cuda.ipc_collect). Usually the free does that. If it could not (a capture, a graph), this
+    call tries again, and also does what empty_cache() does. Raises RuntimeError if the calling
+    thread has no context."""
     _call("ipc_collect")
 
 
 def device_count():
-    """How many devices the program sees, 0 or more (torch.cuda.device_count)."""
+    """Returns the number of devices that the program sees, 0 or more (torch.cuda.device_count)."""
     count = ctypes.c_int()
     _call("device_count", ctypes.byref(count))
     return count.value
 
 
 def is_available():
-    """Whether somebody answers here and the program sees a device (torch.cuda.is_available).
+    """Returns whether Vramscope is active and the program sees a device (torch.cuda.is_available).
     Never raises."""
     try:
         return device_count() > 0
@@ -249,22 +251,23 @@ def is_available():
 
 
 def current_device():
-    """The ordinal of the device of the calling thread's context, 0 when it has none
-    (torch.cuda.current_device). A RuntimeError when there is no device."""
+    """Returns the ordinal of the device of the calling thread's context, or 0 if the thread has none
+    (torch.cuda.current_device). Raises RuntimeError if there is no device."""
     device = ctypes.c_int()
     _call("current_device", ctypes.byref(device))
     return device.value
 
 
 def get_device_name(device=None):
-    """The name of a device, "NVIDIA H200" (torch.cuda.get_device_name)."""
+    """Returns the name of a device, such as "NVIDIA H200" (torch.cuda.get_device_name)."""
     name = ctypes.create_string_buffer(256)
     _call("get_device_name", _ordinal(device), name, ctypes.c_size_t(len(name)))
     return name.value.decode(errors="replace")
 
 
 def get_device_capability(device=None):
-    """The compute capability of a device, (9, 0) for 9.0 (torch.cuda.get_device_capability)."""
+    """Returns the compute capability of a device, (9, 0) for 9.0
+    (torch.cuda.get_device_capability)."""
     major, minor = ctypes.c_int(), ctypes.c_int()
     _call("get_device_capability", _ordinal(device), ctypes.byref(major), ctypes.byref(minor))
     return major.value, minor.value
@@ -272,22 +275,22 @@ def get_device_capability(device=None):
 
 def synchronize(device=None):
     """Waits for everything that was submitted to a device (torch.cuda.synchronize), in the calling
-    thread's context or, of another device, in one that the program has there. A RuntimeError when
-    there is none, and where the driver's own call fails: after an error of the device, and during a
-    stream capture."""
+    thread's context or, for another device, in a context that the program has there. Raises
+    RuntimeError if there is no such context, and if the driver's own call fails: after an error of
+    the device, and during a stream capture."""
     _call("synchronize", _ordinal(device))
 
 
 def mark(msg):
-    """An instant (torch.cuda.nvtx.mark); reports have it, and `vramscope timeline` draws it."""
+    """Marks this instant (torch.cuda.nvtx.mark). Reports list it, `vramscope timeline` draws it."""
     _call("mark", str(msg).encode())
 
 
 def range_push(msg):
-    """A range of the calling thread begins (torch.cuda.nvtx.range_push); its depth, from 0 on.
+    """Begins a range of the calling thread (torch.cuda.nvtx.range_push). Returns its depth, from 0 on.
 
-    What is allocated until it ends belongs to it, as with a range of NVTX's default domain; the two
-    can be mixed. 256 bytes of the message are kept.
+    Allocations until its end belong to it, as with a range of NVTX's default domain; both kinds can
+    be mixed. 256 bytes of the message are kept.
     """
     depth = ctypes.c_int()
     _call("range_push", str(msg).encode(), ctypes.byref(depth))
@@ -295,8 +298,8 @@ def range_push(msg):
 
 
 def range_pop():
-    """The calling thread's last range ends (torch.cuda.nvtx.range_pop); its depth, from 0 on, or -1
-    when none was open."""
+    """Ends the calling thread's last range (torch.cuda.nvtx.range_pop). Returns its depth, from 0 on,
+    or -1 if none was open."""
     depth = ctypes.c_int()
     _call("range_pop", ctypes.byref(depth))
     return depth.value
@@ -304,9 +307,9 @@ def range_pop():
 
 @contextlib.contextmanager
 def range(msg, *args, **kwargs):  # noqa: A001 as torch.cuda.nvtx.range is called
-    """A range around the body of `with` or, as a decorator, around each call of a function
-    (torch.cuda.nvtx.range). `msg` is formatted with the further arguments, as str.format does. Where
-    nobody answers the body runs all the same, without a range."""
+    """Makes a range around the body of `with` or, as a decorator, around each call of a function
+    (torch.cuda.nvtx.range). `msg` is formatted with the further arguments, as str.format does. If
+    Vramscope is not active, the body runs without a range."""
     msg = msg.format(*args, **kwargs)
     try:
         range_push(msg)
