@@ -131,8 +131,8 @@ static inline int vramscope_memory_cached(int device, int64_t* bytes) {
   return vramscope_memory_reserved(device, bytes);
 }
 
-/* torch.cuda.max_memory_reserved: the peak of memory_reserved. max_memory_cached is its old name.
- */
+/* torch.cuda.max_memory_reserved: the most bytes that memory_reserved was since the start or since
+   the last reset of peaks. max_memory_cached is its old name. */
 static inline int vramscope_max_memory_reserved(int device, int64_t* bytes) {
   return vramscope_memory_stat(device, "reserved_bytes.all.peak", bytes);
 }
@@ -213,8 +213,8 @@ static inline int vramscope_device_count(int* count) {
   return vramscope_v1_device_count ? vramscope_v1_device_count(count) : VRAMSCOPE_NOT_ACTIVE;
 }
 
-/* torch.cuda.is_available: returns 1 if Vramscope is active and the program sees a device, else 0.
- */
+/* torch.cuda.is_available: returns 1 if Vramscope is active and the program sees a device, and
+   otherwise 0. */
 static inline int vramscope_is_available(void) {
   int count = 0;
   return vramscope_device_count(&count) == VRAMSCOPE_OK && count > 0;

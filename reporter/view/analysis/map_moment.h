@@ -1,4 +1,4 @@
-// MapMoment says of which instant a map is, and what is known of that.
+// MapMoment is the instant of a map, and what is known of it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,14 +10,15 @@
 
 namespace vramscope {
 
-// Which memory, of which instant.
+// The memory and the instant.
 struct MapMoment {
   std::string text;         // "at the end", "at the peak"
   std::uint64_t at_ns = 0;  // after the timeline's start
   bool is_of_trace = false;
-  bool are_inferred = false;  // segments, from the blocks of a trace: idle ones are not known
-  std::string remark = {};    // a line that is said of it; "": none
-  std::optional<OomEvent> refused = {};  // what was refused then
+  bool are_inferred = false;  // segments are inferred from the blocks of a trace: idle ones are
+                              // unknown
+  std::string remark = {};    // a line for the map; "": none
+  std::optional<OomEvent> refused = {};  // the request that was refused then
   std::uint64_t refusals = 0;            // of the process, as far as is known
 };
 

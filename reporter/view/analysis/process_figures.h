@@ -1,4 +1,4 @@
-// Figure is a number by which the processes of one run are compared.
+// Figure is a number for the comparison of the processes of one run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,25 +19,25 @@ struct ReportOfProcess {
   std::string file;
   MergedProcess process;
   bool is_merged = false;  // the file is of several processes
-  // The most of device memory that it held at one time, where its trace tells.
+  // The most device memory that it held at one time, if its trace says so.
   std::optional<std::uint64_t> traced_peak = {};
-  bool is_of_host = false;  // what it held of host memory counts, not of devices
+  bool is_of_host = false;  // its host memory counts, not that of devices
 };
 
-// The numbers of the devices with memory of these kinds, as the process counts them.
+// Returns the numbers of the devices with memory of these kinds, as the process counts them.
 [[nodiscard]] std::vector<std::uint16_t> devices_used(const std::vector<KindFacts>& kinds);
 
 [[nodiscard]] bool is_of_host_memory(const KindFacts& kind);
-// Where none of them has memory of a device, because of a filter or by itself, host memory counts.
+// If no process has memory of a device, because of a filter or at all, host memory counts.
 void choose_memory(std::vector<ReportOfProcess>& reports);
-// What it holds in the end.
+// Returns what it holds at the end.
 [[nodiscard]] std::uint64_t held_by(const ReportOfProcess& one);
 
-// As of the process alone, but exact where its trace tells.
+// Returns the bounds of the process alone, exact if its trace gives the peak.
 [[nodiscard]] PeakBounds peak_bounds(const ReportOfProcess& one);
 
 enum class FigureOf : std::uint8_t { peak, reserved, needed, left, host, allocations };
-// The fields of a process's row that they are taken from.
+// The fields of a process's row from which the figures are taken.
 inline constexpr std::string_view kFigureFields[] = {"peak_bytes",        "reserved_peak_bytes",
                                                      "needed_most_bytes", "current_bytes",
                                                      "host_peak_bytes",   "allocations"};
@@ -57,24 +57,24 @@ struct Figure {
   [[nodiscard]] bool is_bytes() const { return what != FigureOf::allocations; }
 };
 
-// The peak first.
+// Returns the figures, the peak first.
 [[nodiscard]] std::span<const Figure> figures_of_processes();
 [[nodiscard]] inline const Figure& peak_figure() { return figures_of_processes().front(); }
 
-// A figure of each process, and whose is the highest; of several that have the same number, the one
-// that comes first by host, rank and process.
+// A figure over all processes, and the processes with its extremes. Of several with the same
+// number, the first by host, rank and process counts.
 struct Spread {
   std::uint64_t least = 0;
-  std::uint64_t median = 0;  // of an even number the mean of the middle two
+  std::uint64_t median = 0;  // of an even number, the mean of the middle two
   std::uint64_t most = 0;
   std::size_t least_in = 0;   // index into the reports
-  std::size_t median_in = 0;  // of an even number the lower one of the middle two
+  std::size_t median_in = 0;  // of an even number, the lower of the middle two
   std::size_t most_in = 0;
 };
-// Of one report or more. May throw bad_alloc.
+// Takes at least one report. May throw bad_alloc.
 [[nodiscard]] Spread spread_of(const std::vector<ReportOfProcess>& reports, const Figure& figure);
 
-// Between two numbers; the lower whole one.
+// Returns the middle of two numbers, rounded down.
 [[nodiscard]] constexpr std::uint64_t middle_of(std::uint64_t low, std::uint64_t high) {
   return low + (high - low) / 2;
 }

@@ -1,4 +1,5 @@
-// Which refusals are of one request, and which sizes were live.
+// repeated_request() finds refusals that belong to one request; live_sizes() lists the sizes that
+// were live.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,23 +15,23 @@ namespace vramscope {
 
 struct Report;
 
-// PyTorch and CuPy ask the driver again for what it refused, once they have emptied their caches:
-// of one request the driver refuses two, or three, in a row.
+// PyTorch and CuPy repeat a refused request after emptying their caches, so the driver refuses one
+// request two or three times in a row.
 struct RepeatedRequest {
-  std::uint64_t number = 0;  // of the refusal before, of the same request
-  std::string owner = {};    // who asked: "PyTorch"
+  std::uint64_t number = 0;  // the previous refusal of the same request
+  std::string owner = {};    // owner of the request: "PyTorch"
 };
-// Nothing: the request is another one, or nobody knows. May throw bad_alloc.
+// Returns nothing if the request is another one, or that is not known. May throw bad_alloc.
 [[nodiscard]] std::optional<RepeatedRequest> repeated_request(const Report& report,
                                                               const OomEvent& event);
-// How many requests were refused, as far as the report describes them.
+// Returns how many requests were refused, as far as the report describes them.
 [[nodiscard]] std::uint64_t refused_requests(const Report& report);
 
-// A size, and how many of it.
+// Sizes and their counts.
 using LiveSizes = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
-// The sizes that the call stack's live allocations had, the largest first. Only where they follow
-// from what the stack allocated of each size: all its sizes are powers of two, and no other numbers
-// of them come to as many bytes and allocations. Else empty.
+// Returns the sizes of a call site's live allocations, the largest first. They must follow from
+// what the site allocated of each size: all its sizes are powers of two, and no other counts of
+// them give as many bytes and allocations. Otherwise empty.
 [[nodiscard]] LiveSizes live_sizes(const Report& report, const OomShare& share);
 
 }  // namespace vramscope

@@ -1,5 +1,5 @@
-// What each call site allocated, held and freed: the one place from which texts, JSON, pages and
-// exports take these figures.
+// usage_by_site() returns what each call site allocated, held and freed. Texts, JSON, pages and
+// exports all take these figures from here.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace vramscope {
 
-// What a part or a site holds; where stacks were sampled, the estimate.
+// Return the totals of a part or a site; if stacks were sampled, the estimate.
 [[nodiscard]] inline const SiteTotals& numbers_of(const SitePart& part) {
   return part.estimate ? *part.estimate : part.totals;
 }
@@ -19,7 +19,7 @@ namespace vramscope {
   return site.estimate ? *site.estimate : site.totals;
 }
 
-// The part of a site or stack of one kind of memory on one device; null: it has none.
+// Returns the part of a site or stack for one kind of memory on one device, or null.
 [[nodiscard]] inline const SitePart* part_of(const std::vector<SitePart>& parts, Kind kind,
                                              std::uint16_t device) {
   for (const SitePart& part : parts) {
@@ -33,24 +33,26 @@ struct SiteUsage {
   std::size_t site = 0;  // index into Report::sites
   Kind kind = Kind::device;
   std::uint16_t device = 0;
-  SiteTotals totals;  // numbers_of() the part; live: with blocks whose free is not complete yet
-  // Live without these blocks: what the program has not freed.
+  SiteTotals totals;  // numbers_of() the part; live bytes include pending frees
+  // Live bytes without pending frees: what the program has not freed.
   std::uint64_t never_freed_bytes = 0;
   std::uint64_t never_freed_count = 0;
 };
 
-// By site; only of kinds that hold memory, because others view the same bytes. The first does not
-// look at each block, and has all that is live as never freed. May throw bad_alloc.
+// Return usage by site, only of kinds that hold memory, because others are views of the same bytes.
+// The first function does not look at each block, and counts everything live as never freed. May
+// throw bad_alloc.
 [[nodiscard]] std::vector<SiteUsage> usage_by_site(const Report& report);
 [[nodiscard]] std::vector<SiteUsage> usage_with_never_freed(const Report& report);
 
-// Of how many allocations it is known whether they were temporary, and how many of them were. Not
-// known: of sites of which a filter left kinds of memory out.
+// The number of allocations for which it is known whether they were temporary, and the number of
+// temporary ones. It is not known for sites of which a filter removed kinds of memory.
 struct TemporaryShare {
   std::uint64_t temporary = 0;
   std::uint64_t allocations = 0;
 };
-// Whether the report tells what was freed: a snapshot without history has what was live alone.
+// Returns whether the report says what was freed: a snapshot without history has only what was
+// live.
 [[nodiscard]] bool tells_frees(const Report& report);
 [[nodiscard]] TemporaryShare temporary_share(const Report& report);
 

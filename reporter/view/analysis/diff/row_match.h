@@ -1,4 +1,4 @@
-// matched() says which rows of two reports are the same place, by the names of its callers.
+// matched() finds the rows of two reports that are the same place, by the names of their callers.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,29 +18,30 @@
 
 namespace vramscope {
 
-// What one report says of a place, owner, ...; requested bytes.
+// What one report says of a place, owner or other row; requested bytes.
 struct DiffSide {
   bool is_there = false;
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;
-  std::vector<std::int64_t> sites = {};   // numbers in its file of those it is made of
-  std::vector<std::string> frames = {};   // innermost first, of a place
-  std::vector<std::string> in_full = {};  // the same with types and paths, where that is asked for
-  SharedCallers callers = {};             // the same
+  std::vector<std::int64_t> sites = {};   // the sites of the row, by their numbers in the report's
+                                          // file
+  std::vector<std::string> frames = {};   // innermost first, for a place
+  std::vector<std::string> in_full = {};  // the frames with types and paths, if requested
+  SharedCallers callers = {};             // the same frames as callers
 
   [[nodiscard]] const std::vector<std::string>& listed() const {
     return in_full.empty() ? frames : in_full;
   }
 };
 
-// A file that rows name in both reports, by one name in each.
+// A file that rows name in both reports, under a different name in each.
 struct RenamedFile {
   std::string before;
   std::string after;
-  std::size_t rows = 0;  // that name it, equal ones too
+  std::size_t rows = 0;  // rows that name it, including equal ones
 };
 
-// Numbers for values, from 0; equal ones have the same.
+// Numbers values from 0 on; equal values have the same number.
 template <class Value, class Hash = std::hash<Value>>
 class NameNumbers {
  public:
@@ -65,31 +66,31 @@ struct HashOfStack {
   }
 };
 
-// What a caller is told by, and as a person reads it.
+// What identifies a caller, and its text for people.
 struct CallerName {
   std::string text;
   std::string function;
-  std::string file;       // "" unknown
-  std::uint32_t loose;    // the same for callers that differ in their line alone
-  std::uint32_t by_word;  // number of its function, whatever its template arguments
-  std::string in_full;    // with types and its path, where that is asked for
+  std::string file;       // "": unknown
+  std::uint32_t loose;    // equal for callers that differ only in their lines
+  std::uint32_t by_word;  // number of its function, without template arguments
+  std::string in_full;    // with types and its path, if requested
   std::shared_ptr<const Caller> caller = {};
 };
 
-// Of both reports, so that what has the same names in both has the same numbers.
+// The names of both reports, so that equal names in both have equal numbers.
 struct NamesOfBoth {
   NameNumbers<std::string> words;  // owners and functions
   NameNumbers<NumberedStack, HashOfStack> stacks;
   NameNumbers<NumberedStack, HashOfStack> loose_stacks;     // of callers without their lines
-  NameNumbers<NumberedStack, HashOfStack> stacks_of_words;  // of functions alone
+  NameNumbers<NumberedStack, HashOfStack> stacks_of_words;  // of functions only
   NameNumbers<std::string> keys;                            // of callers
-  std::vector<CallerName> callers;                          // by number of their key
+  std::vector<CallerName> callers;                          // by the number of their key
   NameNumbers<std::string> loose;                           // keys of callers without their lines
 
   std::uint32_t number(const Caller& caller, const NameFrame& name);
 };
 
-// Which row, exactly.
+// Identifies a row exactly.
 struct RowKey {
   std::uint32_t what = 0;  // number of a stack or of a word
   Kind kind = Kind::device;
@@ -98,25 +99,25 @@ struct RowKey {
 };
 using RowSides = std::map<RowKey, DiffSide>;
 
-// A row of a report, or what it is matched with; null: it is not there.
+// A row of a report, or the row with which it matches; null: none.
 using RowEntry = RowSides::value_type;
 
-// Which rows of both reports are matched with which.
+// The rows of both reports that match.
 using RowPairs = std::vector<std::pair<RowEntry*, RowEntry*>>;
 
 struct RowMatches {
   RowPairs pairs;
-  RowPairs by_functions;  // those of `pairs` that only their functions match
+  RowPairs by_functions;  // those of `pairs` that only match by functions
 };
 
-// What keys are numbers of: stacks, which may have moved, or words.
+// What keys number: stacks, which may have moved, or words.
 enum class RowsOf : std::uint8_t { stacks, words };
 
 // May throw bad_alloc.
 [[nodiscard]] RowMatches matched(RowSides& before, RowSides& after, RowsOf rows,
                                  NamesOfBoth& names);
 
-// Which files have other names in these, those of most rows first.
+// Returns the files with other names in these pairs, those of most rows first.
 [[nodiscard]] std::vector<RenamedFile> renamed_files(const RowPairs& by_functions,
                                                      const NamesOfBoth& names);
 

@@ -1,4 +1,4 @@
-// Options as they were typed.
+// TypedOptions is a list of options as they were typed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,4 @@
-// Initialisers tells which call sites allocated before main began.
+// Initialisers finds the call sites that allocated before main began.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,9 +13,9 @@ namespace vramscope {
 struct Report;
 struct Site;
 
-// Which sites allocated below an initialiser: of the compilers' functions that initialise a file's
-// variables, and of the loader that calls them. Frames are named once: sites share most of theirs.
-// The report and `name` outlive it. Threads: one.
+// Finds the sites that allocated below an initialiser: a function that the compiler made to
+// initialise a file's variables, and the loader that calls it. Each frame is named once, since
+// sites share most frames. The report and `name` outlive this object. Threads: one.
 class Initialisers {
  public:
   Initialisers(const Report& report, const NameFrame& name);
@@ -28,7 +28,7 @@ class Initialisers {
 
   const Report& report_;
   const NameFrame& name_;
-  std::vector<std::optional<Found>> known_;  // of each frame
+  std::vector<std::optional<Found>> known_;  // by frame
 };
 
 }  // namespace vramscope

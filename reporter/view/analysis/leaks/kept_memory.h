@@ -1,5 +1,5 @@
-// KeptMemory tells what of a place's memory stays by design: what suppressions name, and what
-// frameworks' caches hold.
+// KeptMemory finds the part of a place's memory that stays by design: what suppressions name, and
+// what frameworks' caches hold.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,20 +16,20 @@ namespace vramscope {
 
 struct KeptPart {
   bool by_cache = false;
-  std::size_t row = 0;  // of the suppressions, or with by_cache of framework_caches()
+  std::size_t row = 0;  // index into the suppressions, or with by_cache into framework_caches()
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;
 };
 
-// Asks whole stacks, whatever a view has left of them. Caches are asked where the suppressions that
-// come with Vramscope hold. The report and the suppressions outlive it. Threads: one.
+// Uses whole stacks, whatever a view has left of them. Caches are looked for if the suppressions
+// include those of Vramscope. The report and the suppressions outlive this object. Threads: one.
 class KeptMemory {
  public:
   KeptMemory(const Report& report, const Suppressions& suppressions, const NameFrame& name);
 
-  // Parts of the share, which is of live memory; a row each. May throw bad_alloc.
+  // Returns the parts of a share of live memory, one for each row. May throw bad_alloc.
   [[nodiscard]] std::vector<KeptPart> of(const Share& share);
-  // Bytes that stay by design.
+  // Returns the bytes that stay by design.
   [[nodiscard]] std::uint64_t bytes_of(const Share& share);
 
  private:
@@ -38,7 +38,7 @@ class KeptMemory {
 
   const Report& report_;
   SuppressedStacks suppressed_;
-  std::optional<FrameworkCaches> caches_;  // where they are asked
+  std::optional<FrameworkCaches> caches_;  // if caches are looked for
 };
 
 }  // namespace vramscope

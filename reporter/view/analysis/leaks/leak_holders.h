@@ -1,4 +1,5 @@
-// LeakHolder is a process's part of what was never freed; the functions here say whose a leak is.
+// LeakHolder is a process's part of memory that was never freed. LeakHolders finds the processes
+// that hold a leak.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,23 +15,25 @@
 namespace vramscope {
 
 struct LeakHolder {
-  const ProcessFacts* process = nullptr;  // of a report, which outlives this
+  const ProcessFacts* process = nullptr;  // points into a report, which outlives this
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;  // allocations
-  std::string death = {};   // "killed", "died": it may have freed it; "": it ended by itself
+  std::string death = {};   // "killed", "died": the process may have been about to free it; "": it
+                            // ended normally
 };
 
 void put_most_first(std::vector<LeakHolder>& holders);
-// Whether what a process holds is of the place, kind and device of the share.
+// Returns whether a process's share has the place, kind and device of `share`.
 [[nodiscard]] bool is_of(const LiveShare& live, const Share& share);
 
-// Tells of a merged report which processes hold a place's memory. The report outlives it. Threads:
-// any, once it is made, which may throw bad_alloc.
+// Finds the processes of a merged report that hold a place's memory. The report outlives this
+// object. Threads: any, after construction, which may throw bad_alloc.
 class LeakHolders {
  public:
   explicit LeakHolders(const Report& report);
-  // The largest first. Empty: the report is of one process, or does not tell (earlier versions
-  // merged it, or the place is none of any process's largest). May throw bad_alloc.
+  // Returns the holders, the largest first. Returns none if the report is of one process or lacks
+  // the data (an earlier version merged it, or the place is not among the largest of any process).
+  // May throw bad_alloc.
   [[nodiscard]] std::vector<LeakHolder> of(const Share& share) const;
 
  private:

@@ -1,5 +1,5 @@
-// LeakUsage says of what a site never freed how much leaked, and how much caches of frameworks hold
-// or libraries keep by design.
+// LeakUsage divides what a site never freed into leaked memory and memory that frameworks' caches
+// hold or libraries keep by design.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace vramscope {
 
-// A part of what was never freed that is no leak.
+// A part of never freed memory that is not a leak.
 struct KeptUsage {
   std::string holder;  // "PyTorch's cache", "libcublas.so"
   std::uint64_t bytes = 0;
@@ -20,13 +20,13 @@ struct KeptUsage {
 };
 
 struct LeakUsage : SiteUsage {
-  std::uint64_t leaked_bytes = 0;  // of what was never freed, without what is kept
+  std::uint64_t leaked_bytes = 0;  // never freed, without the kept memory
   std::uint64_t leaked_count = 0;
   std::vector<KeptUsage> kept = {};
 };
 
-// The rows of usage_with_never_freed(), with the suppressions that come with Vramscope, as
-// leaks_of() judges. May throw bad_alloc.
+// Returns the rows of usage_with_never_freed(), divided as leaks_of() does with Vramscope's own
+// suppressions. May throw bad_alloc.
 [[nodiscard]] std::vector<LeakUsage> usage_with_leaks(const Report& report, const NameFrame& name);
 
 [[nodiscard]] std::uint64_t kept_bytes(const LeakUsage& usage);

@@ -1,4 +1,4 @@
-// leaked_of() lists what was not freed, without what stays by design, as shares of all of it.
+// leaked_of() lists what was not freed, without what stays by design, as shares of the total.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,10 +10,10 @@ namespace vramscope {
 
 struct Leaked {
   Leaks leaks;
-  std::vector<Share> shares = {};  // of them, the largest first
+  std::vector<Share> shares = {};  // shares of the leaks, the largest first
 };
 
-// With the suppressions that come with Vramscope. May throw bad_alloc.
+// Uses the suppressions that come with Vramscope. May throw bad_alloc.
 [[nodiscard]] Leaked leaked_of(const Report& report, const NameFrame& name);
 
 }  // namespace vramscope

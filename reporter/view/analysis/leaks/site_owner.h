@@ -1,4 +1,4 @@
-// Says whose memory call stacks allocated.
+// owner_of_site() and the other functions here name the owners of call sites.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,23 +11,25 @@
 
 namespace vramscope {
 
-// The site's stack as it was recorded; the first one where a view made one site of several.
+// Returns the site's stack as it was recorded; the first one if a view joined several sites.
 [[nodiscard]] inline const std::vector<std::uint32_t>& first_stack(const Site& site) {
   return site.whole.empty() ? site.frames : site.whole.front().frames;
 }
 
-// Whose memory the stack asked for, see StackOwner. `frames`: innermost first, whole. May throw
-// bad_alloc.
+// Returns the owner of a stack's memory, see StackOwner. frames: the whole stack, innermost first.
+// May throw bad_alloc.
 [[nodiscard]] std::string owner_of_stack(const Report& report,
                                          const std::vector<std::uint32_t>& frames);
-// The same of a site; where its stacks have several owners, of the one that allocated most.
+// Returns the owner of a site's memory; if its stacks have several owners, the one that allocated
+// most.
 [[nodiscard]] std::string owner_of_site(const Report& report, const Site& site);
 
-// Whose code the frame is; "unknown" of generated code. `frame`: an index into the report's.
+// Returns the owner of a frame's code, or "unknown" for generated code. frame: an index into the
+// report's frames.
 [[nodiscard]] std::string owner_of_frame(const Report& report, std::uint32_t frame);
 
-// Of what was live at a joint peak of the report: bytes by owner, the largest first. Stacks are
-// whole. May throw bad_alloc.
+// Returns the bytes that were live at a joint peak of the report by owner, the largest first. It
+// uses whole stacks. May throw bad_alloc.
 [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> owners_of(const Report& report,
                                                                            const JointPeak& joint);
 

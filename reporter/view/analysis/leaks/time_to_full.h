@@ -1,4 +1,4 @@
-// full_in_ns() says when a place that grows has taken all that is left.
+// full_in_ns() estimates when a growing place has used up all remaining memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,9 +8,10 @@
 
 namespace vramscope {
 
-// As fast as it came, until what is free on the device, or under --device-memory-limit, and what is
-// idle in our cache are gone; blocks take as much more than was requested as all blocks do. From
-// the report's instant on; 0: not known, or more than a year.
+// Extrapolates the place's growth until the free memory of the device, or under
+// --device-memory-limit, and the idle memory of our cache are used up. Blocks are assumed to need
+// as much more than was requested as all blocks do. Returns the time after the report; 0: not
+// known, or more than a year.
 [[nodiscard]] std::uint64_t full_in_ns(const Report& report, const Share& share);
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// device_peaks() says what a process had of each GPU at its peak: requested, reserved and used.
+// device_peaks() returns what a process had of each GPU at its peak: requested, reserved and used.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,25 +13,25 @@ namespace vramscope {
 
 struct Report;
 
-// Of all kinds of memory. What was highest at different times, or need not have come together, lies
-// between bounds; of several processes the upper one is the sum of theirs.
+// The peaks of all kinds of memory together. Values that were highest at different times have
+// bounds. For several processes the upper bound is the sum of theirs.
 struct GpuPeaks {
   std::uint16_t device = 0;
-  std::string gpu = {};  // for a reader: gpu_name()
+  std::string gpu = {};  // for people: gpu_name()
   PeakBounds requested = {};
-  // Segments of the allocator, and what the driver serves itself: what was requested of that, and
+  // Segments of the allocator, and what the driver itself served: the requested bytes of that, and
   // what its pools keep.
   PeakBounds reserved = {};
-  // Contexts and code: as measured, or at most what nothing recorded accounts for; nothing: the
-  // report does not know that either.
+  // Contexts and code: as measured, or at most what nothing recorded accounts for. Nothing: not
+  // known.
   std::optional<PeakBounds> outside = {};
   bool has_several_kinds = false;
-  // Reserved, and contexts and code.
+  // Returns reserved memory with contexts and code.
   [[nodiscard]] std::optional<PeakBounds> used() const;
 };
 
-// By device, of those with memory. Nothing where a filter left some of a device's memory out, or
-// nobody counted segments. May throw bad_alloc.
+// Returns the devices with memory, by number. Returns none if a filter removed some of a device's
+// memory, or segments were not counted. May throw bad_alloc.
 [[nodiscard]] std::vector<GpuPeaks> device_peaks(const Report& report);
 
 }  // namespace vramscope

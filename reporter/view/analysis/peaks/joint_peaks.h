@@ -1,5 +1,5 @@
-// JointPeaks follows what a process holds of each device, all kinds of memory together: their peaks
-// need not have come together.
+// JointPeaks follows what a process holds of each device, all kinds of memory together, since the
+// kinds may peak at different times.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,23 +15,23 @@
 
 namespace vramscope {
 
-// Of what passes, requested bytes. Threads: one.
+// Counts requested bytes of what passes. Threads: one.
 class JointPeaks final : public TraceObserver {
  public:
   void came(const TraceBlock& block, const FollowedEvent& now) override;
   void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
 
-  // A row for each device that had several kinds, as if they were one: of `device`. May throw
-  // bad_alloc.
-  [[nodiscard]] std::vector<KindTotals> totals() const;
-  // What was live at that peak of a device, by place and kind, the largest first; sites: by tag.
+  // Returns a row for each device with several kinds, as if they were one kind, given as `device`.
   // May throw bad_alloc.
+  [[nodiscard]] std::vector<KindTotals> totals() const;
+  // Returns what was live at that peak of a device, by place and kind, the largest first. sites:
+  // the site of each tag. May throw bad_alloc.
   [[nodiscard]] std::vector<OomShare> shares(std::uint16_t device,
                                              const std::vector<std::int64_t>& sites) const;
 
  private:
   struct OfDevice {
-    TraceKind all;  // of its memory, as if that were of one kind
+    TraceKind all;  // the device's memory as if it were of one kind
     std::set<Kind> kinds = {};
   };
 

@@ -1,5 +1,5 @@
-// PeakUse is what made a GPU as full as it was: all that nvidia-smi counts there, in parts that add
-// up. What nobody knows of the peak is no 0.
+// PeakUse explains how full a GPU was: everything that nvidia-smi counts, in parts that add up.
+// Unknown values are not 0.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,16 +16,16 @@ namespace vramscope {
 struct Report;
 
 enum class PeakPart : std::uint8_t {
-  memory,        // requested and not freed, by whose code asked
-  held_by_pool,  // the same of a framework's cache, idle or not
-  rounding,      // of requests, by our allocator
-  beside,        // free in segments with blocks in use, or freed and perhaps in use yet
+  memory,        // requested and not freed, by owner
+  held_by_pool,  // the same in a framework's cache, idle or not
+  rounding,      // by our allocator, for requests
+  beside,        // free in segments with blocks in use, or freed and possibly still in use
   idle,          // in our cache
-  untold_idle,   // these three, which nothing tells apart
-  pages,         // what the driver rounds up to its pages
-  pools,         // what the driver's pools keep of what was freed
-  driver,        // contexts, and code
-  others,        // other processes, and what no row tells
+  untold_idle,   // the three rows above, which cannot be separated
+  pages,         // what the driver rounds up to whole pages
+  pools,         // freed memory that the driver's pools keep
+  driver,        // contexts and code
+  others,        // other processes, and what no row explains
 };
 inline constexpr std::string_view kPeakPartNames[] = {
     "requested", "framework_cache", "rounding", "beside_blocks", "idle",
@@ -33,29 +33,30 @@ inline constexpr std::string_view kPeakPartNames[] = {
 
 struct PeakUseRow {
   PeakPart part = PeakPart::memory;
-  std::string owner = {};                       // whose code asked, or the cache; else empty
+  std::string owner = {};                       // the owner or the cache; else empty
   std::optional<std::uint64_t> bytes = {};      // nothing: not known
-  std::optional<std::uint64_t> end_bytes = {};  // the same in the end, of what no call asks for
+  std::optional<std::uint64_t> end_bytes = {};  // the value at the end, for memory that no call
+                                                // requested
 };
 
-// Requested bytes are of the instant at which all kinds of memory together were at their peak; what
-// our allocator had reserved is the most at any time, so that its rows are right where both came
-// together, and bounds else. Contexts and code are those of the end.
+// Requested bytes are from the instant at which all kinds of memory together peaked. What our
+// allocator had reserved is the most at any time, so its rows are exact if both peaks coincided,
+// and bounds otherwise. Contexts and code are those of the end.
 struct PeakUse {
   std::uint16_t device = 0;
-  std::string gpu = {};               // for a reader: gpu_name()
+  std::string gpu = {};               // for people: gpu_name()
   std::vector<PeakUseRow> rows = {};  // memory first, the largest first
   std::uint64_t bytes = 0;            // of all rows that are known
-  bool is_all = true;                 // every row of this process is
-  bool are_instants_apart = false;    // what was reserved may be of another instant
-  // What the process needs without idle memory of ours and of the driver's pools; of a framework's
-  // cache all counts as needed.
+  bool is_all = true;                 // every row of this process is known
+  bool are_instants_apart = false;    // reserved memory may be from another instant
+  // What the process needs without idle memory of ours and of the driver's pools. Everything in a
+  // framework's cache counts as needed.
   std::uint64_t needed_least = 0;
   std::uint64_t needed_most = 0;
 };
 
-// By device. None of several processes, whose peaks came at different times, nor where rows or
-// kinds were chosen. May throw bad_alloc.
+// Returns the GPUs by number. Returns none for several processes, which peaked at different times,
+// nor if rows or kinds were chosen. May throw bad_alloc.
 [[nodiscard]] std::vector<PeakUse> peak_uses(const Report& report, const NameFrame& name);
 
 }  // namespace vramscope

@@ -1,5 +1,4 @@
-// TraceCalls counts the driver calls of a trace by function and by thread, as far as a filter lets
-// them pass.
+// TraceCalls counts the driver calls of a trace that pass a filter, by function and by thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,21 +16,21 @@ namespace vramscope {
 class ThreadNames;
 struct Filter;
 
-// Which calls a filter asks for by their function and the thread that made them, by the trace's
-// numbers of both. Empty: all.
+// The calls for which a filter asks by function and calling thread, in the trace's numbers of both.
+// Empty: all.
 struct ChosenCalls {
   std::vector<bool> functions;
   std::vector<bool> threads;
-  std::string missing = {};  // "", or what the filter names that the trace does not have
+  std::string missing = {};  // "", or what the filter names that the trace lacks
 };
-// A thread as texts show it.
+// Returns a thread's text in listings.
 using ShowThreadOf =
     std::function<std::string(const ThreadNames& threads, const std::string& thread)>;
 // May throw bad_alloc.
 [[nodiscard]] ChosenCalls chosen_calls(const TraceNames& names, const Filter& filter,
                                        const NameFrame& name, const ShowThreadOf& shown);
-// The rest of the filter, which asks for memory and times: TraceFollower judges these. Its own
-// threads are those that allocated, also of frees by others.
+// Returns the rest of the filter, about memory and times, which TraceFollower applies. A filter's
+// threads are otherwise those that allocated, also for frees by others.
 [[nodiscard]] Filter without_functions_and_threads(const Filter& filter);
 
 // Threads: one. May throw bad_alloc.
@@ -40,7 +39,7 @@ class TraceCalls final : public TraceObserver {
   TraceCalls(const TraceNames& names, const ChosenCalls& chosen) : names_(names), chosen_(chosen) {}
   void event(const FollowedEvent& now) override;
 
-  // Once all was followed, which took length_ns.
+  // Must be called after the whole trace was followed, which took length_ns.
   [[nodiscard]] DriverCalls by_function(std::uint64_t length_ns) const;
   [[nodiscard]] DriverCalls by_thread(std::uint64_t length_ns) const;
 

@@ -1,5 +1,5 @@
-// TraceExtents says in which segments of our allocator the blocks of a trace lie: as the trace
-// tells it, or, of one that does not, as far as blocks were seen.
+// TraceExtents finds the segments of our allocator in which the blocks of a trace lie: from the
+// trace or, if it has no segments, from the blocks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,9 +15,9 @@ namespace vramscope {
 struct TraceExtent {
   Address end = 0;
   Place place;
-  std::uint64_t live = 0;        // blocks; of those that were not told
-  std::uint64_t page_bytes = 0;  // 0: it came whole
-  bool small = false;            // for requests of 1 MiB and less
+  std::uint64_t live = 0;        // live blocks, for inferred segments
+  std::uint64_t page_bytes = 0;  // 0: the segment was given as a whole
+  bool small = false;            // for requests up to 1 MiB
   bool was_used = false;         // so `small` is known
 };
 
@@ -27,24 +27,26 @@ class TraceExtents {
   using Key = std::pair<Space, Address>;
   using Map = std::map<Key, TraceExtent>;
 
-  // told: TraceReader::segments(), which outlive this; empty: segments are inferred from blocks.
+  // told: TraceReader::segments(), which outlive this object; empty: segments are inferred from
+  // blocks.
   TraceExtents(const std::vector<SegmentChange>& told, bool is_dedicated)
       : told_(told), is_dedicated_(is_dedicated) {}
 
-  // Before each event, in the order by_change: what came and went before it, if that was told.
+  // Must be called before each event, in the order by_change: applies the recorded changes before
+  // it.
   void advance_to(const TraceEvent& next);
-  // And after the last one, what did up to that time.
+  // Must be called after the last event: applies the changes up to that time.
   void advance_to(std::uint64_t ns);
-  // Of blocks of our allocator.
+  // Take the blocks of our allocator.
   void came(const TraceBlock& block, const Event& event);
   void went(const Key& key);
 
   [[nodiscard]] bool are_inferred() const { return told_.empty(); }
-  // Those with live blocks, and idle ones if they were told.
+  // Returns the segments with live blocks, and idle ones if they were recorded.
   [[nodiscard]] const Map& all() const { return extents_; }
-  // Whether large segments of device memory are cut.
+  // Returns whether large segments of device memory are cut.
   [[nodiscard]] bool cuts_large() const { return cuts_large_; }
-  // Whether a segment of pinned memory is always one block.
+  // Returns whether a segment of pinned memory is always one block.
   [[nodiscard]] bool keeps_pinned_whole() const { return by_pytorch_; }
 
  private:
@@ -58,7 +60,7 @@ class TraceExtents {
 
   const std::vector<SegmentChange>& told_;
   const bool is_dedicated_;
-  std::size_t next_ = 0;  // of told_
+  std::size_t next_ = 0;  // index into told_
   bool cuts_large_ = false;
   bool by_pytorch_ = false;
   Map extents_;

@@ -1,4 +1,4 @@
-// TraceRefusals is the allocations of a trace that failed, and who held memory then.
+// TraceRefusals collects the failed allocations of a trace, and what held memory then.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,18 +13,18 @@
 
 namespace vramscope {
 
-// Of what failed what passes the filter; shares are of all that lived. What the driver had free is
-// not known. Threads: one. May throw bad_alloc.
+// Collects failed allocations that pass the filter; shares are of everything that was live. The
+// driver's free memory is not known. Threads: one. May throw bad_alloc.
 class TraceRefusals final : public TraceObserver {
  public:
-  // sites: the report's site of each of the trace's. All of it outlives this.
+  // sites: the report's site for each site of the trace. The arguments outlive this object.
   TraceRefusals(const TraceNames& names, const std::vector<std::size_t>& sites)
       : names_(names), sites_(sites) {}
 
   void event(const FollowedEvent& now) override;
   void came(const TraceBlock& block, const FollowedEvent& now) override;
   void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
-  // As a report has them: the first ones, and the last.
+  // Returns the first ones and the last, as in a report.
   [[nodiscard]] OomReport finish();
 
  private:
@@ -44,7 +44,7 @@ class TraceRefusals final : public TraceObserver {
   const std::vector<std::size_t>& sites_;
   std::map<TracePlace, std::map<std::size_t, Held>> held_;  // by site
   OomReport report_;
-  bool lacks_holders_ = false;  // the last of its events
+  bool lacks_holders_ = false;  // the last event lacks them
 };
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// report_of_trace() makes of a trace's totals as much of a report as they tell.
+// report_of_trace() makes a report from a trace's totals, as far as they suffice.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,29 +13,29 @@
 
 namespace vramscope {
 
-// Process, kinds, functions, frames and sites with their parts, once all was followed and
-// totals.finish() was called. Sites are those of the trace, in its order, those that allocated
-// nothing too; site 0 is the unknown one. May throw bad_alloc.
+// Fills in process, kinds, functions, frames and sites with their parts. The trace must have been
+// followed, and totals.finish() called. Sites are those of the trace in its order, including sites
+// that allocated nothing; site 0 is the unknown one. May throw bad_alloc.
 [[nodiscard]] Report report_of_trace(const TraceFollower& trace, const TraceTotals& totals);
 
-// Those that the program set. May throw bad_alloc.
+// Returns the marks that the program set. May throw bad_alloc.
 [[nodiscard]] std::vector<NamedInstant> marks_of_trace(const TraceFollower& trace);
 
-// The site of a tag; that of a tag which the trace does not know is 0.
+// Returns the site of a tag; 0 for a tag that the trace does not know.
 [[nodiscard]] std::size_t site_of_tag(const TraceNames& names, Tag tag);
 
-// The files that may be the trace of a report in `report_file`: beside it, then where it was
-// written. Those that are there.
+// Returns the existing files that may be the trace of the report in `report_file`: next to it, then
+// where it was written.
 [[nodiscard]] std::vector<std::string> trace_files(const std::string& report_file,
                                                    const TraceReport& trace);
 
-// Whether it holds all events of the run that the report is of, up to the report and no more: no
-// other process's, and none that came later or was lost.
+// Returns whether the trace holds exactly the events of the report's run up to the report: not
+// another process's events, none that came later, and none lost.
 [[nodiscard]] bool is_whole_trace_of(const TraceReader& reader, const ProcessFacts& process,
                                      const TraceReport& trace);
 
-// The first of trace_files() that is it, of a report of one process that was written to its end;
-// "": none. Reads the heads of all chunks.
+// Returns the first of trace_files() for which that is true, for a report of one process that was
+// written at its end, or "". Reads the heads of all chunks.
 [[nodiscard]] std::string whole_trace_of(const std::string& report_file, const Report& report);
 
 }  // namespace vramscope

@@ -1,4 +1,4 @@
-// TraceSegments follows the blocks of a trace, and puts those that live into segments.
+// TraceSegments follows the blocks of a trace, and assigns the live ones to segments.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,11 +14,11 @@
 
 namespace vramscope {
 
-// Every segment and block that lives, event by event, whatever passes. Segments are those that the
-// trace tells, or inferred: see TraceExtents. Threads: one. May throw bad_alloc.
+// Follows every live segment and block, event by event, whatever passes. Segments are recorded or
+// inferred: see TraceExtents. Threads: one. May throw bad_alloc.
 class TraceSegments final : public TraceObserver {
  public:
-  // Up to an instant after time 0: what comes after it, or after that, does not count.
+  // until_ns: the instant after time 0 from which on events do not count.
   explicit TraceSegments(const TraceFollower& trace, std::uint64_t until_ns = UINT64_MAX)
       : trace_(trace),
         until_ns_(until_ns),
@@ -28,35 +28,36 @@ class TraceSegments final : public TraceObserver {
   void event(const FollowedEvent& now) override;
   void came(const TraceBlock& block, const FollowedEvent& now) override;
   void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
-  // Of the last event that counts: its instant, and when it ended by the clock of events.
+  // The last event that counts: its instant, and its end by the clock of events.
   [[nodiscard]] std::uint64_t at_ns() const { return at_ns_; }
   [[nodiscard]] std::uint64_t last_end_ns() const { return last_end_ns_; }
-  // After the last event: what the driver gave and took up to that time, by the clock of events.
+  // Must be called after the last event: applies what the driver gave and took up to that time, by
+  // the clock of events.
   void end_at(std::uint64_t ns) { extents_.advance_to(ns); }
-  // Whether there are any that the trace does not tell.
+  // Returns whether any segments are inferred.
   [[nodiscard]] bool are_inferred() const {
     return extents_.are_inferred() && !extents_.all().empty();
   }
   [[nodiscard]] bool by_pytorch() const { return extents_.keeps_pinned_whole(); }
-  // Adds segments with a block that passes the filter, idle ones if it asks for kinds and devices
-  // alone; of devices no more than those and the index.
+  // Adds segments with a block that passes the filter, and idle ones if it asks only for kinds and
+  // devices. Devices get only segments and index.
   void put_into(Report& report);
 
  private:
   using Key = TraceExtents::Key;
   [[nodiscard]] SegmentFacts facts_of(const Key& key, const TraceExtent& extent) const;
-  // Free blocks are nobody's, and of no time.
+  // Free blocks have no owner and no time.
   [[nodiscard]] bool passes_idle(Place place) const {
     return trace_.filter().is_by_memory && trace_.filter().passes_memory(place);
   }
   [[nodiscard]] bool passes(const TraceBlock& block) const;
   [[nodiscard]] std::vector<const TraceBlock*> in_order() const;
   static SegmentFacts& segment_of(std::map<Key, SegmentFacts>& segments, const TraceBlock& block);
-  // How much behind its last block may belong to that. Where large segments are cut, a rest of 1
-  // MiB at most; where they are not, a block has its segment, which is less than 2 MiB larger.
+  // Returns how many bytes behind a segment's last block may belong to that block: at most 1 MiB if
+  // large segments are cut, else less than 2 MiB, since a block has its own segment.
   [[nodiscard]] std::uint64_t most_rest(const SegmentFacts& segment) const;
   void add_hole(SegmentFacts& segment, Address end) const;
-  // In a damaged trace blocks may overlap; what comes second is left out then.
+  // In a damaged trace blocks may overlap; the second one is left out.
   void add_block(SegmentFacts& segment, const TraceBlock& block) const;
 
   const TraceFollower& trace_;

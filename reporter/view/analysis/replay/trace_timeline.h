@@ -1,4 +1,4 @@
-// trace_timeline() says how memory went in a window of a run, exactly, from its trace.
+// trace_timeline() returns exactly how memory changed in a window of a run, from its trace.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,11 +15,11 @@
 
 namespace vramscope {
 
-// Adds what passes up in buckets, which are as short as the window allows. NVTX ranges are told by
+// Sums what passes in buckets that are as short as the window allows. NVTX ranges are derived from
 // the allocations in them. Threads: one. May throw bad_alloc.
 class TraceTimeline final : public TraceObserver {
  public:
-  // Of a trace that was followed once, so that its length is known.
+  // The trace must have been followed once, so that its length is known.
   TraceTimeline(const TraceFollower& trace, const TimelineChoice& choice);
 
   void event(const FollowedEvent& now) override;
@@ -30,8 +30,7 @@ class TraceTimeline final : public TraceObserver {
   [[nodiscard]] RunTimeline finish(const TraceTotals& totals, const JointPeaks& joint);
 
  private:
-  // The bytes of one kind on one device. Buckets that nothing happened in are filled when the next
-  // change comes.
+  // The bytes of one kind on one device. Empty buckets are filled when the next change arrives.
   struct Curve {
     RunCurve curve;
     std::uint64_t now = 0;
@@ -39,13 +38,13 @@ class TraceTimeline final : public TraceObserver {
     void change(std::uint64_t at, std::uint64_t bytes, bool came);
     void advance(std::uint64_t at);  // nothing changed until then
   };
-  // Whether an allocation is of the last span of its range: no other allocation of the thread was
-  // made in another range since.
+  // Whether an allocation belongs to the last span of its range: the thread has made no allocation
+  // in another range since.
   struct OpenSpan {
     std::uint32_t range = 0;
     std::size_t span = 0;  // of RunRange::spans
   };
-  using Which = std::tuple<bool, Kind, std::uint16_t>;  // whether of all kinds; kind and device
+  using Which = std::tuple<bool, Kind, std::uint16_t>;  // all kinds; kind and device
 
   void change(const TraceBlock& block, const FollowedEvent& now, bool came);
   Curve& curve_of(const Which& which);
@@ -63,8 +62,9 @@ class TraceTimeline final : public TraceObserver {
   std::map<std::uint32_t, OpenSpan> open_;  // by thread
 };
 
-// Of the allocations that pass the trace's filter, which follows all times. Reads it once for its
-// length. Nothing: missing() or problem() of the trace says why. May throw bad_alloc.
+// Uses the allocations that pass the trace's filter, which must follow all times. Reads the trace
+// once for its length. Returns nothing on failure; missing() or problem() of the trace then says
+// why. May throw bad_alloc.
 [[nodiscard]] std::optional<RunTimeline> trace_timeline(TraceFollower& trace,
                                                         const TimelineChoice& choice);
 

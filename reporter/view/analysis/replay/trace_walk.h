@@ -1,4 +1,4 @@
-// TraceWalk says which memory comes and goes, with its address and age.
+// TraceWalk passes on the memory that is allocated and freed, with its address and age.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,18 +13,19 @@ namespace vramscope {
 
 struct WalkedBlock : TraceBlock {
   std::uint64_t born_at_ns = 0;  // by the clock of now_ns
-  std::uint64_t number = 0;      // of this allocation among all, from 1 on
+  std::uint64_t number = 0;      // number of the allocation among all, from 1
 };
 
-// Blocks of memory that passes and that the process holds: no views and reservations. Threads: one.
-// May throw bad_alloc.
+// Covers blocks of memory that passes and that the process holds: no views and reservations.
+// Threads: one. May throw bad_alloc.
 class TraceWalk final : public TraceObserver {
  public:
-  // Of what comes or goes. now_ns: of the event, after time 0; never goes back among those that
-  // pass. An event that does not pass ends a block where it brings memory to its address.
+  // Is called for each allocation and free. now_ns: of the event, after time 0; never decreases
+  // among events that pass. An event that does not pass ends a block if it allocates memory at its
+  // address.
   using OnChange = std::function<void(const WalkedBlock&, const FollowedEvent&,
                                       std::uint64_t now_ns, bool came)>;
-  // Of each that passes, before what it does.
+  // Is called for each event that passes, before its effect.
   using OnEvent = std::function<void(const TraceEvent&)>;
 
   explicit TraceWalk(OnChange change, OnEvent event = {})
@@ -34,13 +35,13 @@ class TraceWalk final : public TraceObserver {
   void came(const TraceBlock& block, const FollowedEvent& now) override;
   void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
 
-  // Those that are live at the end, by slot.
+  // Returns the blocks that are live at the end, by slot.
   [[nodiscard]] std::vector<WalkedBlock> live() const;
 
  private:
   const OnChange change_;
   const OnEvent event_;
-  std::vector<WalkedBlock> blocks_;  // by slot; bytes of a dead one stay, its number is 0
+  std::vector<WalkedBlock> blocks_;  // by slot; a dead block keeps its bytes, and has number 0
   std::uint64_t now_ns_ = 0;
   std::uint64_t number_ = 0;
 };

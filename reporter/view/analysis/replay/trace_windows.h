@@ -1,5 +1,5 @@
-// TraceWindows is what places allocated and held in each of many equal parts of a trace, so that a
-// page can tell it of any window that begins and ends where parts do.
+// TraceWindows records what places allocated and held in each of many equal parts of a trace, so
+// that a page can show any window that begins and ends between parts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,21 +16,21 @@
 
 namespace vramscope {
 
-// Of what passes. Threads: one. May throw bad_alloc.
+// Counts what passes. Threads: one. May throw bad_alloc.
 class TraceWindows final : public TraceObserver {
  public:
   static constexpr std::size_t kParts = 100;
 
-  // length_ns: of the trace. memory: of whose highest events_until() tells. site_of: the report's
-  // site of a tag.
+  // length_ns: of the trace. memory: the memory whose peaks events_until() gives. site_of: the
+  // report's site of a tag.
   TraceWindows(std::uint64_t length_ns, TracePlace memory, std::function<std::size_t(Tag)> site_of);
   void event(const FollowedEvent& now) override;
   void came(const TraceBlock& block, const FollowedEvent& now) override;
   void went(const TraceBlock& block, const FollowedEvent& now, TraceMemory::End how) override;
   void finish();
 
-  // Of a part: the most that the memory held in it, and how many events there were when it first
-  // did, with the one by which it did.
+  // For a part: the most that the memory held in it, and the number of events up to and including
+  // the first that reached it.
   [[nodiscard]] std::uint64_t highest_of(std::size_t part) const { return instants_[part].bytes; }
   [[nodiscard]] std::uint64_t events_until(std::size_t part) const {
     return instants_[part].events;
@@ -38,7 +38,8 @@ class TraceWindows final : public TraceObserver {
   [[nodiscard]] TracePlace memory() const { return memory_of_; }
   [[nodiscard]] std::uint64_t part_ns() const { return part_ns_; }
 
-  // Most: when the memory held most in the part; live: at its end; the others: in it.
+  // Most: when the memory held most in the part. Live: at the part's end. The others: during the
+  // part.
   enum Number { kMostBytes, kMostCount, kLiveBytes, kLiveCount, kBytes, kCount, kTime };
   using Numbers = std::array<std::uint64_t, 7>;
   struct Change {
@@ -48,12 +49,12 @@ class TraceWindows final : public TraceObserver {
   struct Memory {
     std::uint64_t live_bytes = 0;
     std::uint64_t highest_bytes = 0;          // of this part
-    std::uint64_t number = 1;                 // of the highest so far
+    std::uint64_t number = 1;                 // of the highest value so far
     std::vector<std::uint64_t> highest = {};  // by part
   };
   struct Row {
     Memory* memory = nullptr;
-    std::uint64_t number = 0;  // of the highest that the first two numbers belong to
+    std::uint64_t number = 0;  // of the highest value to which the first two numbers belong
     bool is_changed = false;   // in this part
     Numbers numbers{};
     std::vector<Change> changes = {};  // of the parts in which it changed
@@ -61,7 +62,7 @@ class TraceWindows final : public TraceObserver {
   [[nodiscard]] const std::map<TracePlace, Memory>& memories() const { return memories_; }
   using Key = std::pair<std::size_t, TracePlace>;  // by site
   [[nodiscard]] const std::map<Key, Row>& rows() const { return rows_; }
-  // Allocations by part, as Site::sizes and Site::lifetimes have them.
+  // Allocations by part, as in Site::sizes and Site::lifetimes.
   using Counts = std::vector<std::vector<std::uint64_t>>;
   [[nodiscard]] const Counts& sizes() const { return sizes_; }
   [[nodiscard]] const Counts& lives() const { return lives_; }

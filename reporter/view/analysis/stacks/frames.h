@@ -1,4 +1,4 @@
-// CallSite is the call stack of a site as a person reads it: who called into CUDA, and from where.
+// CallSite is the call stack of a site for people: which code called CUDA, and from where.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,41 +17,41 @@ namespace vramscope {
 struct Report;
 struct Site;
 
-// The functions active at a frame, innermost first: those inlined, then the one that was called.
-// Empty when the module has no symbols here.
+// Returns the functions at a frame, innermost first: inlined ones, then the one that was called.
+// Empty if the module has no symbols here.
 struct NameFrame : std::function<std::vector<SourceFrame>(const Report& report, const FrameFact&)> {
   using function::function;
-  bool in_full = false;  // listings for machines tell types, whole paths and modules too
+  bool in_full = false;  // listings for programs include types, whole paths and modules
 };
 
-// From the modules' symbols on this machine; each is opened once.
+// Uses the modules' symbols on this machine. Each module is opened once.
 [[nodiscard]] NameFrame names_from_symbols(Stacks shown = Stacks::in_rows);
 
 struct Caller {
   std::string function;     // "make_weights<float>", or "train+0x1234" without symbols
-  std::string place;        // "train.cpp:42", "" unknown
-  std::string line = {};    // what is written there, "" unknown
-  std::string full = {};    // with types: "void make_weights<float>(int)"; "" as `function`
-  std::string path = {};    // "/src/train.cpp:42", "" unknown
-  std::string module = {};  // "/app/train", "" of Python and of generated code
-  std::string at = {};      // "train+0x1234", where in its module; "" of Python
-  bool is_inlined = false;  // into the next one
-  std::size_t times = 1;    // of recursion that is folded
+  std::string place;        // "train.cpp:42"; "": unknown
+  std::string line = {};    // the source text of that line; "": unknown
+  std::string full = {};    // with types: "void make_weights<float>(int)"; "": equal to `function`
+  std::string path = {};    // "/src/train.cpp:42"; "": unknown
+  std::string module = {};  // "/app/train"; "" for Python and generated code
+  std::string at = {};      // "train+0x1234", position in its module; "" for Python
+  bool is_inlined = false;  // into the next frame
+  std::size_t times = 1;    // of recursive calls that are folded
 };
 [[nodiscard]] inline const std::string& full_name(const Caller& caller) {
   return caller.full.empty() ? caller.function : caller.full;
 }
-// "train.cpp" of "train.cpp:42".
+// Returns "train.cpp" for "train.cpp:42".
 [[nodiscard]] std::string without_line(const std::string& place);
 struct CallSite {
-  std::string entry;            // the CUDA function that the caller used; "" unknown
+  std::string entry;            // the CUDA function that the caller used; "": unknown
   std::vector<Caller> callers;  // innermost first
 };
 
 using SharedCallers = std::vector<std::shared_ptr<const Caller>>;  // innermost first
 
 // The caller is the first frame outside CUDA's libraries, shared or linked in. At most `most`
-// frames are named; the C library's own below main are left out.
+// frames are named. The C library's own frames below main are left out.
 [[nodiscard]] CallSite call_site(const Report& report, const Site& site, const NameFrame& name,
                                  std::size_t most);
 inline constexpr std::size_t kFramesShown = 3;  // in a row of a text
@@ -59,8 +59,8 @@ inline constexpr std::size_t kAllFrames = ~std::size_t{0};
 inline constexpr std::size_t kFramesCompared = 128;       // deeper stacks are not recorded
 inline constexpr std::size_t kFramesInJson = kAllFrames;  // nothing is cut silently
 
-// The callers of many sites of one report by numbers: each frame is named once. Refers to `report`
-// and `name`, which have to outlive it.
+// The callers of many sites of one report as numbers; each frame is named once. Refers to `report`
+// and `name`, which must outlive it.
 class NumberedCallers {
  public:
   using Number = std::function<std::uint32_t(const Caller&)>;
@@ -69,7 +69,7 @@ class NumberedCallers {
   NumberedCallers(const NumberedCallers&) = delete;
   NumberedCallers& operator=(const NumberedCallers&) = delete;
 
-  // What `number` gave for the callers that call_site() tells, innermost first.
+  // Returns the numbers that `number` gave to the callers of call_site(), innermost first.
   [[nodiscard]] std::vector<std::uint32_t> of(const Site& site, std::size_t most);
 
  private:
@@ -82,20 +82,20 @@ class NumberedCallers {
   std::vector<std::unique_ptr<Frame>> frames_;  // by index in the report; null: not asked for yet
 };
 
-// The innermost frames of a site that are CUDA's own, and which of its functions they began in.
+// The innermost frames of a site that belong to CUDA, and the CUDA function in which they began.
 struct CudaFrames {
   std::size_t count = 0;
-  std::string entry = {};  // "cudaMalloc"; "" unknown
+  std::string entry = {};  // "cudaMalloc"; "": unknown
 };
 [[nodiscard]] CudaFrames cuda_frames(const Report& report, const Site& site, const NameFrame& name);
 
-// What is written where the innermost caller was, "" unknown.
+// Returns the source text at the innermost caller, or "".
 [[nodiscard]] std::string source_line(const CallSite& site);
 
-// "make_weights<float> (train.cpp:42)".
+// Returns "make_weights<float> (train.cpp:42)".
 [[nodiscard]] std::string text(const Caller& caller);
-// The same as listings for machines tell it; in full "void make_weights<float>(int)
-// (/src/train.cpp:42)", and "clone (in /lib/libc.so.6)" where no file is known.
+// Returns the text for listings of programs: in full "void make_weights<float>(int)
+// (/src/train.cpp:42)", or "clone (in /lib/libc.so.6)" if no file is known.
 [[nodiscard]] std::string listed_text(const Caller& caller, const NameFrame& name);
 
 }  // namespace vramscope

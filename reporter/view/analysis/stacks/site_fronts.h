@@ -1,6 +1,6 @@
-// The frame that a site is counted for, where sites are added up by function, file, library or
-// line: the innermost one that is neither inner (inner_frames.h), nor the standard library's, nor a
-// wrapper's (stack_front.h).
+// The front of a site is the frame for which it counts when sites are added up by function, file,
+// library or line: the innermost frame that is not inner (inner_frames.h), not in the standard
+// library, and not a wrapper (stack_front.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,17 +22,17 @@ struct SiteFronts {
   std::vector<std::vector<std::uint32_t>> of_sites;  // by report and site: a number, or kUnknown
 };
 
-// Of several reports together, so that a function is a wrapper in all of them or in none. May throw
-// bad_alloc.
+// Takes several reports together, so that a function is a wrapper in all of them or in none. May
+// throw bad_alloc.
 [[nodiscard]] SiteFronts fronts_of_sites(std::span<const Report* const> reports,
                                          const NameFrame& name);
 
-// The stacks of a report as rows show them, from their fronts on. Refers to its arguments.
-// Threads: one. May throw bad_alloc.
+// The stacks of a report as rows show them, from their fronts on. Refers to its arguments. Threads:
+// one. May throw bad_alloc.
 class FrontStacks {
  public:
   FrontStacks(const Report& report, const NameFrame& name);
-  // At most so many frames.
+  // Returns at most `most` frames.
   [[nodiscard]] CallSite of(std::size_t site, std::size_t most) const;
 
  private:

@@ -1,5 +1,5 @@
-// site_number() is the number that a site has in the report's file, whatever was joined or left out
-// since; the other functions keep what refers to sites right.
+// site_number() returns the number that a site has in the report's file, whatever was joined or
+// left out since. The other functions correct references to sites.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,15 +11,15 @@ namespace vramscope {
 
 struct Report;
 
-// Of the site at that index of report.sites: its `id` in the file. Of one that stands for several,
-// which choosing frames made equal, that of the first.
+// Returns the `id` in the file of the site at that index of report.sites. If choosing frames joined
+// several sites, returns that of the first one.
 [[nodiscard]] std::int64_t site_number(const Report& report, std::size_t index);
 
-// Before sites change their places: each keeps its number.
+// Must be called before sites are moved: each keeps its number.
 void keep_site_numbers(Report& report);
 
-// `places`: by former index of a site, its index now, -1: it is left out. Changes all that refers
-// to sites; report.sites is as it is to be already.
+// Changes all references to sites. places: for each former index of a site its present index; -1:
+// it was removed. report.sites must already be in its new state.
 void renumber_sites(Report& report, const std::vector<std::int64_t>& places);
 
 }  // namespace vramscope

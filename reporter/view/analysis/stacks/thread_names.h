@@ -1,5 +1,5 @@
-// ThreadNames tells threads apart that nobody gave a name: by the function of the program in which
-// they began.
+// ThreadNames distinguishes threads without names by the function of the program in which they
+// began.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,31 +17,33 @@ struct ProcessFacts;
 struct Report;
 struct ThreadFact;
 
-// Of one report. What it refers to has to live as long. Threads: one. May throw bad_alloc.
+// For one report. What it refers to must outlive it. Threads: one. May throw bad_alloc.
 class ThreadNames {
  public:
   ThreadNames(const Report& report, const NameFrame& name);
 
-  // "main thread", "main thread of rank 3" of a merged report, or "load (train.py:20)": the
-  // outermost function that is neither the system's nor of what starts threads, with the line where
-  // it begins if that is known. "" where the stack does not reach as far, or two threads are called
-  // so. `thread`: as a value of Axis::thread.
+  // Returns "main thread", in a merged report "main thread of rank 3", or "load (train.py:20)": the
+  // outermost function that belongs neither to the system nor to code that starts threads, with the
+  // line at which it begins if that is known. Returns "" if the stack does not reach that far, or
+  // two threads have the same text. thread: a value of Axis::thread.
   [[nodiscard]] std::string began(const std::string& thread) const;
 
-  // Where it began, "" where its own name says enough.
+  // Returns where it began, or "" if its own name says enough.
   [[nodiscard]] std::string told(const std::string& thread) const;
 
-  // What viewers call it that show its number beside: "python3 - load (train.py:20)".
+  // Returns the name for viewers that also show the thread's number: "python3 - load
+  // (train.py:20)".
   [[nodiscard]] std::string title(const ThreadFact& thread) const;
 
  private:
-  // Whose main thread it is; null: none's.
+  // Returns the process whose main thread it is, or null.
   [[nodiscard]] const ProcessFacts* process_of(const std::string& thread) const;
   [[nodiscard]] bool is_of_program(std::string_view name) const;
 
   const Report& report_;
   const NameFrame& name_;
-  std::map<std::string, std::size_t, std::less<>> bearers_;  // of each name
+  std::map<std::string, std::size_t, std::less<>> bearers_;  // by name: the number of threads with
+                                                             // it
 };
 
 }  // namespace vramscope
