@@ -12,7 +12,7 @@
 
 namespace vramscope::simulator {
 
-// A piece of a device without an address that a program would know. Given back with the last owner.
+// Memory of a device without an address that the program knows. It goes back with its last owner.
 class ArrayMemory {
  public:
   ArrayMemory(int device, Address start, std::uint64_t bytes)
@@ -28,12 +28,12 @@ class ArrayMemory {
   const std::uint64_t bytes_;
 };
 
-// How the bytes of an array lie: tiles of 64 bytes by 8 rows, as if they were linear.
+// The layout of an array's bytes: tiles of 64 bytes by 8 rows, stored as if they were linear.
 struct ArrayLayout {
-  std::uint64_t row = 0;     // bytes that a program may touch in a row
-  std::uint64_t pitch = 0;   // from row to row
-  std::uint64_t rows = 1;    // that a program may touch in a slice
-  std::uint64_t slice = 0;   // from slice to slice
+  std::uint64_t row = 0;     // bytes of a row that a program may use
+  std::uint64_t pitch = 0;   // distance between rows
+  std::uint64_t rows = 1;    // rows of a slice that a program may use
+  std::uint64_t slice = 0;   // distance between slices
   std::uint64_t slices = 1;  // depth, layers or faces
   std::uint64_t planes = 0;  // bytes of further planes behind the slices
 
@@ -48,7 +48,7 @@ struct CUarray_st {
   CUcontext context = nullptr;
   std::shared_ptr<vramscope::simulator::ArrayMemory> memory;  // null: sparse or deferred
   vramscope::Address start = 0;
-  bool is_part = false;  // a level or a plane: ends with the whole
+  bool is_part = false;  // a level or a plane, which ends with the whole array
   std::vector<std::shared_ptr<CUarray_st>> planes;
 };
 
@@ -64,12 +64,12 @@ namespace vramscope::simulator {
 Handles<CUarray_st>& arrays();
 Handles<CUmipmappedArray_st>& mipmapped_arrays();
 
-// False for what no array can be.
+// Returns false for a descriptor that no array can have.
 [[nodiscard]] bool lay_out(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, ArrayLayout& layout);
-// Null, and the reason, when the device has no room.
+// Returns null, with the reason in `result`, if the device has no room.
 std::shared_ptr<ArrayMemory> take_array_memory(CUcontext context, std::uint64_t bytes,
                                                CUresult* result);
-// They end with their context.
+// Ends the arrays of a context that ends.
 void end_arrays_of(CUcontext context);
 
 }  // namespace vramscope::simulator

@@ -1,4 +1,4 @@
-// One queue of asynchronous work and the thread that does it: what a stream runs on.
+// Engine is one queue of asynchronous work and the thread that does it, on which a stream runs.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,7 +14,7 @@ namespace vramscope::simulator {
 
 class Engine;
 
-// A moment in an engine's order: reached when that many pieces of its work are done.
+// A moment in an engine's order, which is reached when that many pieces of its work are done.
 struct Point {
   std::shared_ptr<Engine> engine;
   std::uint64_t number = 0;
@@ -25,8 +25,8 @@ struct Point {
 };
 
 // Does pieces of work in order. The thread starts with the first piece, has all signals blocked,
-// and ends when the engine was closed and is idle.
-// Threads: any. Whoever makes pieces wait for each other's points orders the submissions.
+// and ends when the engine is closed and idle. Threads: any. Code that makes pieces wait for each
+// other's points must order the submissions.
 class Engine : public std::enable_shared_from_this<Engine> {
  public:
   using Work = std::function<void()>;

@@ -1,10 +1,10 @@
-// What an exported symbol of the pretended libraries begins with: plain code that tools which patch
-// functions (UCX, Detours' kind) can move elsewhere, then a jump through a slot.
+// The beginning of the simulated libraries' exported symbols: plain code that tools which patch
+// functions (UCX, Detours and similar) can move elsewhere, then a jump through a slot.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #ifdef __aarch64__
-// As the one below, with the instructions that may begin a function whose address is taken.
+// Like the macro below, with the instructions that may begin a function whose address is taken.
 #define VRAMSCOPE_ENTRY(symbol, labels)               \
   asm(".text\n"                                       \
       ".p2align 4\n" labels                           \
@@ -18,10 +18,11 @@
       ".cfi_endproc\n"                                \
       ".size " #symbol ", . - " #symbol "\n");
 #else
-// Defines `symbol` at the label lines given, as a jump to what vramscope_slot_<symbol> holds. A
-// jump on rip cannot be moved by a patcher that knows no addressing by rip, so 14 bytes stand
-// before it, as a compiler writes them: they save two registers, take room and leave all as it was.
-// Arguments, on the stack too, are where the caller put them.
+// Defines `symbol`, with the given label lines, as a jump to the address in
+// vramscope_slot_<symbol>. A patcher that does not know addressing relative to rip cannot move such
+// a jump, so 14 bytes precede it, as a compiler would write them: they save two registers, reserve
+// stack and restore everything. Arguments, including those on the stack, stay where the caller put
+// them.
 #define VRAMSCOPE_ENTRY(symbol, labels)         \
   asm(".text\n"                                 \
       ".p2align 4\n" labels                     \

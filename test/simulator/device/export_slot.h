@@ -1,4 +1,5 @@
-// What exporter and importers of one allocation agree about, in a file that both can map.
+// ExportSlot is the shared state of one allocation's exporter and importers, in a file that all of
+// them can map.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,10 +8,9 @@
 
 namespace vramscope::simulator {
 
-// One word: whether the allocation lives, and how many processes have it open. An importer that
-// is killed stays counted: the bytes then stay until the exporter ends. Beside that each importer
-// has a lock there, which ends with it.
-// Threads: any.
+// One word says whether the allocation lives and how many processes have it open. An importer that
+// is killed stays counted, so the bytes stay until the exporter ends. In addition each importer
+// holds a lock in the file, which ends with it. Threads: any.
 class ExportSlot {
  public:
   // Maps the word of allocation `id` in the file of a device's memory.
@@ -21,12 +21,12 @@ class ExportSlot {
 
   [[nodiscard]] bool ok() const { return word_ != nullptr; }
 
-  // The exporter's calls. `end` says whether nobody has the memory open.
+  // The exporter's calls. `end` returns whether no process has the memory open.
   void begin() { word_->store(kLives); }
   [[nodiscard]] bool end() { return word_->fetch_and(~kLives) == kLives; }
 
-  // The importer's calls. `open` fails when the memory was freed; `close` says whether the bytes
-  // belong to nobody now.
+  // The importer's calls. `open` fails if the memory was freed. `close` returns whether nobody owns
+  // the bytes any more.
   [[nodiscard]] bool open();
   [[nodiscard]] bool close() { return word_->fetch_sub(1) == 1; }
 
@@ -37,12 +37,13 @@ class ExportSlot {
   std::atomic<std::uint64_t>* word_ = nullptr;
 };
 
-// Notes on the open file, by a lock at `at`, that its bytes are in use, until the last descriptor
-// and mapping of it is gone; and whether anybody has done that on another opening of the file.
+// note_use_of() marks the file's bytes as in use, by a lock at `at` that lasts until the file's
+// last descriptor and mapping are gone. is_used_elsewhere() returns whether the file was marked
+// through another opening.
 void note_use_of(int file, std::uint64_t at);
 [[nodiscard]] bool is_used_elsewhere(int file, std::uint64_t at);
 
-// Where in the file the words are: far beyond any device's memory. The file is sparse.
+// The position of the words in the file, far beyond any device's memory. The file is sparse.
 inline constexpr std::uint64_t kSlotsAt = std::uint64_t{1} << 45;
 [[nodiscard]] constexpr std::uint64_t slot_of(std::uint64_t id) { return kSlotsAt + id * 8; }
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

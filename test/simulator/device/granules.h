@@ -1,4 +1,5 @@
-// Where a driver puts allocations: whole 2 MiB granules for large ones, chunks of 2 MiB for small.
+// Granules places allocations as a driver does: large ones in whole granules of 2 MiB, small ones
+// in chunks of 2 MiB.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,30 +15,31 @@ namespace vramscope::simulator {
 inline constexpr std::uint64_t kGranule = std::uint64_t{2} << 20;  // page size of device memory
 inline constexpr std::uint64_t kSmallAlignment = 512;              // seen since Kepler
 
-// Up to 1 MiB allocations are packed into chunks of one granule, and none lies in two; above, each
-// has granules of its own. What 256 equal allocations of twelve sizes took from the free figure of
-// a driver 5xx (JustVugg/colibri, c/qwen38_tier.c) is this without remainder.
+// Allocations up to 1 MiB are packed into chunks of one granule, and none spans two chunks; larger
+// ones have their own granules. This exactly explains what 256 equal allocations of twelve sizes
+// took of the free memory of a driver 5xx (JustVugg/colibri, c/qwen38_tier.c).
 inline constexpr std::uint64_t kMostInAChunk = std::uint64_t{1} << 20;
 constexpr bool shares_a_granule(std::uint64_t bytes) { return bytes <= kMostInAChunk; }
 
 inline constexpr std::uint64_t kHostPage = 4096;
 
-// Of the host.
+// Returns the address of a host pointer.
 inline Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 
 constexpr std::uint64_t round_up(std::uint64_t bytes, std::uint64_t step) {
   return (bytes + step - 1) / step * step;
 }
 
-// Where a small allocation goes, of several holes that are large enough.
+// The choice among several holes that are large enough for a small allocation.
 enum class Fit : std::uint8_t { first, best };
-// What becomes of a chunk without allocations: it goes back to the device, or stays for the next
-// small ones, one at a time or all of them.
+// What happens to an empty chunk: it goes back to the device, or one or all of them stay for the
+// next small allocations.
 enum class EmptyChunks : std::uint8_t { given_back, one_kept, kept };
-// Who has chunks of his own.
+// What owns chunks: the device, or each context.
 enum class ChunksOf : std::uint8_t { device, context };
 
-// As an H200's driver does (OPEN.md); others may differ, so that tests try each.
+// The defaults are those of an H200's driver (OPEN.md). Other drivers may differ, so tests try each
+// setting.
 struct Footprint {
   Fit small_fit = Fit::best;
   EmptyChunks empty_chunks = EmptyChunks::given_back;
@@ -45,9 +47,10 @@ struct Footprint {
   friend bool operator==(const Footprint&, const Footprint&) = default;
 };
 
-// How many addresses a device of so many bytes has, a multiple of 2 MiB: small ones enough that
-// holes between live allocations never look like exhaustion (first fit needs log2(largest /
-// smallest allocation) times what lives: J. M. Robson, 1977), large ones two for each byte.
+// Returns the number of addresses of a device with this many bytes, a multiple of 2 MiB. A small
+// device has so many that holes between live allocations never look like exhaustion (first fit
+// needs log2(largest / smallest allocation) times the live bytes: J. M. Robson, 1977); a large one
+// has two for each byte.
 constexpr std::uint64_t addresses_for(std::uint64_t capacity) {
   constexpr std::uint64_t kMany = std::uint64_t{32} << 30;  // valgrind has no room for 64 GiB
   const std::uint64_t whole = round_up(capacity, kGranule);
@@ -56,25 +59,25 @@ constexpr std::uint64_t addresses_for(std::uint64_t capacity) {
 
 inline constexpr std::uint64_t kDeviceItself = 0;  // as the owner of chunks
 
-// First fit over an address range that may grow without end; freed addresses come back.
-// Threads: one at a time; the owner locks.
+// Allocates by first fit in a range of addresses that may grow without end; freed addresses are
+// reused. Threads: one at a time; the owner locks.
 class Granules {
  public:
   using Owner = std::uint64_t;  // kDeviceItself, or a context that has chunks of its own
 
-  // At most `capacity` bytes, in whole granules, live at `base` and above.
+  // At most `capacity` bytes are live, in whole granules at `base` and above.
   Granules(Address base, std::uint64_t capacity, Footprint footprint = {});
 
-  // The start of `bytes` > 0 bytes, or nothing when not enough granules are free.
+  // Returns the start of `bytes` > 0 bytes, or nothing if too few granules are free.
   [[nodiscard]] std::optional<Address> take(std::uint64_t bytes, Owner owner = kDeviceItself);
-  // `bytes` must be what was asked for when `start` was taken.
+  // `bytes` must be the size that was passed to take().
   void give(Address start, std::uint64_t bytes);
-  // Gives the empty chunks back that were kept for an owner that ends.
+  // Gives back the empty chunks that were kept for an owner that ends.
   void end(Owner owner);
 
   [[nodiscard]] std::uint64_t used_bytes() const { return used_; }
 
-  using Ranges = std::map<Address, std::uint64_t>;  // start -> bytes, never touching each other
+  using Ranges = std::map<Address, std::uint64_t>;  // start -> bytes; ranges never touch each other
   static std::optional<Address> first_fit(Ranges& ranges, std::uint64_t bytes);
   static void put_back(Ranges& ranges, Address start, std::uint64_t bytes);
 
@@ -90,7 +93,7 @@ class Granules {
 
   std::optional<Address> take_granules(std::uint64_t bytes);
   std::optional<Address> take_in_chunks(std::uint64_t bytes, Owner owner);
-  // The first `bytes` of a range.
+  // Cuts the first `bytes` off a range.
   static Address cut(Ranges& ranges, Ranges::iterator range, std::uint64_t bytes);
   [[nodiscard]] bool is_kept(const Chunk& empty) const;
   Chunks::iterator give_back(Chunks::iterator chunk);

@@ -1,4 +1,4 @@
-// Graphs: nodes with parameters and dependencies, and what is instantiated from them.
+// Graphs: nodes with parameters and dependencies, and the executables made from them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,7 +21,7 @@ struct GraphAllocation;  // graph_memory.h
   return parameters;
 }
 
-// What a node does. The vendor's own parameters describe every type.
+// The action of a node. NVIDIA's own parameters describe every type.
 struct NodeContent {
   CUgraphNodeParams parameters = parameters_for(CU_GRAPH_NODE_TYPE_EMPTY);
   Engine::Work work = {};                        // copies, sets, host functions; null: nothing
@@ -39,9 +39,10 @@ struct NodeContent {
 struct CUgraphNode_st {
   CUgraph graph = nullptr;
   vramscope::simulator::NodeContent content;
-  std::vector<CUgraphNode> after;  // what it depends on, in the order in which it was said
+  std::vector<CUgraphNode> after;  // the nodes on which it depends, in the order in which they were
+                                   // given
   std::vector<CUgraphNode> before;
-  CUgraphNode original = nullptr;  // what it is a copy of
+  CUgraphNode original = nullptr;  // the node of which it is a copy
   bool enabled = true;             // in an executable graph
 };
 
@@ -55,45 +56,45 @@ struct CUgraph_st {
   std::vector<std::shared_ptr<CUuserObject_st>> objects;  // one entry for each reference
   CUgraph cloned_from = nullptr;
   bool is_child = false;             // belongs to a node; cannot be destroyed
-  bool capturing = false;            // of an unfinished capture; cannot be instantiated
+  bool capturing = false;            // being captured; cannot be instantiated
   std::weak_ptr<CUgraphExec_st> in;  // the last executable made from it
 };
 
 struct CUgraphExec_st {
   std::shared_ptr<CUgraph_st> graph;  // its own copy
-  CUcontext context = nullptr;        // with which it ends
+  CUcontext context = nullptr;        // the executable ends with it
   unsigned long long flags = 0;
-  vramscope::simulator::Point last;  // its last launch; launches of one are in order
+  vramscope::simulator::Point last;  // the last launch; launches of one executable run in order
 };
 
 namespace vramscope::simulator {
 
-// A graph is changed by one thread at a time (cuda.h: graph objects are not threadsafe); the
-// handles are safe to look up from any.
+// Only one thread at a time changes a graph (cuda.h: graph objects are not threadsafe). Any thread
+// may look up handles.
 Handles<CUgraph_st>& graphs();
 Handles<CUgraphNode_st>& graph_nodes();
 Handles<CUgraphExec_st>& executable_graphs();
 
-// Adds a node behind others of the same graph.
+// Adds a node that depends on other nodes of the same graph.
 CUgraphNode add_node(CUgraph_st& graph, NodeContent content, const std::vector<CUgraphNode>& after);
-// Null when one of the handles is no node of this graph, or is there twice.
+// Returns false if a handle is not a node of this graph, or occurs twice.
 [[nodiscard]] bool are_nodes_of(const CUgraph_st& graph, const CUgraphNode* nodes,
                                 std::size_t count);
-// No edge of ours carries anything; null is plain, too.
+// Returns whether the edges carry no data, as all of ours; null is also plain.
 [[nodiscard]] bool is_plain(const CUgraphEdgeData* edges, std::size_t count);
-// Memory nodes, here or in a child.
+// Returns whether the graph or a child has memory nodes.
 [[nodiscard]] bool has_memory_nodes(const CUgraph_st& graph);
 [[nodiscard]] std::shared_ptr<CUgraph_st> copy_of(const CUgraph_st& graph);
-// Every node after those that it depends on; empty for a graph with a cycle.
+// Returns the nodes, each after those on which it depends; empty for a graph with a cycle.
 [[nodiscard]] std::vector<CUgraphNode> in_order(const CUgraph_st& graph);
-// Calls for the nodes of the graph and of its children.
+// Calls `call` for each node of the graph and its children.
 void for_each_node(const CUgraph_st& graph, const std::function<void(CUgraphNode_st&)>& call);
 
-// Checks the parameters and makes ready what a launch will do. The parameters of a memory
-// allocation receive their address.
+// Checks the parameters and prepares what a launch will do. The parameters of an allocation node
+// receive its address.
 CUresult make_content(NodeContent& content, CUgraph graph);
 
-// A function of a loaded module.
+// Returns whether it is a function of a loaded module.
 [[nodiscard]] bool is_function(CUfunction function);
 
 }  // namespace vramscope::simulator

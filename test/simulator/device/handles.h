@@ -1,4 +1,5 @@
-// The set of live handles of one type: what makes a stale or foreign handle an error, not a crash.
+// Handles is the set of live handles of one type: it makes a stale or foreign handle an error, not
+// a crash.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,9 +11,8 @@
 
 namespace vramscope::simulator {
 
-// A handle is the object's address. Removal ends the handle; the object lives on for whoever
-// still holds it.
-// Threads: any.
+// A handle is the object's address. Removal ends the handle; the object lives on for code that
+// still holds it. Threads: any.
 template <class Object>
 class Handles {
  public:

@@ -6,7 +6,7 @@
 
 namespace vramscope::simulator {
 
-// Unmaps an import that has left the memory table; `start` is what cuIpcOpenMemHandle gave.
+// Unmaps an import that has left the memory table; `start` is the address from cuIpcOpenMemHandle.
 void end_import(Address start);
 
 }  // namespace vramscope::simulator

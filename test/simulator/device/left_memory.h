@@ -1,5 +1,6 @@
-// Memory that its maker gave up while other processes have it open: it stays used until they let go
-// (openucx/ucx#11753; open-gpu-kernel-modules mem.c:1030, each duplicate holds a reference).
+// LeftMemory is memory that its maker gave up while other processes have it open: it stays used
+// until they close it (openucx/ucx#11753; open-gpu-kernel-modules mem.c:1030, each duplicate holds
+// a reference).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,16 +11,16 @@
 
 namespace vramscope::simulator {
 
-// Of one device and one process. That of a process that has ended counts no more.
+// For one device and one process. Memory of a process that has ended no longer counts.
 // Threads: any.
 class LeftMemory {
  public:
-  // `is_open` says whether any process still has these bytes open.
+  // `is_open` returns whether any process still has these bytes open.
   void add(std::uint64_t bytes, std::function<bool()> is_open) {
     const std::lock_guard lock(mutex_);
     all_.push_back({bytes, std::move(is_open)});
   }
-  // The bytes of those that nobody has open any more; each is told once.
+  // Returns the bytes that no process has open any more, each once.
   [[nodiscard]] std::uint64_t let_go() {
     const std::lock_guard lock(mutex_);
     std::uint64_t bytes = 0;

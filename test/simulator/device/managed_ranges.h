@@ -1,4 +1,4 @@
-// What a program advised about its managed memory, page by page.
+// ManagedRanges holds what a program advised about its managed memory, page by page.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,7 +15,7 @@ namespace vramscope::simulator {
 
 inline constexpr CUmemLocation kNowhere = {CU_MEM_LOCATION_TYPE_INVALID, 0};
 
-// Kept for questions; without effect on where bytes are.
+// Is kept for queries, and has no effect on where bytes are.
 struct Advice {
   bool read_mostly = false;
   CUmemLocation preferred = kNowhere;
@@ -29,7 +29,7 @@ class ManagedRanges {
   // Ranges are widened to whole pages. Callers have checked that they lie in managed memory.
   void change(Address start, std::uint64_t bytes, const std::function<void(Advice&)>& how);
   void look(Address start, std::uint64_t bytes, const std::function<void(const Advice&)>& at) const;
-  // The memory is gone: nothing is advised about its addresses.
+  // Forgets all advice, since the memory is gone.
   void forget(Address start, std::uint64_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// Every live piece of memory that the simulated driver knows, by address.
+// MemoryTable holds every live piece of memory that the simulated driver knows, by address.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,27 +13,27 @@
 
 namespace vramscope::simulator {
 
-// How memory came to have its address.
+// How memory got its address.
 enum class Origin : std::uint8_t {
   allocated,  // by this process
-  imported,   // from another one, by cuIpcOpenMemHandle
+  imported,   // from another process, by cuIpcOpenMemHandle
   mapped,     // virtual memory, by cuMemMap
-  variable,   // of a module, which ends it
+  variable,   // of a module, with which it ends
 };
 
 struct Allocation {
   Address start = 0;
-  std::uint64_t bytes = 0;  // as the program asked
+  std::uint64_t bytes = 0;  // as the program requested
   Kind kind = Kind::device;
   Origin origin = Origin::allocated;
-  CUcontext context = nullptr;  // whose end is its end; null: outlives contexts
+  CUcontext context = nullptr;  // the context with which it ends; null: it outlives contexts
   int device = 0;               // the device that holds it, or whose context pinned it
   unsigned flags = 0;           // of cuMemHostAlloc, cuMemHostRegister or cuMemAllocManaged
   CUmemoryPool pool = nullptr;  // stream-ordered memory only
   std::uint64_t buffer_id = 0;  // never reused in a process
   bool sync_memops = false;
 
-  // Memory of cuMemAlloc, cuMemAllocManaged and the pools: what cuMemFree takes.
+  // Returns whether cuMemFree accepts it: memory of cuMemAlloc, cuMemAllocManaged and the pools.
   [[nodiscard]] bool is_freeable() const { return !on_host() && origin == Origin::allocated; }
   [[nodiscard]] bool is_plain() const {  // of cuMemAlloc
     return kind == Kind::device && origin == Origin::allocated;
@@ -42,7 +42,7 @@ struct Allocation {
   [[nodiscard]] Address end() const { return start + bytes; }
 };
 
-// Told of each allocation that came (1) or went (0). Calls nothing of the driver's.
+// Is called for each allocation (1) and free (0). Calls no function of the driver.
 using Watcher = void (*)(int came, int kind, int device, std::uint64_t address,
                          std::uint64_t bytes);
 
@@ -50,14 +50,15 @@ using Watcher = void (*)(int came, int kind, int device, std::uint64_t address,
 class MemoryTable {
  public:
   void watch(Watcher watcher);
-  // Sets the buffer id. False, and nothing added, when the range touches a live one.
+  // Sets the buffer id. Returns false, and adds nothing, if the range touches a live one.
   bool add(Allocation allocation);
   [[nodiscard]] std::optional<Allocation> find(Address inside) const;
-  // The allocation that holds all of the range; zero bytes need only its start.
+  // Returns the allocation that contains the whole range; for zero bytes, one that contains its
+  // start.
   [[nodiscard]] std::optional<Allocation> find(Address start, std::uint64_t bytes) const;
-  // The first allocation that has bytes of the range.
+  // Returns the first allocation that overlaps the range.
   [[nodiscard]] std::optional<Allocation> find_any(Address start, std::uint64_t bytes) const;
-  // Takes out and returns the allocation that starts here, if `accepts` says yes to it.
+  // Removes and returns the allocation that starts here, if `accepts` returns true for it.
   template <class Accepts>
   std::optional<Allocation> take(Address start, Accepts accepts) {
     const std::lock_guard lock(mutex_);
@@ -68,13 +69,13 @@ class MemoryTable {
     tell(0, taken);
     return taken;
   }
-  // Calls visit(allocation) for each live one; nothing of this table's may be called there.
+  // Calls visit(allocation) for each live one. It must not call this table.
   template <class F>
   void each(F visit) const {
     const std::lock_guard lock(mutex_);
     for (const auto& [start, allocation] : live_) visit(allocation);
   }
-  // Takes out everything that ends with this context, or lives in this pool.
+  // Removes and returns everything that ends with this context, or lives in this pool.
   std::vector<Allocation> take_all_of(CUcontext context);
   std::vector<Allocation> take_all_of(CUmemoryPool pool);
   void set_sync_memops(Address start, bool on);

@@ -1,5 +1,5 @@
-// Model is a GPU that the simulated device can be like (`device=` of VRAMSCOPE_SIM): public
-// figures.
+// Model is a GPU that the simulated device can imitate (`device=` of VRAMSCOPE_SIM), with its
+// public figures.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,12 +10,12 @@
 
 namespace vramscope::simulator {
 
-// What a row of the table leaves out stays as it is here: plausible figures of a large card, which
-// the device has when no model was chosen.
+// These defaults are plausible figures of a large card. They apply without a model, and where a row
+// of the table gives no figure.
 struct Model {
-  std::string_view key;                            // as typed; "": none was chosen
-  std::string_view name = "device";                // as the driver of a real one says it
-  std::uint64_t memory = std::uint64_t{16} << 30;  // the total that the driver tells, in bytes
+  std::string_view key;                            // as typed; "": no model
+  std::string_view name = "device";                // as the driver of a real one reports it
+  std::uint64_t memory = std::uint64_t{16} << 30;  // the total that the driver reports, in bytes
   int major = 9;  // compute capability 9.0: what current toolkits compile for
   int minor = 0;
   int multiprocessors = 16;
@@ -28,14 +28,15 @@ struct Model {
   int memory_clock_khz = 2'000'000;
   int bus_bits = 384;
   int copy_engines = 3;
-  int integrated = 0;  // 1: its memory is the host's, of which NVML says nothing
+  int integrated = 0;  // 1: its memory is the host's, and NVML reports none
 
-  // "Vramscope simulated NVIDIA L4": nobody takes a report of it for one of a real device.
+  // Returns "Vramscope simulated NVIDIA L4", so that nobody mistakes its report for that of a real
+  // device.
   [[nodiscard]] std::string title() const { return "Vramscope simulated " + std::string(name); }
 };
 
 [[nodiscard]] std::span<const Model> models();
-// Null: none is called so.
+// Returns null if no model has the key.
 [[nodiscard]] const Model* find_model(std::string_view key);
 
 }  // namespace vramscope::simulator

@@ -1,4 +1,5 @@
-// Memory without an address: what cuMemCreate makes and file descriptors carry to other processes.
+// PhysicalMemory is memory without an address: cuMemCreate makes it, and file descriptors carry it
+// to other processes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,10 +12,9 @@
 
 namespace vramscope::simulator {
 
-// Lives as long as a handle or a mapping of this process refers to it; then its device has the
-// bytes again, unless others have imported it: once these have let go. A descriptor that nobody
-// has imported holds the bytes, but not their place on the device.
-// Threads: any.
+// Lives as long as a handle or a mapping of this process refers to it. Then the device gets the
+// bytes back, or, if other processes have imported it, when they have closed it. A descriptor that
+// nobody has imported keeps the bytes, but not their place on the device. Threads: any.
 class PhysicalMemory {
  public:
   struct Made {
@@ -22,9 +22,10 @@ class PhysicalMemory {
     std::shared_ptr<PhysicalMemory> memory;
   };
 
-  // `bytes` is a multiple of 2 MiB, `properties` name a device that exists.
+  // `bytes` is a multiple of 2 MiB, and `properties` name an existing device.
   [[nodiscard]] static Made create(const CUmemAllocationProp& properties, std::uint64_t bytes);
-  // Of a descriptor that `export_file` made, here or elsewhere; it stays the caller's.
+  // Imports a descriptor that `export_file` made, here or elsewhere. The caller keeps the
+  // descriptor.
   [[nodiscard]] static Made import(int file);
 
   PhysicalMemory(const PhysicalMemory&) = delete;
@@ -35,7 +36,7 @@ class PhysicalMemory {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] std::uint64_t id() const { return id_; }  // unique in the process
   [[nodiscard]] const FilePlace& place() const { return place_; }
-  // A new descriptor of the memory, the caller's to close; negative when there is none.
+  // Returns a new descriptor of the memory, which the caller closes, or a negative number.
   [[nodiscard]] int export_file() const;
 
  private:
@@ -46,7 +47,7 @@ class PhysicalMemory {
   const CUmemAllocationProp properties_;
   const std::uint64_t bytes_;
   const std::uint64_t id_;
-  Address charged_ = 0;  // our share of the device's addresses; 0: another process has it
+  Address charged_ = 0;  // our part of the device's addresses; 0: another process holds it
   bool has_own_file_ = false;
   FilePlace place_;
 };

@@ -1,4 +1,4 @@
-// Memory pools: segments of a device, cut into pieces, kept while the pool may keep them.
+// Memory pools: segments of a device, cut into pieces, which a pool keeps as long as it may.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,7 +16,7 @@ namespace vramscope::simulator {
 
 struct Device;
 
-// A free that its stream has not reached: later requests of that stream may have the bytes.
+// A free that its stream has not reached. Later requests of that stream may use the bytes.
 struct PendingFree {
   CUstream stream = nullptr;
   Address start = 0;
@@ -30,33 +30,33 @@ struct PoolPiece {
 
 }  // namespace vramscope::simulator
 
-// Threads: any; a lock of its own, under which only the device's accounts are called.
+// Threads: any. It has a lock of its own, under which it calls only the device's accounts.
 struct CUmemPoolHandle_st {
  public:
   CUmemPoolHandle_st(int device, bool is_default) : device(device), is_default(is_default) {}
 
   const int device;
   const bool is_default;
-  bool managed = false;  // the host reads and writes its memory too
+  bool managed = false;  // the host also reads and writes its memory
   CUmemAllocationHandleType handle_types = CU_MEM_HANDLE_TYPE_NONE;
   bool imported = false;        // allocates nothing
-  std::uint64_t max_bytes = 0;  // 0: no limit but the device's
+  std::uint64_t max_bytes = 0;  // 0: no limit except the device's
 
-  // Bytes for a request of that stream, which may use what earlier requests of it freed.
+  // Returns bytes for a request of that stream, which may be those that its earlier requests freed.
   [[nodiscard]] vramscope::simulator::PoolPiece take(std::uint64_t bytes, CUstream stream);
-  // Back at once.
+  // Gives bytes back at once.
   void give(vramscope::Address start, std::uint64_t bytes);
-  // Back when the stream gets there: `finish` then.
+  // Gives bytes back when the stream gets there, and then calls `finish`.
   std::shared_ptr<vramscope::simulator::PendingFree> give_later(vramscope::Address start,
                                                                 std::uint64_t bytes,
                                                                 CUstream stream);
   void finish(vramscope::simulator::PendingFree& pending);
 
-  // Gives whole segments back to the device, down to what the attribute says, or until no more
-  // than that many bytes would be left.
+  // Give whole segments back to the device until only the bytes of the release threshold, or of
+  // `least`, would be left.
   void trim_to_threshold();
   void trim_to(std::uint64_t least);
-  // No handle leads here any more: what is free now or later goes back.
+  // No handle refers to the pool any more: free memory goes back now or as soon as it is free.
   void retire();
 
   CUresult get(CUmemPool_attribute name, void* value);
@@ -93,9 +93,9 @@ struct CUmemPoolHandle_st {
 
 namespace vramscope::simulator {
 
-// The next wait that a program makes lets pools go back to their thresholds (cuda.h).
+// Lets pools shrink to their thresholds; the next wait that a program makes calls it (cuda.h).
 void trim_pools();
-// A request that the device has no room for takes what idle pools keep.
+// Takes what idle pools keep, for a request for which the device has no room.
 void reclaim_from_pools(Device& device, std::uint64_t bytes);
 
 }  // namespace vramscope::simulator

@@ -1,4 +1,4 @@
-// How a program ends that the simulated device cannot serve.
+// refuse_program() ends a program that the simulated device cannot serve.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,13 +6,13 @@
 
 namespace vramscope::simulator {
 
-// What its user can do, behind a semicolon.
+// What the user can do, for the end of a message.
 inline constexpr std::string_view kWaysOut = "link with -cudart shared, or keep its symbols";
 
-// "vramscope: train: LINE" on stderr.
+// Prints "vramscope: train: LINE" on stderr.
 void say_once(std::string_view line);
 
-// The same; `vramscope run` is told that this was said, and the program ends with status 125.
+// Prints the line, tells `vramscope run` so, and ends the program with status 125.
 [[noreturn]] void refuse_program(std::string_view line);
 
 }  // namespace vramscope::simulator

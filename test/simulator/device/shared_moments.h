@@ -1,5 +1,5 @@
-// The moments that an event stands for in several processes: how many were asked for, how many
-// came.
+// SharedMoments is the moments of an event that several processes share: how many were submitted,
+// and how many were reached.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,11 +8,12 @@
 
 namespace vramscope::simulator {
 
-// A page in memory without a name, which other processes map by the exporter's descriptor.
-// Threads: any; processes too.
+// A page of memory without a name, which other processes map by the exporter's descriptor. Threads:
+// any, also of other processes.
 class SharedMoments {
  public:
-  // A new page, of a file of our own; with a descriptor that stays the caller's: that file's page.
+  // Makes a new page in a file of our own, or maps the page of a given descriptor, which the caller
+  // keeps.
   SharedMoments();
   explicit SharedMoments(int file);
   SharedMoments(const SharedMoments&) = delete;
@@ -20,14 +21,14 @@ class SharedMoments {
   ~SharedMoments();
 
   [[nodiscard]] bool ok() const { return page_ != nullptr; }
-  [[nodiscard]] int file() const { return file_; }  // -1: another process's
+  [[nodiscard]] int file() const { return file_; }  // -1: the file belongs to another process
 
-  // A record was submitted: the number to tell `reached` when its stream gets there.
+  // Counts a submitted record. Returns the number for reach() when its stream gets there.
   [[nodiscard]] std::uint64_t begin();
   void reach(std::uint64_t number);
-  // The last record that anybody submitted; 0: none.
+  // Returns the last record that any process submitted; 0: none.
   [[nodiscard]] std::uint64_t last() const { return page_->submitted.load(); }
-  // A process that ended took the rest of its work with it: what it submitted counts as reached.
+  // The work of a process that ended is gone, so its submissions count as reached.
   [[nodiscard]] bool reached(std::uint64_t number) const;
   void wait(std::uint64_t number) const;
 
@@ -35,7 +36,7 @@ class SharedMoments {
   struct Page {
     std::atomic<std::uint64_t> submitted;
     std::atomic<std::uint64_t> done;
-    std::atomic<std::int32_t> recorder;  // pid of the last one
+    std::atomic<std::int32_t> recorder;  // pid of the last process
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

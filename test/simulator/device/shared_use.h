@@ -1,4 +1,5 @@
-// How much of a device each process uses, for processes that share one (VRAMSCOPE_SIM=shared=…).
+// SharedUse says how much of a device each process uses, for processes that share one
+// (VRAMSCOPE_SIM=shared=…).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,33 +14,34 @@
 
 namespace vramscope::simulator {
 
-// A small file that all of them map, one row each. A row whose process has ended, or has become
-// another program by exec, counts as nothing and is used again: no process need say goodbye.
+// A small file that all of them map, with one row for each. A row whose process has ended, or has
+// executed another program, counts as nothing and is reused, so no process needs to sign off.
 // Threads: any.
 class SharedUse {
  public:
   static constexpr int kDevices = 16;
   static constexpr int kProcesses = 256;
 
-  // `name` without a slash lies in /dev/shm, per user; with one it is a path. A file that is
-  // something else is left alone.
+  // `name` without a slash lies in /dev/shm, per user; with a slash it is a path. A file with other
+  // content is not changed.
   explicit SharedUse(const std::string& name);
   SharedUse(const SharedUse&) = delete;
   SharedUse& operator=(const SharedUse&) = delete;
   ~SharedUse();
 
-  // False without a row in such a file; every other call is then forbidden.
+  // Returns false if no row of such a file could be had; then no other function may be called.
   [[nodiscard]] bool ok() const { return mine_ != nullptr; }
-  // The same in all processes of one file, and another for other files; never 0.
+  // Returns a number that is equal in all processes of one file, and different for other files;
+  // never 0.
   [[nodiscard]] std::uint64_t identity() const { return identity_; }
   void tell(int device, std::uint64_t bytes) { mine_->bytes[device].store(bytes); }
   [[nodiscard]] std::uint64_t used_by_others(int device) const;
-  // Each of them: visit(process, bytes).
+  // Calls visit(process, bytes) for each other process.
   void each_other(int device, const std::function<void(std::uint32_t, std::uint64_t)>& visit) const;
 
  private:
   struct Row {
-    std::atomic<std::uint64_t> process;  // who; 0: nobody yet
+    std::atomic<std::uint64_t> process;  // pid; 0: the row is unused
     std::atomic<std::uint64_t> bytes[kDevices];
   };
   struct Table {
@@ -56,11 +58,12 @@ class SharedUse {
   Row* mine_ = nullptr;
 };
 
-// A row of plain text and numbers: recognisable in reports, different for each device, and for each
-// set of processes that share one. `use`: null where the device is this process's own.
+// Returns a UUID of plain text and numbers: recognisable in reports, different for each device and
+// for each set of processes that share one. `use`: null if the device belongs to this process
+// alone.
 [[nodiscard]] std::array<unsigned char, 16> uuid_of(const SharedUse* use, int device);
 
-// One device of the table, as its accounts see it.
+// One device of the table, as the device's accounts see it.
 class SharedDevice : public Neighbours {
  public:
   SharedDevice(SharedUse& use, int device) : use_(use), device_(device) {}

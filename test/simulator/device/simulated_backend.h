@@ -1,4 +1,5 @@
-// Height 1 of the seam: the allocator's Backend on a simulated device, in one process, no CUDA.
+// SimulatedBackend is the allocator's Backend on a simulated device, in one process, without CUDA
+// (height 1 of the seam).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,14 +14,14 @@
 
 namespace vramscope::simulator {
 
-// Every place shares the one device; `pinned` takes host addresses, all other kinds device ones.
-// Threads: any; hooks are set before the threads start. The device outlives the backend.
+// Every place shares the one device. `pinned` uses host addresses, all other kinds use device
+// addresses. Threads: any; hooks are set before the threads start. The device outlives the backend.
 class SimulatedBackend final : public Backend {
  public:
   explicit SimulatedBackend(SimulatedDevice& device) : device_(device) {}
 
   [[nodiscard]] Grant reserve(Place where, std::size_t bytes) noexcept override;
-  // Also invalid: a segment that came from another place.
+  // A segment that came from another place is invalid, too.
   Reply release(Place where, Address segment) noexcept override;
   [[nodiscard]] Grant reserve_addresses(Place where, std::uint64_t bytes,
                                         std::uint64_t page) noexcept override;
@@ -35,27 +36,30 @@ class SimulatedBackend final : public Backend {
   [[nodiscard]] std::uint64_t total_bytes(Place where) noexcept override;
 
   void set_may_wait(bool may_wait) noexcept { may_wait_ = may_wait; }
-  // The next wait discovers the fault: it and every later call answers `code`. 0 cancels.
+  // Makes the next wait discover a fault: that wait and every later call return `code`. 0 cancels
+  // it.
   void fail_wait(std::int32_t code) noexcept { fail_wait_ = code; }
-  // Runs at the start of each release, before anything changed; may block, as a slow driver does.
+  // The hook runs at the start of each release, before anything changes. It may block, as a slow
+  // driver does.
   void on_release(std::function<void(Place, Address)> hook) { on_release_ = std::move(hook); }
-  // The same for reserve and wait.
+  // Set the same kind of hook for reserve and wait.
   void on_reserve(std::function<void(Place, std::size_t)> hook) { on_reserve_ = std::move(hook); }
   void on_wait(std::function<void(Place)> hook) { on_wait_ = std::move(hook); }
-  // Virtual time that every reserve, release and wait reports; default 0.
+  // Sets the virtual time that every reserve, release and wait reports; default 0.
   void set_call_ns(std::uint64_t ns) noexcept { call_ns_ = ns; }
 
-  // Memory in pages: whether the device has any, the longest range of addresses that it reserves,
-  // and what every call of map or unmap answers from now on, for another reason than want of room.
+  // For memory in pages: whether the device has it, the longest range of addresses that it
+  // reserves, and the result of every following map or unmap, to simulate failures other than lack
+  // of room.
   void set_has_pages(bool has_pages) noexcept { has_pages_ = has_pages; }
   void set_longest_range(std::uint64_t bytes) noexcept { longest_range_ = bytes; }
   void fail_map(Status status) noexcept { map_status_ = status; }
   void fail_unmap(Status status) noexcept { unmap_status_ = status; }
-  // Runs at the start of each map and unmap.
+  // The hook runs at the start of each map and unmap.
   void on_map(std::function<void(Place, Address)> hook) { on_map_ = std::move(hook); }
   [[nodiscard]] std::size_t reserved_ranges() const;
   [[nodiscard]] std::size_t mapped_pages() const;
-  // What the allocator did against the contract of the backend: pages mapped twice or outside of
+  // Returns how often the allocator broke the backend's contract: pages mapped twice or outside of
   // ranges, unmapped or released wrongly.
   [[nodiscard]] std::size_t misuses() const noexcept { return misuses_; }
 

@@ -20,10 +20,10 @@
 
 namespace vramscope::simulator {
 
-// Where a stream of a capture has got to: what its next node depends on.
+// The position of a stream in a capture: the nodes on which its next node depends.
 struct CaptureFront {
   std::vector<CUgraphNode> nodes;
-  std::vector<CUgraphEdgeData> edges;  // as many, all plain; for those who ask
+  std::vector<CUgraphEdgeData> edges;  // one for each node, all plain; for queries
 };
 
 // One ongoing capture. Guarded by the capture lock in capture.cpp.
@@ -33,7 +33,7 @@ struct Capture {
   std::thread::id thread;
   CUstream origin = nullptr;
   bool invalidated = false;
-  std::shared_ptr<CUgraph_st> graph;  // what it records into
+  std::shared_ptr<CUgraph_st> graph;  // the graph into which it records
   bool into_given_graph = false;
   std::map<CUstream, CaptureFront> fronts;
   std::set<CUstream> members;   // streams that capture into it, the origin included
@@ -55,12 +55,12 @@ struct CUstream_st {
 struct CUevent_st {
   CUcontext context = nullptr;
   unsigned flags = 0;
-  // Of an event for several processes: what it stands for, in place of `point`.
+  // For an event of several processes: its moments, used instead of `point`.
   std::shared_ptr<vramscope::simulator::SharedMoments> shared;
   std::mutex mutex;  // guards everything below
   bool recorded = false;
   vramscope::simulator::Point point;
-  std::shared_ptr<std::atomic<std::int64_t>> done_ns;      // when the last record was reached
+  std::shared_ptr<std::atomic<std::int64_t>> done_ns;  // time at which the last record was reached
   std::shared_ptr<vramscope::simulator::Capture> capture;  // recorded inside this capture
   CUstream captured_from = nullptr;
   std::vector<CUgraphNode> captured_after;
@@ -72,15 +72,16 @@ namespace vramscope::simulator {
 // Threads: any.
 class StreamSet {
  public:
-  // Submits in the order that stream semantics ask for: the legacy default stream waits for all
-  // blocking streams and they for it.
+  // Submits in the order of stream semantics: the legacy default stream waits for all blocking
+  // streams, and they wait for it.
   Point submit(CUstream_st& stream, Engine::Work work, std::vector<Point> after = {});
   [[nodiscard]] std::shared_ptr<CUstream_st> legacy(CUcontext context);
   [[nodiscard]] std::shared_ptr<CUstream_st> of_this_thread(CUcontext context);
   std::shared_ptr<CUstream_st> create(CUcontext context, unsigned flags, int priority);
   void close(const std::shared_ptr<CUstream_st>& stream);
   void close_all();
-  // What must be reached for this stream to be idle; the legacy one stands for all blocking ones.
+  // Returns what must be reached for this stream to be idle; the legacy stream stands for all
+  // blocking ones.
   [[nodiscard]] std::vector<Point> tails(CUstream_st& stream);
   [[nodiscard]] std::vector<Point> all_tails();
 
@@ -91,44 +92,46 @@ class StreamSet {
   std::mutex mutex_;  // guards everything below, and with it the order of submissions
   std::shared_ptr<CUstream_st> legacy_;
   std::map<std::thread::id, std::shared_ptr<CUstream_st>> per_thread_;
-  std::set<std::shared_ptr<CUstream_st>> streams_;  // all, the legacy one excepted
+  std::set<std::shared_ptr<CUstream_st>> streams_;  // all except the legacy one
   std::vector<Point> leftovers_;                    // work of destroyed streams
 };
 
 Handles<CUstream_st>& streams();
 Handles<CUevent_st>& events();
 
-// The stream that a handle means in the current context; null for a bad handle.
+// Returns the stream of a handle in the current context; null for a bad handle.
 [[nodiscard]] std::shared_ptr<CUstream_st> resolve(CUstream handle);
 
 // Submits to the stream, or records into its capture. `reached`, if given, receives the moment
-// when the work is done; unchanged while capturing. `node` says what a capture shall call it.
+// when the work is done; it is unchanged during a capture. `node` describes the work for a capture.
 CUresult submit(CUstream_st& stream, Engine::Work work, Point* reached = nullptr,
                 const CUgraphNodeParams* node = nullptr);
-// Adds a node to the stream's capture, which must be there.
+// Adds a node to the stream's capture, which must exist.
 CUresult record_node(CUstream_st& stream, NodeContent content);
-// The event becomes the moment that a submission reached, at `*done` on the clock once it is not 0.
+// Sets the event to the moment that a submission reaches, at the time `*done` once that is not 0.
 void record_at(CUevent_st& event, Point point, std::shared_ptr<std::atomic<std::int64_t>> done);
 [[nodiscard]] std::int64_t now_ns();
 
-// A call that a capture forbids: error 900, and the captures that forbid it are invalidated.
+// Refuses a call that a capture forbids: returns error 900 and invalidates the captures that forbid
+// it.
 [[nodiscard]] CUresult refuse_in_capture();
-// A wait for a whole context: 900 in every mode while one of its streams captures, and that capture
-// is invalidated, whichever thread began it; besides, as above.
+// Refuses a wait for a whole context: returns 900 in every mode while one of its streams captures,
+// and invalidates that capture, whichever thread began it. Otherwise works as refuse_in_capture().
 [[nodiscard]] CUresult refuse_context_wait(CUcontext context);
-// The same for a wait or a query on one stream.
+// Does the same for a wait or a query on one stream.
 [[nodiscard]] CUresult refuse_while_capturing(CUstream_st& stream);
-// Legacy-stream work while a blocking stream of the device captures: error 906.
+// Refuses legacy-stream work while a blocking stream of the device captures: error 906.
 [[nodiscard]] CUresult refuse_implicit(CUstream_st& stream);
 [[nodiscard]] std::shared_ptr<Capture> capture_of(CUstream_st& stream);
 [[nodiscard]] CUgraph graph_of_capture(CUstream_st& stream);  // null without one
-// The event becomes the stream's place in its capture, which must be there.
+// Sets the event to the stream's position in its capture, which must exist.
 CUresult record_in_capture(CUstream_st& stream, CUevent_st& event);
-// Somebody asked about, or waits for, an event that it recorded.
+// Invalidates the capture that recorded the event, since somebody queried the event or waits for
+// it.
 void invalidate_capture_of(CUevent event);
-// The stream waits for a captured event, whose mutex the caller holds: it joins the capture.
+// Makes the stream wait for a captured event, whose mutex the caller holds: it joins the capture.
 CUresult join_capture(CUstream_st& stream, const CUevent_st& event);
-// Streams that end take their captures with them, other than members whose work is all joined.
+// Ends the captures of streams that end, except for members whose work is joined.
 void leave_capture(CUstream_st& stream);
 void forget_captures_of(CUcontext context);
 

@@ -1,4 +1,4 @@
-// Copies and sets as boxes of bytes: one description for one, two and three dimensions.
+// Copies and sets of boxes of bytes, with one description for one, two and three dimensions.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,7 +19,7 @@ struct Box {
   std::uint64_t depth = 1;
 };
 
-// Where a box lies: its first byte, and the steps between rows and between slices.
+// The position of a box: its first byte, and the steps between rows and between slices.
 struct Side {
   Address start = 0;
   std::uint64_t pitch = 0;
@@ -28,11 +28,11 @@ struct Side {
   std::uint64_t x_bytes = 0, y = 0, z = 0;
 };
 
-// What a program claims that an address is.
+// What the program says an address is.
 enum class Claim : std::uint8_t {
   device,  // known to the driver
   host,    // any host memory
-  any,     // told by the address
+  any,     // decided by the address
   array,   // checked when it was read
 };
 
@@ -59,25 +59,25 @@ struct Fill {
 
 enum class Purpose : std::uint8_t {
   now,
-  node,  // of a graph: may name memory that a launch will bring
+  node,  // of a graph: may name memory that a launch will allocate
 };
 
-// A box that was checked.
+// A box after its checks.
 struct Plan {
   CUresult result = CUDA_SUCCESS;
   Engine::Work work = {};
   bool pageable = false;
   bool host_visible = false;
 };
-// The memory goes: work that comes to it from now on is a fault.
+// Notes that memory ends: later work that uses it is a fault.
 void end_life(const Allocation& memory);
-// Shared by the work that moves bytes; who takes pages away has it alone.
+// Code that moves bytes locks it shared, code that removes pages exclusively.
 [[nodiscard]] std::shared_mutex& bytes_mutex();
 
 [[nodiscard]] Plan plan(const Copy& copy, Purpose purpose);
 [[nodiscard]] Plan plan(const Fill& fill, Purpose purpose);
 
-// The vendor's descriptions of boxes, and back.
+// Convert NVIDIA's descriptions of boxes.
 [[nodiscard]] CUresult read(const CUDA_MEMCPY3D& told, Copy& copy);
 [[nodiscard]] CUresult read(const CUDA_MEMSET_NODE_PARAMS_v2& told, Fill& fill);
 [[nodiscard]] CUgraphNodeParams node_of(const Copy& copy);

@@ -1,4 +1,4 @@
-// The vendor's driver header with every ABI visible under its exact exported name.
+// NVIDIA's driver header, with every ABI visible under its exact exported name.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

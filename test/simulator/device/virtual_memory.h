@@ -1,4 +1,4 @@
-// Reserved addresses, handles of physical memory, and which is mapped where.
+// VirtualMemory holds reserved addresses, handles of physical memory, and their mappings.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace vramscope::simulator {
 
-// What is known about a reserved address.
+// What is known of a reserved address.
 struct Reserved {
   Address start = 0;  // of the reservation
   std::uint64_t bytes = 0;
@@ -23,9 +23,8 @@ struct Reserved {
   unsigned access = 0;                           // of the device that was asked about
 };
 
-// Sizes and addresses of mappings are multiples of 2 MiB, and callers have checked that. Errors
-// are those of the entry points that the functions are named after.
-// Threads: any.
+// Sizes and addresses of mappings are multiples of 2 MiB, which callers have checked. Errors are
+// those of the entry points after which the functions are named. Threads: any.
 class VirtualMemory {
  public:
   using Handle = CUmemGenericAllocationHandle;
@@ -33,24 +32,24 @@ class VirtualMemory {
   CUresult reserve(std::uint64_t bytes, std::uint64_t alignment, Address hint, Address* start);
   CUresult free(Address start, std::uint64_t bytes);
 
-  // A new handle with one reference.
+  // Returns a new handle with one reference.
   Handle add(std::shared_ptr<PhysicalMemory> memory);
   [[nodiscard]] std::shared_ptr<PhysicalMemory> find(Handle handle) const;
   CUresult release(Handle handle);
-  // One more reference to the handle that was mapped here.
+  // Adds a reference to the handle that was mapped here.
   CUresult retain(Address inside, Handle* handle);
 
   CUresult map(Address start, std::uint64_t bytes, Handle handle);
   CUresult unmap(Address start, std::uint64_t bytes);
   CUresult set_access(Address start, std::uint64_t bytes, int device, unsigned flags);
-  // Whether the range is mapped without holes, and the device may do that much everywhere.
+  // Returns whether the range is mapped without holes, and the device has this access to all of it.
   [[nodiscard]] bool allows(Address start, std::uint64_t bytes, int device, unsigned flags) const;
-  // Whether the range consists of whole mappings.
+  // Returns whether the range consists of whole mappings.
   [[nodiscard]] bool is_whole(Address start, std::uint64_t bytes) const;
   [[nodiscard]] std::optional<Reserved> describe(Address inside, int device) const;
 
  private:
-  // What a handle names. Mappings hold it too: releasing the handle does not end it.
+  // The memory of a handle. Mappings also hold it, so releasing the handle does not end it.
   struct Named {
     Handle handle;
     std::uint64_t references;
@@ -72,7 +71,7 @@ class VirtualMemory {
   std::map<Address, std::shared_ptr<Window>> reservations_;
   std::map<Handle, std::shared_ptr<Named>> handles_;  // with references
   Mappings mappings_;
-  Handle next_handle_ = 0x1000;  // numbers, so that a stale one is never a live one
+  Handle next_handle_ = 0x1000;  // numbers are never reused, so a stale handle is never a live one
 };
 
 VirtualMemory& virtual_memory();

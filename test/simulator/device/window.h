@@ -1,5 +1,5 @@
-// Device addresses outside the devices' own memory: what a program reserved, what other processes
-// export.
+// Window is device addresses outside the devices' own memory: what a program reserved, and what
+// other processes exported.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,29 +13,29 @@
 
 namespace vramscope::simulator {
 
-// A range of addresses that the host cannot touch, and a shadow into which pieces of files are
-// mapped. What is not mapped reads as zero and forgets: the driver's checks keep programs away.
-// Threads: any; two calls about the same addresses are the caller's to order.
+// A range of addresses that the host cannot access, and a shadow into which pieces of files are
+// mapped. Unmapped parts read as zero and forget writes; the driver's checks keep programs away
+// from them. Threads: any; the caller orders two calls for the same addresses.
 class Window {
  public:
-  // `bytes` is a multiple of the page size, `alignment` a power of two, at least the page size.
-  // `hint`: where the program would like it; 0: anywhere.
+  // `bytes` is a multiple of the page size; `alignment` is a power of two and at least the page
+  // size. hint: the address that the program prefers; 0: any.
   Window(std::uint64_t bytes, std::uint64_t alignment, Address hint);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
   ~Window();
 
-  // False when the system refused; every other call is then forbidden.
+  // Returns false if the system refused; then no other function may be called.
   [[nodiscard]] bool ok() const { return shadow_ != nullptr; }
   [[nodiscard]] Address base() const { return base_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] bool contains(Address address) const { return address - base_ < bytes_; }
   [[nodiscard]] std::byte* bytes_at(Address address) const { return shadow_ + (address - base_); }
 
-  // Page aligned, inside the window.
+  // Arguments must be page aligned and inside the window.
   [[nodiscard]] bool map(Address at, std::uint64_t bytes, int file, std::uint64_t offset);
   void unmap(Address at, std::uint64_t bytes);
-  // Gives the mapped pages back to the system, in the file itself.
+  // Gives the mapped pages back to the system, also in the file.
   void erase_bytes(Address at, std::uint64_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// What the simulated driver is made of, and what every entry point may ask of it.
+// Driver is the state of the simulated driver, with what every entry point may need.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,8 +20,8 @@
 #include "test/simulator/device/streams.h"
 #include "test/simulator/device/vendor.h"
 
-// Vendor's opaque handle types, given a body here. A context is never deleted: its handle stays
-// distinguishable from later ones.
+// NVIDIA's opaque handle types, with definitions. A context is never deleted, so its handle stays
+// different from later ones.
 struct CUctx_st {
   CUctx_st(int device, bool primary, unsigned flags, std::uint64_t id)
       : device(device), primary(primary), id(id), flags(flags) {}
@@ -32,8 +32,8 @@ struct CUctx_st {
   std::atomic<unsigned> flags;
   std::atomic<bool> alive{true};
   std::atomic<bool> ending{false};     // by a call that waits for its work
-  std::atomic<std::uint64_t> kept{0};  // bytes that the driver keeps for it and its code
-  unsigned retains = 0;  // of a primary one, else attachments; guarded by Driver::mutex
+  std::atomic<std::uint64_t> kept{0};  // bytes that the driver keeps for the context and its code
+  unsigned retains = 0;  // retains of a primary context, else attachments; guarded by Driver::mutex
   vramscope::simulator::StreamSet streams;
 };
 
@@ -43,7 +43,7 @@ class SharedUse;
 
 struct Device {
   Device(int ordinal, const Configuration& configuration);
-  // What importers let go of is free from now on.
+  // Frees the memory that importers have closed.
   void take_what_was_let_go();
 
   const int ordinal;
@@ -59,29 +59,31 @@ struct Device {
 // Waits as an entry point does: the thread can be cancelled meanwhile.
 void wait_for(const Point& point);
 
-// Threads: any. Made by the first cuInit, never destroyed.
+// Threads: any. Is made by the first cuInit and never destroyed.
 struct Driver {
   explicit Driver(const Configuration& configuration);
 
   [[nodiscard]] Device* device(CUdevice ordinal);
   [[nodiscard]] Device& device_of(CUcontext context) { return *devices[context->device]; }
-  // The device whose reservation holds this address, or null: an ordinary host address.
+  // Returns the device whose reservation contains this address, or null for an ordinary host
+  // address.
   [[nodiscard]] Device* device_at(Address address);
-  // Inside a device, a reservation or an import: the host cannot touch it.
+  // Returns whether the address lies in a device, a reservation or an import, where the host cannot
+  // access it.
   [[nodiscard]] bool is_device_address(Address address);
-  // Where the bytes at a device or host address are.
+  // Returns where the bytes at a device or host address are.
   [[nodiscard]] std::byte* bytes_at(Address start, std::uint64_t bytes);
-  // Waits for everything that was submitted in any context that is alive.
+  // Waits for everything that was submitted in any live context.
   void wait_for_all_work() {
     wait_in_each([](CUcontext) { return true; });
   }
-  // What a free of the memory waits for: its own context, and those of other devices that may use
-  // it. Not other contexts of its device (an H200 with driver 580).
+  // Waits for what a free of the memory waits for: its own context, and contexts of other devices
+  // that may use it, but not other contexts of its device (an H200 with driver 580).
   void wait_for_users(const Allocation& memory);
-  // Device memory of the context's, which enters the table.
+  // Takes device memory of the context, which enters the table.
   [[nodiscard]] Grant take_device_memory(CUcontext context, std::uint64_t bytes,
                                          Origin origin = Origin::allocated);
-  // Gives memory back that has already left the table.
+  // Gives back memory that has already left the table.
   void give_back(const Allocation& allocation);
 
   template <class Chosen>
@@ -102,54 +104,56 @@ struct Driver {
   MemoryTable memory;
   Handles<CUmemPoolHandle_st> pools;
   std::mutex mutex;              // guards contexts and the primaries' retains
-  std::set<CUcontext> contexts;  // all that ever were, primaries included
+  std::set<CUcontext> contexts;  // all that ever existed, primaries included
   std::atomic<std::uint64_t> next_id{1};
   std::atomic<std::uint64_t> launches{0};
 };
 
-// The driver keeps so many bytes for the context, until it ends or needs less. False: no room.
+// keep_for(): the driver keeps this many bytes for the context, until it ends or needs less.
+// Returns false if there is no room.
 [[nodiscard]] bool keep_for(CUcontext context, std::uint64_t bytes);
 void keep_less_for(CUcontext context, std::uint64_t bytes);
-// Whose chunks its small allocations lie in.
+// Returns the owner of the chunks in which the context's small allocations lie.
 [[nodiscard]] Granules::Owner owner_of_chunks(CUcontext context);
-// Memory of the context's device, for this context.
+// Takes memory of the context's device, for this context.
 [[nodiscard]] Grant grant_in(CUcontext context, std::uint64_t bytes);
 
-// life: a driver that runs, whatever sticky error it has.
+// life: the driver must run, whatever sticky error it has.
 enum class Needs : std::uint8_t { nothing, life, driver, context };
 enum class Flavour : std::uint8_t { legacy, per_thread };
 
 const Configuration& configuration();  // read once, from VRAMSCOPE_SIM
 Driver& driver();                      // only after a successful cuInit
-// Who else uses the devices; null when they are this process's own. Only after cuInit, too.
+// Returns the processes that share the devices; null if this process has its own. Valid only after
+// cuInit.
 const SharedUse* shared_use();
 
-// What stops a call before it looks at its arguments: not initialised, forked, shut down, a
+// Returns what stops a call before it looks at its arguments: not initialised, forked, shut down, a
 // sticky error, no context.
 [[nodiscard]] CUresult admit(Needs needs);
-// What the default stream means to the entry point that this thread is in.
+// The meaning of the default stream in the entry point that this thread is in.
 Flavour& default_stream_flavour();
-// Whether the program lets the thread be cancelled that is in a guarded entry point.
+// Whether the program lets a thread in a guarded entry point be cancelled.
 int& cancel_state_of_program();
 
 [[nodiscard]] CUcontext current_context();
-// What stops a call that needs no context: one that has ended is current.
+// Returns what stops a call that needs no context: a context that has ended is current.
 [[nodiscard]] CUresult refuse_in_ended_context();
-// What stops the use of a context that a program names.
+// Returns what stops the use of a context that a program names.
 [[nodiscard]] CUresult check_context(CUcontext context);
-// The error that the device of the memory answers from now on, if it does.
+// Returns the error that the memory's device returns from now on, if any.
 [[nodiscard]] CUresult check_device_of(const Allocation& memory);
-[[nodiscard]] CUresult check_device_of(CUcontext context);  // a wait tells what it waited for
-// Whether it may use the memory of a device that is not its own.
+[[nodiscard]] CUresult check_device_of(CUcontext context);  // a wait checks what it waited for
+// Returns whether the context may use memory of a device that is not its own.
 [[nodiscard]] bool has_peer_on(CUcontext context, int device);
-// Peers that a context enabled, or that enabled it, end with it.
+// Ends the peer accesses that a context enabled, or that others enabled to it.
 void end_peers_of(CUcontext context);
 [[nodiscard]] inline CUresult result_of(const Status& status) {
   return static_cast<CUresult>(status.code);
 }
 
-// Bodies of the entry points, under their exact exported names: the header's types, so that a
-// disagreement with the vendor does not link.
+// The bodies of the entry points, under their exact exported names. They use the header's types, so
+// a disagreement with NVIDIA's header does not link.
 namespace body {
 #define DRIVER(symbol, asked, since, needs) decltype(::symbol) symbol;
 #define STREAMED(symbol, asked, since, suffix, needs) decltype(::symbol) symbol;

@@ -1,4 +1,4 @@
-// The addresses of the exported symbols, for whoever answers questions about them.
+// The addresses of the exported symbols, for code that answers queries about them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

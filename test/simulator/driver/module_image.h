@@ -1,4 +1,4 @@
-// What code is looked at for: the variables that it declares.
+// variables_of() reads the variables that code declares.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,15 +14,15 @@ namespace vramscope::simulator {
 
 using Variables = std::map<std::string, std::uint64_t>;  // bytes by name
 
-// How long an image is of which a program gives the address only: by the headers of an ELF file, or
-// up to the zero behind PTX. 0: something else, such as a fat binary.
+// Returns the length of an image of which the program gives only the address: from the headers of
+// an ELF file, or up to the zero behind PTX. 0: another format, such as a fat binary.
 [[nodiscard]] std::size_t image_bytes(const void* image);
 
-// Of an ELF file (a cubin) the objects of its symbol table, of PTX the .global and .const ones with
-// a size; of anything else, and of what is damaged, none.
+// Returns the objects in the symbol table of an ELF file (a cubin), or the .global and .const
+// variables of PTX that have a size; nothing for other and damaged images.
 [[nodiscard]] Variables variables_of(std::string_view image);
 
-// Nothing was found worth saying: the logs that a program gives room for are empty.
+// Leaves the logs empty for which a program provides buffers, since there is nothing to report.
 void leave_logs_empty(unsigned count, const CUjit_option* options, void** values);
 
 }  // namespace vramscope::simulator

@@ -1,6 +1,6 @@
-// Arguments that a stand-in does not look at. BEFORE_3 stands for the first three: integers and
-// pointers each fill one place of a call on x86-64 and aarch64, and numbers with fractions fill
-// others.
+// Arguments that a stand-in ignores. BEFORE_3 stands for the first three: integers and pointers
+// each use one argument slot of a call on x86-64 and aarch64, and floating-point numbers use other
+// slots.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

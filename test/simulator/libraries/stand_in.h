@@ -1,5 +1,5 @@
-// What the stand-ins for NVIDIA's libraries share. They exist under --sim only: handles and memory
-// are real, work is accepted and not executed.
+// The parts that the stand-ins for NVIDIA's libraries share. They exist only under --sim: handles
+// and memory are real, work is accepted and not executed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,15 +17,15 @@
 
 namespace vramscope::simulator {
 
-// What NVIDIA's libraries call success.
+// The success code of NVIDIA's libraries.
 inline constexpr int kSuccess = 0;
 
-// Says in one line, once in a process, that figures of a library are modelled.
+// Prints one line, once in a process: figures of a library are modelled.
 inline void say_modelled(std::atomic_flag& said, std::string_view line) {
   if (!said.test_and_set()) say_once(line);
 }
 
-// A handle or descriptor whose content nobody asks for; longer than any that is known.
+// A handle or descriptor whose content is never read; larger than any known one.
 struct Opaque {
   std::byte content[256] = {};
 };
@@ -36,13 +36,13 @@ inline int make_opaque(void** made, int invalid, int no_memory) {
   return *made == nullptr ? no_memory : kSuccess;
 }
 
-// One that takes no memory of the device is gone.
+// Ends one that takes no device memory.
 inline int unmake_opaque(const Opaque* made) {
   delete made;
   return kSuccess;
 }
 
-// A result that programs read from memory of the host.
+// Writes a result that programs read from host memory.
 template <typename Value>
 int write_result(Value* into, Value value, int invalid) {
   if (into == nullptr) return invalid;
@@ -50,17 +50,17 @@ int write_result(Value* into, Value value, int invalid) {
   return kSuccess;
 }
 
-// What a solver says of each of its problems, in memory of the device: solved.
+// Writes a solver's result for each of its problems, in device memory: solved.
 inline int write_solved_on(cudaStream_t stream, int* info, std::int64_t problems) {
   if (info == nullptr || problems < 1) return kSuccess;
   cudaMemsetAsync(info, 0, static_cast<std::size_t>(problems) * sizeof *info, stream);
   return kSuccess;
 }
 
-// The same on the stream of a handle. A library that has such functions defines it.
+// Does the same on the stream of a handle. A library that has such functions defines it.
 int write_solved(const void* handle, int* info, std::int64_t problems);
 
-// Whether the program reads results in its own memory. As above.
+// Returns whether the program reads results in its own memory. A library that needs it defines it.
 bool reads_on_host(const void* handle);
 int write_zero_on_host(const void* handle, void* into, int type);
 
@@ -75,7 +75,7 @@ struct DoubleComplex {
   double imaginary = 0;
 };
 
-// How long a number of a cudaDataType is, as far as results have it.
+// Returns the bytes of a number of a cudaDataType, as far as results have that type.
 inline std::size_t result_bytes(int type) {
   switch (type) {
     case CUDA_R_16F:
@@ -91,10 +91,12 @@ inline std::size_t result_bytes(int type) {
   }
 }
 
-// A result whose bytes are all alike, where the pointer mode of the handle says. As above.
+// Writes a result of equal bytes, to where the handle's pointer mode says. A library that needs it
+// defines it.
 int write_by_mode(const void* handle, int* into, int byte);
 
-// Zeros for an attribute of a descriptor: its default in the libraries that ask this way.
+// Writes zeros for an attribute of a descriptor, its default in the libraries with this kind of
+// query.
 inline int answer_zeros(void* value, std::size_t bytes, std::size_t* written) {
   if (value != nullptr) std::memset(value, 0, bytes);
   if (written != nullptr) *written = bytes;

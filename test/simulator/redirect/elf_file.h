@@ -1,5 +1,5 @@
 // ElfFile is a file on disk that the loader has mapped, or one with the symbols of such a file. It
-// gives the functions of its symbol tables and where its code lies.
+// has the functions of its symbol tables and the position of its code.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,42 +15,44 @@
 
 namespace vramscope::simulator {
 
-// A function of a symbol table. The address is that in the file, before the loader adds its own.
+// A function of a symbol table. The address is that in the file, without the loader's base.
 struct ElfFunction {
   std::string_view name;  // lives as long as the ElfFile
   std::uint64_t address = 0;
-  std::uint64_t bytes = 0;  // as the table says; 0 where it does not
+  std::uint64_t bytes = 0;  // as in the table; 0 if it does not say
 };
 
-// Threads: one. Whatever the file says is checked against its size: a table that lies outside of it
-// counts as none.
+// Threads: one. Everything in the file is checked against its size; a table outside of it counts as
+// missing.
 class ElfFile {
  public:
-  // nullopt: it cannot be read, or it is no ELF file of this machine with 64 bits.
+  // Returns nullopt if the file cannot be read, or is not a 64-bit ELF file of this machine.
   [[nodiscard]] static std::optional<ElfFile> open(const std::string& path);
   ElfFile(ElfFile&& other) noexcept;
   ElfFile& operator=(ElfFile&& other) noexcept;
   ~ElfFile();
 
-  // Of .symtab (SHT_SYMTAB) or .dynsym (SHT_DYNSYM); empty: there is no such table.
+  // Returns the functions in .symtab (SHT_SYMTAB) or .dynsym (SHT_DYNSYM); empty if there is no
+  // such table.
   [[nodiscard]] std::vector<ElfFunction> functions(std::uint32_t table) const;
-  // Its program headers, as the file has them.
+  // Returns the program headers, as in the file.
   [[nodiscard]] std::span<const Elf64_Phdr> segments() const;
-  // The bytes of the file from an address on, up to the end of their segment; empty: none has it.
+  // Returns the bytes of the file from an address to the end of its segment; empty if no segment
+  // has it.
   [[nodiscard]] std::span<const std::byte> at(std::uint64_t address) const;
-  // "5a01...": the build id in lower-case hexadecimal digits; "": there is none.
+  // Returns the build id in lower-case hexadecimal digits, "5a01...", or "".
   [[nodiscard]] std::string build_id() const;
-  // The name in .gnu_debuglink; "": there is none.
+  // Returns the name in .gnu_debuglink, or "".
   [[nodiscard]] std::string debug_link() const;
 
  private:
   ElfFile(const std::byte* data, std::size_t size) : data_(data), size_(size) {}
-  // Rows of a table in the file; empty: it lies outside, or badly.
+  // Returns the rows of a table in the file; empty if it lies outside or is misaligned.
   template <typename Row>
   [[nodiscard]] std::span<const Row> rows(std::uint64_t offset, std::uint64_t count) const;
   [[nodiscard]] const Elf64_Ehdr& head() const;
   [[nodiscard]] std::span<const Elf64_Shdr> sections() const;
-  // A text in a table of texts; "": it lies outside.
+  // Returns a text of a text table; "" if it lies outside.
   [[nodiscard]] std::string_view text(const Elf64_Shdr& table, std::uint64_t offset) const;
 
   const std::byte* data_;

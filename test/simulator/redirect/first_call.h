@@ -1,6 +1,6 @@
-// What a jump leads through: a short piece of code for each function in a page beside the object,
-// and a slot with the address where it goes on. At first that is vramscope_first_call, which asks
-// vramscope_resolve for the function, and calls it with the registers that it was called with.
+// The code through which a jump leads: a short piece for each function in a page next to the
+// object, and a slot with the address where it continues. At first that is vramscope_first_call,
+// which asks vramscope_resolve for the function and calls it with the original registers.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,18 +21,18 @@ inline constexpr std::size_t kPieceBytes = 16;
 
 // Writes the jump to `target` at `at`; both are within kJumpReach.
 void write_jump(std::byte* at, const std::byte* target);
-// Writes to the beginning of a page what hands over `functions`, for vramscope_resolve, and goes to
-// vramscope_first_call: kPieceBytes * 2 at most.
+// Writes, at the beginning of a page, the code that passes `functions` to vramscope_resolve and
+// goes to vramscope_first_call: at most kPieceBytes * 2 bytes.
 void write_first_call(std::byte* at, const void* functions);
-// Writes the piece with this number, which goes where `slot` says. Gives what the slot is to be
-// until the function is known.
+// Writes the piece with this number, which jumps to the address in `slot`. Returns the value of the
+// slot until the function is known.
 const std::byte* write_piece(std::byte* at, std::uint32_t number, const void* slot,
                              const std::byte* first_call);
 
 }  // namespace vramscope::simulator
 
 extern "C" {
-// Gives the address of the function with this number; never null.
+// Returns the address of the function with this number; never null.
 void* vramscope_resolve(void* functions, std::uint64_t number);
 void vramscope_first_call();
 }

@@ -1,6 +1,7 @@
-// Puts a jump at the beginning of each function of a runtime inside a mapped object. It leads to
-// the function of the same name in a simulated runtime, which is loaded when one of them is first
-// called: an object is changed before any of its code runs, when nothing may be loaded yet.
+// redirect() writes a jump to the beginning of each function of a runtime inside a mapped object.
+// The jump leads to the function of the same name in a simulated runtime, which is loaded when one
+// of them is first called: an object is changed before any of its code runs, when nothing may be
+// loaded yet.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,10 +13,10 @@
 
 namespace vramscope::simulator {
 
-// `base`: what the loader adds to addresses in the file. `library`: the path of the simulated
-// runtime. No thread may run code of the object meanwhile. Its pages are writable only while they
-// change. Gives why nothing was changed; "": each function jumps now, but for those without room.
-// Ends the program where the pages cannot be made executable again.
+// base: what the loader adds to addresses in the file. library: the path of the simulated runtime.
+// No thread may run code of the object meanwhile. Its pages are writable only during the change.
+// Returns why nothing was changed, or "": each function now jumps, except those without room. Ends
+// the program if the pages cannot be made executable again.
 [[nodiscard]] std::string redirect(const std::vector<RuntimeFunction>& functions,
                                    std::uintptr_t base, const std::string& library);
 

@@ -1,5 +1,5 @@
-// Finds NVIDIA's runtime inside an object by the names in its symbol table, and which of the
-// simulated runtimes can answer in its place.
+// runtime_inside() finds NVIDIA's runtime inside an object by the names in its symbol table, and
+// the simulated runtime that can replace it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,19 +13,19 @@ namespace vramscope::simulator {
 struct RuntimeFunction {
   std::string name;
   std::uint64_t address = 0;  // in the file
-  std::uint64_t room = 0;     // bytes that may be written there: its own, and padding behind them
+  std::uint64_t room = 0;     // bytes that may be overwritten: its own, and the padding behind them
 };
 
 struct RuntimeInside {
-  std::vector<RuntimeFunction> functions;  // empty: there is none
+  std::vector<RuntimeFunction> functions;  // empty: the object has no runtime
   std::string library;  // the file name of the simulated runtime, "libcudart.so.13"
-  std::string problem;  // why nothing can be redirected; "": it can
+  std::string problem;  // why nothing can be redirected; "": no problem
 };
 
-// Of the object in the file at `path`, whose dynamic section is mapped at `dynamic` beyond the
-// object's base: a file that says otherwise is another one, and nothing is found. `simulator` is
+// Examines the object in the file at `path`, whose dynamic section is mapped at `dynamic` beyond
+// the object's base. If the file says otherwise it is another one, and nothing is found. simulator:
 // the folder with the simulated runtimes. Separate debug files are looked for where gdb looks: by
-// build id below /usr/lib/debug, and by .gnu_debuglink beside the object.
+// build id below /usr/lib/debug, and by .gnu_debuglink next to the object.
 [[nodiscard]] RuntimeInside runtime_inside(const std::string& path, std::uint64_t dynamic,
                                            const std::string& simulator);
 

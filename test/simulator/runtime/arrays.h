@@ -1,4 +1,4 @@
-// The small runtime: how it says the elements of arrays and textures to the driver.
+// How the small runtime describes the elements of arrays and textures to the driver.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace cudart {
 
-// Elements as the driver names them.
+// The driver's description of elements.
 struct ElementFormat {
   CUarray_format format;
   unsigned channels;
@@ -16,12 +16,13 @@ struct ElementFormat {
   [[nodiscard]] std::size_t bytes() const;
 };
 
-// False for what is no plain element: three channels, mixed widths, formats with planes or blocks.
+// Returns false for elements that are not plain: three channels, mixed widths, formats with planes
+// or blocks.
 [[nodiscard]] bool read(const cudaChannelFormatDesc& from, ElementFormat& to);
 [[nodiscard]] cudaChannelFormatDesc described(const ElementFormat& element);
 [[nodiscard]] cudaError_t describe(cudaArray_const_t array, CUDA_ARRAY3D_DESCRIPTOR& descriptor);
 
-// An array of the runtime is the driver's.
+// Returns the driver's handle, which is the runtime's array.
 [[nodiscard]] inline CUarray handle_of(cudaArray_const_t array) {
   return reinterpret_cast<CUarray>(const_cast<cudaArray_t>(array));
 }

@@ -1,5 +1,5 @@
-// What a device is like, as the runtimes of CUDA 11 and 12 lay it out, and how all of them learn
-// it.
+// describe() reads the properties of a device from the driver, for the layouts of all runtimes;
+// OlderProperties is that of CUDA 11 and 12.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace cudart {
 
-// cudaDeviceProp of CUDA 12 (cudaGetDeviceProperties_v2). CUDA 11 ends before `added`, and so does
-// what CUDA 12 calls cudaGetDeviceProperties.
+// cudaDeviceProp of CUDA 12 (cudaGetDeviceProperties_v2). In CUDA 11, and in CUDA 12's
+// cudaGetDeviceProperties, it ends before `added`.
 struct OlderProperties {
   char name[256];
   cudaUUID_t uuid;
@@ -50,11 +50,11 @@ struct OlderProperties {
     int unifiedFunctionPointers, reserved[63];
   } added;
 };
-// As compilers of those versions have it.
+// The offsets in compilers of those versions.
 static_assert(offsetof(OlderProperties, added) == 728);
 static_assert(sizeof(OlderProperties) == 1032);
 
-// Fills what both layouts have. The device's own errors.
+// Fills in the members that both layouts have. Returns the device's own errors.
 template <class Properties>
 [[nodiscard]] cudaError_t describe(Properties& properties, int device) {
   const DriverFunctions& driver = the_driver();

@@ -16,10 +16,11 @@
 
 namespace cudart {
 
-// Of the runtime that we stand for: one build for each soname.
+// The version of the runtime that this one replaces: there is one build for each soname.
 inline constexpr int kVersion = VRAMSCOPE_CUDART_VERSION;
 
-// The driver's functions, as asked for; `per_thread` holds the twins where there are any.
+// The driver's functions, as they were looked up; `per_thread` has the per-thread variants that
+// exist.
 struct DriverFunctions {
 #define USE(symbol, asked, version) decltype(&::symbol) asked = nullptr;
 #define USE_STREAMED(symbol, asked, version) USE(symbol, asked, version)
@@ -30,31 +31,31 @@ struct DriverFunctions {
 
 enum class RuntimeNeeds : std::uint8_t { plain, driver, context };
 
-// The functions for the flavour of the entry point that this thread is in. Only after the driver
-// was loaded.
+// Returns the functions for the default stream of the entry point that this thread is in. Valid
+// only after the driver was loaded.
 const DriverFunctions& the_driver();
-// cuGetProcAddress as the driver gave it at 12000; null without a driver.
+// Returns cuGetProcAddress as the driver gave it at 12000; null without a driver.
 decltype(&::cuGetProcAddress_v2) driver_lookup();
 bool& per_thread_default();
 
-// Loads and initialises the driver, and makes a context current, as far as needed.
+// Loads and initialises the driver and makes a context current, as far as needed.
 [[nodiscard]] cudaError_t prepare(RuntimeNeeds needs);
-// For the current thread; -1 until it chose one or asked.
+// The current thread's device; -1 until the thread chose one or asked.
 int& chosen_device();
-// The primary context of this device was reset: it must be retained again.
+// Notes that the primary context of this device was reset: it must be retained again.
 void forget_context(int device);
-// Same: what was loaded there is gone.
+// Notes the same for modules, which are gone with the context.
 void forget_modules();
 cudaError_t& last_error();
 
-// The driver's numbers are the runtime's (driver_types.h).
+// The driver's numbers equal the runtime's (driver_types.h).
 [[nodiscard]] inline cudaError_t error_of(CUresult result) {
   return static_cast<cudaError_t>(result);
 }
 
-// The driver's handle of a kernel that the program's start-up code announced.
+// Finds the driver's handle of a kernel that the program's start-up code registered.
 [[nodiscard]] cudaError_t function_of(const void* host, CUfunction* function);
-// A copy of a box as the driver names it.
+// Converts a copy of a box to the driver's description.
 [[nodiscard]] cudaError_t box(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy);
 
 [[nodiscard]] inline CUdeviceptr device_pointer(const void* pointer) {
@@ -63,7 +64,8 @@ cudaError_t& last_error();
 
 }  // namespace cudart
 
-// What compilers call; declared in no public header as functions that one can take.
+// Functions that compilers call. No public header declares them in a form whose address can be
+// taken.
 extern "C" {
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                size_t shared, cudaStream_t stream);
@@ -83,7 +85,8 @@ void __cudaRegisterManagedVar(void** binary, void** host, char* device, const ch
 }
 
 namespace cudart::runtime {
-// Where cudaStreamGetCaptureInfo of any major answers; all but the first may be null.
+// Where cudaStreamGetCaptureInfo of any major version writes its results; all but the first may be
+// null.
 struct CaptureInfo {
   cudaStreamCaptureStatus* status;
   unsigned long long* id = nullptr;
@@ -104,7 +107,7 @@ cudaError_t capture_info(cudaStream_t stream, const CaptureInfo& out);
 #undef OLDER
 #undef OLDER_STREAMED
 
-// What older runtimes have under other names or parameters.
+// Functions that older runtimes have under other names or with other parameters.
 #if VRAMSCOPE_CUDART_VERSION < 12000
 decltype(::cudaGetDriverEntryPoint) cudaGetDriverEntryPoint;
 decltype(::cudaGraphExecUpdate) cudaGraphExecUpdate;

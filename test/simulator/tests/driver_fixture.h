@@ -1,5 +1,5 @@
-// The driver face as a program sees it: opened at run time, asked for by name. One process, one
-// driver: tests share the primary context and clean up after themselves.
+// The driver as a program sees it: opened at run time, with functions looked up by name. There is
+// one driver in one process, so tests share the primary context and clean up after themselves.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,13 +17,13 @@ namespace vramscope::simulator {
 
 inline constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-// The library that the build made; VRAMSCOPE_SIM of the test's environment applies.
+// The library that the build made. VRAMSCOPE_SIM of the test's environment applies.
 inline void* library() {
   static void* once = dlopen(SIMULATED_DRIVER, RTLD_NOW);
   return once;
 }
 
-// call<&::cuMemAlloc_v2>("cuMemAlloc_v2")(...) by the shorter CALL(cuMemAlloc_v2)(...).
+// CALL(cuMemAlloc_v2)(...) is short for call<&::cuMemAlloc_v2>("cuMemAlloc_v2")(...).
 template <class Function>
 Function entry(const char* symbol) {
   return reinterpret_cast<Function>(dlsym(library(), symbol));
@@ -39,7 +39,7 @@ class DriverTest : public testing::Test {
     ASSERT_EQ(CALL(cuCtxSetCurrent)(context_), CUDA_SUCCESS);
   }
 
-  // Everything that the test left behind ends with the context.
+  // Everything that the test left ends with the context.
   void TearDown() override {
     CALL(cuCtxSetCurrent)(nullptr);
     CALL(cuDevicePrimaryCtxReset_v2)(0);
@@ -51,7 +51,7 @@ class DriverTest : public testing::Test {
     return pointer;
   }
 
-  // Of the current context's device.
+  // Returns the free memory of the current context's device.
   static std::size_t free_bytes() {
     std::size_t free = 0;
     EXPECT_EQ(CALL(cuMemGetInfo_v2)(&free, nullptr), CUDA_SUCCESS);
@@ -73,7 +73,7 @@ class DriverTest : public testing::Test {
   CUcontext context_ = nullptr;
 };
 
-// Work that holds a stream until it is told to go on. Must be opened.
+// Work that holds a stream until the gate is opened. The gate must be opened.
 class Gate {
  public:
   void hold(CUstream stream) {
@@ -87,7 +87,7 @@ class Gate {
     std::promise<void> opened;
   };
 
-  // The stream's share of the state: the gate may be gone before its work is.
+  // Uses the stream's share of the state, since the gate may be gone before its work.
   static void wait(void* share) {
     const std::unique_ptr<std::shared_ptr<State>> state(
         static_cast<std::shared_ptr<State>*>(share));

@@ -1,4 +1,4 @@
-// How much of a function's beginning a tool that patches functions can move elsewhere.
+// plain_bytes() returns how much of a function's beginning a patching tool can move elsewhere.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,11 +7,11 @@
 
 namespace vramscope::simulator {
 
-// What a patch overwrites at most: jmp *0(%rip) and the address behind it.
+// The most that a patch overwrites: jmp *0(%rip) and the address behind it.
 inline constexpr std::size_t kPatchBytes = 14;
 
-// Bytes of the leading instructions that mean the same at any address: push of a register, mov
-// between registers, sub of a number from rsp. Counts no further than a patch reaches.
+// Returns the bytes of the leading instructions that mean the same at any address: push of a
+// register, mov between registers, sub of a number from rsp. Counts only as far as a patch reaches.
 inline std::size_t plain_bytes(const void* function) {
   const auto* const code = static_cast<const unsigned char*>(function);
   std::size_t at = 0;

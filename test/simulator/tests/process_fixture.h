@@ -1,5 +1,5 @@
-// Tests with several processes, each with a driver of its own: they start before any driver does
-// and talk over a socket.
+// Tests with several processes, each with its own driver. The processes start before any driver
+// does and talk over a socket.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,7 +16,7 @@
 
 namespace vramscope::simulator {
 
-// Fails the process that runs the body: gtest's own checks count only in the parent.
+// Fails the process that runs the body, because gtest's own checks count only in the parent.
 #define REQUIRE(condition)                                                          \
   do {                                                                              \
     if (!(condition)) {                                                             \
@@ -34,7 +34,7 @@ class Peer {
   void send(const Value& value) const {
     if (write(socket_, &value, sizeof value) != ssize_t{sizeof value}) _exit(98);
   }
-  // Waits; ends the process when the other one is gone.
+  // Waits for a value. Ends the process if the other one is gone.
   template <class Value>
   [[nodiscard]] Value receive() const {
     Value value;
@@ -79,7 +79,7 @@ class Peer {
 
 using Body = std::function<int(const Peer&)>;
 
-// The first device's primary context is current afterwards.
+// Afterwards the first device's primary context is current.
 inline CUresult start_driver() {
   CUcontext context = nullptr;
   CALL(cuInit)(0);
@@ -87,7 +87,7 @@ inline CUresult start_driver() {
   return CALL(cuCtxSetCurrent)(context);
 }
 
-// Exit status, or minus the signal.
+// Returns the exit status, or minus the signal.
 inline int result_of_process(pid_t process) {
   int status = 0;
   waitpid(process, &status, 0);
@@ -123,7 +123,7 @@ struct TwoProcesses {
   }
 };
 
-// Bytes of the device, by synchronous copies.
+// Writes bytes of the device by synchronous copies.
 template <class Value>
 CUresult put(CUdeviceptr to, const Value& value) {
   return CALL(cuMemcpyHtoD_v2)(to, &value, sizeof value);
