@@ -69,6 +69,12 @@ class Widths(ToolTest):
                          [re.match(r"GPU 0, all|[^:]*", line)[0] for line in titles])  # fmt: skip
         self.assertTrue(shown[-1].startswith("Next: vramscope "))
 
+    def test_a_part_of_a_peak_that_is_not_known_has_no_share(self):
+        """It had one of whatever was in memory."""
+        shown = self.call("peak", self.sample()).stdout
+        self.assertRegex(shown, r"\n +BYTES +SHARE +AT EXIT")
+        self.assertRegex(shown, r"\n +not known +0 B  other processes")
+
     def ranks(self, count):
         os.mkdir(self.path("ranks"))
         for rank in range(count):

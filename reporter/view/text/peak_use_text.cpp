@@ -87,7 +87,9 @@ std::string inside_text(const std::vector<PeakUse>& uses, const Page& page) {
 
 std::string table_text(const PeakUse& use, const Page& page) {
   Columns<PeakUseRow> columns = picked(peak_use_columns(), {"BYTES", "AT EXIT", "PART"});
-  const auto share = [&use](const PeakUseRow& row) { return percent_text(*row.bytes, use.bytes); };
+  const auto share = [&use](const PeakUseRow& row) {
+    return row.bytes ? percent_text(*row.bytes, use.bytes) : "";
+  };
   if (use.is_all) columns.insert(columns.begin() + 1, {{"SHARE", right}, share});
   Table table = table_of(columns, use.rows, page, 0);
   table.place_last(Table::Last::wrapped);
