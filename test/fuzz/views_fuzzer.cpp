@@ -49,7 +49,7 @@ void show(Report report) {
   const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
   demand_harmless(map_text(report, memory_map(report), moment, unnamed, page, kRows));
   demand_harmless(map_json(report, memory_map(report), moment, unnamed, kRows));
-  demand_harmless(peak_text(report, unnamed, page, kRows));
+  demand_harmless(peak_text(report, peak_answer(report, unnamed), unnamed, page, kRows));
   demand_harmless(peak_json(report, unnamed, kRows));
 }
 

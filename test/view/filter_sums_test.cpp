@@ -132,7 +132,7 @@ Figures figures_of(const Report& report) {
   for (const auto& [name, text] :
        {std::pair<std::string, std::string>("sites",
                                             all_sites_text(report, SiteOrder::peak, {}, page, 0)),
-        {"peak", peak_text(report, {}, page, 0)},
+        {"peak", peak_text(report, peak_answer(report, {}), {}, page, 0)},
         {"report", report_text(report, "r", {}, page, 0)}}) {
     figures[name + ": allocations"] = number_in(text, "Total: ([0-9,]+) allocation");
     figures[name + ": leaked"] = number_in(text, "never freed .* in ([0-9,]+) allocation");
@@ -211,7 +211,8 @@ TEST(FilterSums, ListingsByAnAxisAddUpToTheWhole) {
 TEST(FilterSums, WhatIsOfAllSaysSo) {
   const Report report = left_by({.site = "^f0$"});
 
-  const std::string peak = peak_text(report, names(), {.width = 300}, 0);
+  const std::string peak =
+      peak_text(report, peak_answer(report, names()), names(), {.width = 300}, 0);
   EXPECT_NE(peak.find("GPU 0: 5.00 KiB of all "), std::string::npos) << peak;
   EXPECT_NE(peak.find("the peak of all was reached after"), std::string::npos) << peak;
   EXPECT_NE(totals_text(report, Page{.width = 300}, NameFrame())

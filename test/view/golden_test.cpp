@@ -197,7 +197,9 @@ std::vector<Listing> listings() {
   const auto sites = [](const Page& page) {
     return all_sites_text(report, SiteOrder::peak, name, page, 20);
   };
-  const auto peak = [](const Page& page) { return peak_text(report, name, page, 10); };
+  const auto peak = [](const Page& page) {
+    return peak_text(report, peak_answer(report, name), name, page, 10);
+  };
   return {{"report", screen},
           {"report_full", screen, Stacks::in_full},
           {"report_tree", screen, Stacks::as_tree},

@@ -25,18 +25,24 @@ void lead_to_trace(OneReport& given, const Report& report) {
 }
 
 int show_peak(OneReport& given) {
+  const NameFrame name = names_from_symbols(given.stacks.shown);
+  const auto found_in = [&](const Report& report) {
+    PeakAnswer answer = peak_answer(report, name);
+    arrange_live(answer, report, name, given.listing.rows());
+    return answer;
+  };
   const auto text = [&](const Report& report, const Page& page) {
     lead_to_trace(given, report);
     RowChoice rows = given.listing.rows();
     // What was allocated before is not among them, though it was live, too.
     if (given.filter.has_times()) rows.live_title = "ALLOCATED IN THAT TIME, LIVE AT ITS PEAK";
-    return peak_text(report, names_from_symbols(given.stacks.shown), page, rows);
+    return peak_text(report, found_in(report), name, page, rows);
   };
   const auto json = [&](const Report& report) {
-    return peak_json(report, names_from_symbols(given.stacks.shown), given.listing.rows());
+    return peak_json(report, found_in(report), name, given.listing.most);
   };
   const auto csv = [&](const Report& report, CsvText& rows) {
-    add_peak_csv(rows, report, names_from_symbols(given.stacks.shown), given.listing.rows());
+    add_peak_csv(rows, report, found_in(report), name, given.listing.most);
   };
   given.columns = {names_of(share_columns(Report(), {}))};
   given.next = given.stacks.shown == Stacks::in_rows   ? "peak --tree"

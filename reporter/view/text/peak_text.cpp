@@ -3,16 +3,11 @@
 #include "reporter/view/text/peak_text.h"
 
 #include <algorithm>
-#include <optional>
-#include <set>
 #include <vector>
 
 #include "reporter/ground/axes.h"
 #include "reporter/report/memory_name.h"
-#include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/digest.h"
-#include "reporter/view/analysis/leaks/site_owner.h"
-#include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
 #include "reporter/view/analysis/subject.h"
@@ -60,12 +55,13 @@ std::string axis_line(const Report& report, const KindFacts& kind, Axis axis,
 
 // A line for each axis that tells values apart; one for those of which a single value had all:
 // "all      owner Python, thread main 4711".
-std::string axis_lines(const Report& report, const KindFacts& kind, const NameFrame& name,
+std::string axis_lines(const Report& report, const PeakOfKind& peak, const NameFrame& name,
                        const Page& page) {
+  const KindFacts& kind = peak.kind;
   std::string whole;
   std::string lines;
   for (const Axis axis : {Axis::owner, Axis::thread, Axis::stream, Axis::range}) {
-    const std::vector<AxisEntry> values = values_of(report, kind, axis);
+    const std::vector<AxisEntry>& values = peak.values_of(axis);
     if (values.size() > 1) lines += axis_line(report, kind, axis, values, name, page);
     if (values.size() != 1 || values[0].value == "none") continue;
     const std::string value = value_text(report, axis, values[0].value, name, page);
@@ -92,11 +88,10 @@ std::string told_by(const SumOfKind& sum) {
 }
 
 // That peaks of different instants were added, and what was held at one.
-std::string added_text(const Report& report, const KindFacts& kind, bool is_least,
+std::string added_text(const Report& report, const AddedPeaks& added, bool is_least,
                        const Page& page) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
   if (!is_of_several(report) || is_choice) return "";
-  const AddedPeaks added = added_peaks(report, kind);
   if (added.processes < 2) return paragraph("of one process alone", page);
   if (is_least) {
     return paragraph("at one time " + bounds_text(added.together.peak) + " together", page);
@@ -131,17 +126,16 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
   return result + paragraph("by the allocation of " + printable(text(where), page), page);
 }
 
-// are_joint: shares of several kinds.
-std::string live_then(const Report& report, const KindFacts& kind, const std::vector<Share>& shares,
-                      bool are_joint, const NameFrame& name, const Page& page,
-                      const RowChoice& choice) {
+std::string live_then(const Report& report, const PeakOfKind& peak, const NameFrame& name,
+                      const Page& page, const RowChoice& choice) {
+  const std::vector<Share>& shares = peak.live;
   if (shares.empty()) return "";
   Columns<Share> columns = share_columns(report, name);
-  if (!are_joint) columns = picked(columns, {"REQUESTED", "SHARE", "COUNT"});
+  if (peak.joint == nullptr) columns = picked(columns, {"REQUESTED", "SHARE", "COUNT"});
   keep(columns, "MEMORY");
   const std::size_t shown = rows_shown(shares.size(), choice.most);
   std::vector<Share> rows(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown));
-  for (Share& share : rows) share.whole = kind.peak_bytes;
+  for (Share& share : rows) share.whole = peak.kind.peak_bytes;
   const SiteListing table =
       site_listing(report, name, columns, rows, &Share::site,
                    choice.live_title.empty() ? "LIVE THEN" : std::string(choice.live_title), page);
@@ -153,36 +147,35 @@ std::string live_then(const Report& report, const KindFacts& kind, const std::ve
                                        bytes_text(rest) + "\n");
 }
 
-std::string shares_text(const Report& report, const KindFacts& kind,
-                        const std::vector<Share>& shares, bool are_joint, const NameFrame& name,
+std::string shares_text(const Report& report, const PeakOfKind& peak, const NameFrame& name,
                         const Page& page, const RowChoice& choice) {
   return page.stacks == Stacks::as_tree
-             ? tree_text(report, name, shares, "REQUESTED", page, choice.most)
-             : live_then(report, kind, shares, are_joint, name, page, choice);
+             ? tree_text(report, name, peak.live, "REQUESTED", page, choice.most)
+             : live_then(report, peak, name, page, choice);
 }
 
-std::string owners_line(const Report& report, const JointPeak& joint, const NameFrame& name,
+std::string owners_line(const Report& report, const PeakOfKind& joint, const NameFrame& name,
                         const Page& page) {
-  const std::vector<AxisEntry> owners = values_of(report, joint);
+  const std::vector<AxisEntry>& owners = joint.values_of(Axis::owner);
   if (owners.size() < 2) return "";
-  return axis_line(report, joint.facts, Axis::owner, owners, name, page);
+  return axis_line(report, joint.kind, Axis::owner, owners, name, page);
 }
 
-std::string joint_text(const Report& report, const JointPeak& joint, const NameFrame& name,
+std::string joint_text(const Report& report, const PeakOfKind& joint, const NameFrame& name,
                        const Page& page, const RowChoice& choice) {
-  return sentence(gpu_name(report, joint.facts.device) + ", all kinds of memory together: peak " +
-                      amount_text(joint.facts.peak_bytes) + " requested, now " +
-                      amount_text(joint.facts.current_bytes),
+  const KindFacts& facts = joint.kind;
+  return sentence(gpu_name(report, facts.device) + ", all kinds of memory together: peak " +
+                      amount_text(facts.peak_bytes) + " requested, now " +
+                      amount_text(facts.current_bytes),
                   page) +
-         who_made_it(report, joint.facts, name, page, false) +
-         owners_line(report, joint, name, page) +
-         shares_text(report, joint.facts, shares_of(report, joint, name, choice), true, name, page,
-                     choice);
+         who_made_it(report, facts, name, page, false) + owners_line(report, joint, name, page) +
+         shares_text(report, joint, name, page, choice);
 }
 
 // is_least: of what made the peak as much as the page cannot do without.
-std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_least,
+std::string kind_text_of(const Report& report, const PeakOfKind& peak, bool is_least,
                          const NameFrame& name, const Page& page, const RowChoice& choice) {
+  const KindFacts& kind = peak.kind;
   const bool is_choice = report.chosen && report.chosen->by_rows;
   const std::string bytes = amount_text(kind.peak_bytes);
   const std::string held =
@@ -191,13 +184,12 @@ std::string kind_text_of(const Report& report, const KindFacts& kind, bool is_le
   const std::string title = memory_name(report, kind.kind, kind.device) + ": " + held + ", now " +
                             amount_text(kind.current_bytes);
   std::string result = sentence(title, Colour::bold, page);
-  result += added_text(report, kind, is_least, page);
+  result += added_text(report, peak.added, is_least, page);
   if (!is_least || !is_of_several(report))
     result += who_made_it(report, kind, name, page, is_least);
   const bool is_tight = page.is_brief && is_of_several(report) && choice.most == 1;
-  if (!is_least && !is_tight) result += axis_lines(report, kind, name, page);
-  result +=
-      shares_text(report, kind, shares_of(report, kind, name, choice), false, name, page, choice);
+  if (!is_least && !is_tight) result += axis_lines(report, peak, name, page);
+  result += shares_text(report, peak, name, page, choice);
   if (const std::string note = sampling_text(report); !note.empty()) {
     result += "  " + note + "; the rest is exact\n";
   }
@@ -219,21 +211,21 @@ std::string all_kinds_text(const Report& report, const Page& page) {
 
 }  // namespace
 
-std::string peak_text(const Report& report, const NameFrame& name, const Page& page,
-                      const RowChoice& choice) {
+std::string peak_text(const Report& report, const PeakAnswer& answer, const NameFrame& name,
+                      const Page& page, const RowChoice& choice) {
   std::string result;
-  for (const JointPeak& joint : report.joint_peaks) {
+  for (const PeakOfKind& joint : answer.joint) {
     if (!result.empty()) result += "\n";
     result += joint_text(report, joint, name, page, choice);
   }
-  for (const KindFacts& kind : kinds_by_peak(report)) {
+  for (const PeakOfKind& kind : answer.kinds) {
     const bool is_least = page.is_brief && !result.empty();
     if (!result.empty() && !(is_least && is_of_several(report))) result += "\n";
     result += kind_text_of(report, kind, is_least, name, page, choice);
   }
   if (result.empty()) return nothing_text(report);
   if (report.joint_peaks.empty()) result.insert(0, all_kinds_text(report, page));
-  result += peak_uses_text(peak_uses(report, name), page);
+  result += peak_uses_text(answer.uses, page);
   if (report.chosen && report.chosen->by_rows) {
     result +=
         "\n" + paragraph(
@@ -243,7 +235,7 @@ std::string peak_text(const Report& report, const NameFrame& name, const Page& p
                                                              : "peak of its trace tells."),
                    page);
   }
-  return result + totals_text(report, page, name);
+  return result + totals_text(report, page, answer.leaked);
 }
 
 }  // namespace vramscope
