@@ -162,7 +162,7 @@ std::string folder_of_golden(const Page& page) {
     reports.push_back({"vram/node-17.train.rank" + std::to_string(rank) + ".4711.json",
                        merged_processes(report).front()});
   }
-  return runs_text(runs_of(std::move(reports), {.earlier = 1}), {}, page, 0);
+  return runs_text(runs_of(std::move(reports), {.earlier = 1}), page, 0);
 }
 
 // The ranks of a program, one of which keeps twice as much, and one nothing of the loader.

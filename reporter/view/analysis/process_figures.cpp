@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "reporter/report/memory_name.h"
@@ -36,6 +37,14 @@ constexpr auto kFigures =
                            {FigureOf::allocations, "allocations", allocations_by}});
 
 }  // namespace
+
+std::vector<std::uint16_t> devices_used(const std::vector<KindFacts>& kinds) {
+  std::set<std::uint16_t> devices;
+  for (const KindFacts& kind : kinds) {
+    if (takes_device_memory(kind.kind) && kind.peak_bytes != 0) devices.insert(kind.device);
+  }
+  return {devices.begin(), devices.end()};
+}
 
 bool is_of_host_memory(const KindFacts& kind) {
   return holds_memory(kind.kind) && !takes_device_memory(kind.kind);

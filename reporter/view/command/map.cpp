@@ -8,6 +8,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/instant.h"
+#include "reporter/view/analysis/own_report.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/replay/trace_map.h"
 #include "reporter/view/analysis/replay/trace_report.h"
@@ -18,7 +19,6 @@
 #include "reporter/view/command/show.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/map_text.h"
-#include "reporter/view/text/ranks_text.h"
 #include "reporter/view/text/report_text.h"
 
 namespace vramscope {

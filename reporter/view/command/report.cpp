@@ -51,12 +51,13 @@ std::vector<ReportOfProcess> concerned(std::vector<ReportOfProcess> all, const F
 }
 
 // Those that were merged into the report, as the table of their own reports would have them.
-Runs processes_of(const Report& report, const std::string& path, const Filter& filter) {
+Runs processes_of(const Report& report, const std::string& path, const Filter& filter,
+                  const RunsNaming& naming = {}) {
   std::vector<ReportOfProcess> all;
   for (const MergedProcess& process : report.processes) {
     all.push_back({.file = path, .process = process, .is_merged = true});
   }
-  return runs_of(concerned(std::move(all), filter), {});
+  return runs_of(concerned(std::move(all), filter), {}, naming);
 }
 
 void choose_rows(Report& report, const Arguments& arguments) {
@@ -65,8 +66,7 @@ void choose_rows(Report& report, const Arguments& arguments) {
   leave_out_small_rows(report, arguments.filter, kRowsUse);
 }
 
-// Reads a report once more, as it was read for the table. Of few, which are looked at again for
-// each size that a text may have.
+// Reads a report once more, as it was read for the table. Of few, which several figures ask for.
 RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
   const auto known = std::make_shared<std::map<std::string, std::optional<Report>>>();
   const auto read_again = [&, known](const std::string& file) {
@@ -100,30 +100,28 @@ std::string screen_of(Listing& listing, const Page& page, bool is_one_of_several
 
 // How much of the processes a screen has room for, by the rows that its text is to have at most:
 // rows of the table go before the figures below it, but not all of them.
-std::string brief_runs(const Runs& runs, const RunsNaming& naming, const Page& page,
-                       std::size_t most, const std::string& sort, bool has_figures) {
+std::string brief_runs(const Runs& runs, const Page& page, std::size_t most, bool has_figures) {
   constexpr std::size_t kRowsForOne = 4;
   const std::size_t rows = has_figures ? 2 * most : kRowsForOne * most;
-  return runs_text(runs, naming, page, {std::min(rows, kProcesses), sort},
+  return runs_text(runs, page, std::min(rows, kProcesses),
                    has_figures ? Figures::shown : Figures::left_out);
 }
 
 // The processes of a merged report first, which are what it is asked for; what all of them come to
 // follows as far as there is room. The figures repeat the processes, and go before the places do.
-std::string merged_text(const ShownReport& shown, const Runs& runs, const RunsNaming& naming,
+std::string merged_text(const ShownReport& shown, const Runs& runs, const NameFrame& name,
                         const Page& page, const Listing& listing) {
   if (page.is_brief) {
     constexpr std::size_t kPlaces = 3;  // that stay longest
     const std::size_t most = listing.most;
     const std::size_t places = most >= 2 * kPlaces ? most / 2 : std::min(most, kPlaces);
-    return brief_runs(runs, naming, page, most, "", page.brevity == Brevity::none) +
-           report_in_brief(shown, naming.name, page, places);
+    return brief_runs(runs, page, most, page.brevity == Brevity::none) +
+           report_in_brief(shown, name, page, places);
   }
   const bool has_all = listing.typed_most && listing.most == 0;
   const std::size_t typed = listing.typed_most ? listing.most : 0;
   const std::size_t rows = has_all ? 0 : std::max(typed, kProcesses);
-  return runs_text(runs, naming, page, rows) + "\n" +
-         report_text(shown, naming.name, page, listing.rows());
+  return runs_text(runs, page, rows) + "\n" + report_text(shown, name, page, listing.rows());
 }
 
 int show_trace_of(const Arguments& arguments, const std::string& trace) {
@@ -185,11 +183,12 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
       const bool has_rows = report->chosen && report->chosen->by_rows;  // of all processes together
       add_joint_bounds(*report);
       const bool has_processes = is_merged(*report) && !has_rows;
-      const Runs runs = has_processes ? processes_of(*report, path, arguments.filter) : Runs();
-      const RunsNaming naming = naming_of(arguments, filtering);
+      const Runs runs = has_processes ? processes_of(*report, path, arguments.filter,
+                                                     naming_of(arguments, filtering))
+                                      : Runs();
       const ShownReport shown{*report, path, leaked_of(*report, name)};
       text += screen_of(arguments.listing, page, paths.size() > 1, [&](const Page& one) {
-        return has_processes ? merged_text(shown, runs, naming, one, arguments.listing)
+        return has_processes ? merged_text(shown, runs, name, one, arguments.listing)
                              : report_text(shown, name, one, arguments.listing.rows());
       });
     }
@@ -220,13 +219,12 @@ int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> r
   }
   Page page = page_of(listing);
   page.filters = typed_options(arguments.filter);
-  const Runs runs = runs_of(std::move(reports), left_aside);
+  const Runs runs = runs_of(std::move(reports), left_aside, naming, listing.sort);
   Listing fitting = listing;
   fitting.most = choice.most;
   const auto make = [&](const Page& one) {
-    return one.is_brief ? brief_runs(runs, naming, one, fitting.most, listing.sort,
-                                     fitting.most >= kLeastWithFigures)
-                        : runs_text(runs, naming, one, {fitting.most, listing.sort});
+    return one.is_brief ? brief_runs(runs, one, fitting.most, fitting.most >= kLeastWithFigures)
+                        : runs_text(runs, one, fitting.most);
   };
   const std::string text = screen_of(fitting, page, /*is_one_of_several=*/false, make);
   return publish(listing, filter_head(arguments.filter, page) + text);

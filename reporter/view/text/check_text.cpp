@@ -10,7 +10,6 @@
 #include "reporter/report/report.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/diff_text.h"
-#include "reporter/view/text/ranks_text.h"
 
 namespace vramscope {
 namespace {

@@ -10,8 +10,8 @@
 #include "allocator/ground/place.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/leaks/suppressions.h"
+#include "reporter/view/analysis/own_report.h"
 #include "reporter/view/analysis/stacks/frames.h"
-#include "reporter/view/text/ranks_text.h"
 
 namespace vramscope {
 

@@ -7,7 +7,6 @@
 
 #include "reporter/report/gpus.h"
 #include "reporter/report/memory_name.h"
-#include "reporter/view/text/ranks_text.h"
 
 namespace vramscope {
 

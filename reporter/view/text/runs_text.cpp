@@ -265,25 +265,26 @@ LeftAside keep_each_once(Reports& reports) {
   return left;
 }
 
-Runs runs_of(Reports reports, const LeftAside& left_aside) {
+Runs runs_of(Reports reports, const LeftAside& left_aside, const RunsNaming& naming,
+             const std::string& sort) {
   prepare(reports, {});
-  Runs runs{.reports = std::move(reports), .left_aside = left_aside, .sums = {}};
+  Runs runs{.reports = std::move(reports), .left_aside = left_aside};
   if (runs.reports.size() > 1) runs.sums = sums_of(runs.reports);
+  runs.rows = runs.reports;
+  arrange_processes(runs.rows, {0, sort});
+  runs.differences = process_differences(runs.rows, naming, kOutliersTold);
   return runs;
 }
 
-std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& page,
-                      const RowChoice& choice, Figures figures) {
+std::string runs_text(const Runs& runs, const Page& page, std::size_t most, Figures figures) {
   const Reports& reports = runs.reports;
-  Reports rows = reports;
-  arrange_processes(rows, choice);
   std::string text =
       sentence(printable(title(reports, runs.left_aside), page), Colour::bold, page) +
-      table_text(rows, page, choice.most) + events_text(rows, page);
+      table_text(runs.rows, page, most) + events_text(runs.rows, page);
   if (const std::string sums = sums_text(runs.sums, reports, page); !sums.empty()) {
     text += "\n" + sums;
   }
-  text += ranks_text(rows, naming, page, figures);
+  text += ranks_text(runs.rows, runs.differences, page, figures);
   // Of one that was merged, what it says of all follows.
   return is_one_file(reports)
              ? text
@@ -346,7 +347,7 @@ Columns<Runs> runs_fields(const Reports& reports, const RunsNaming& naming, std:
 void add_runs_json(JsonText& json, Reports reports, const LeftAside& left_aside,
                    const RunsNaming& naming, const RowChoice& choice) {
   prepare(reports, choice);
-  Runs runs{.reports = std::move(reports), .left_aside = left_aside, .sums = {}};
+  Runs runs{.reports = std::move(reports), .left_aside = left_aside};
   runs.sums = sums_of(runs.reports);
   add_value(json, runs, runs_fields(runs.reports, naming, choice.most));
 }

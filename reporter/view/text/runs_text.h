@@ -26,17 +26,22 @@ struct LeftAside {
 
 [[nodiscard]] Columns<ReportOfProcess> process_columns();
 
-// What a text is made of, however much room it has: found once, since traces are read for it.
+// What a text is made of, however much room it has: found once, since traces and reports are read
+// for it.
 struct Runs {
   std::vector<ReportOfProcess> reports;  // the highest peak first
   LeftAside left_aside;
-  std::vector<DeviceSum> sums;  // of several; they refer to `reports`
+  std::vector<DeviceSum> sums = {};        // of several; they refer to `reports`
+  std::vector<ReportOfProcess> rows = {};  // the same reports in the order that is asked for
+  std::vector<ProcessDifference> differences = {};  // of these
 };
-[[nodiscard]] Runs runs_of(std::vector<ReportOfProcess> reports, const LeftAside& left_aside);
+// `sort`: of RowChoice. Reads reports of processes that differ. May throw bad_alloc.
+[[nodiscard]] Runs runs_of(std::vector<ReportOfProcess> reports, const LeftAside& left_aside,
+                           const RunsNaming& naming = {}, const std::string& sort = "");
 
-// Each text and JSON ends with a newline.
-[[nodiscard]] std::string runs_text(const Runs& runs, const RunsNaming& naming, const Page& page,
-                                    const RowChoice& choice, Figures figures = Figures::shown);
+// Each text and JSON ends with a newline. most: rows of processes; 0: all.
+[[nodiscard]] std::string runs_text(const Runs& runs, const Page& page, std::size_t most,
+                                    Figures figures = Figures::shown);
 // What add_runs_json() writes. The reports outlive it.
 [[nodiscard]] Columns<Runs> runs_fields(const std::vector<ReportOfProcess>& reports,
                                         const RunsNaming& naming, std::size_t most);

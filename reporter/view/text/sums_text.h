@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/process_figures.h"
 #include "reporter/view/listing/format.h"
-#include "reporter/view/text/ranks_text.h"
 
 namespace vramscope {
 

@@ -1,0 +1,30 @@
+// The report of one process, which may have been merged with others since.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "reporter/report/report.h"
+#include "reporter/view/analysis/process_figures.h"
+#include "reporter/view/analysis/stacks/frames.h"
+
+namespace vramscope {
+
+// By what processes are told apart by site: their reports once more, and names of their frames.
+// Without read_again they are not.
+struct RunsNaming {
+  std::function<std::optional<Report>(const std::string& file)> read_again = {};
+  NameFrame name = {};
+};
+
+// The file of a process's own report, where it is there: of one that was merged beside the merged
+// one, else where it was; "": it is not. May throw bad_alloc.
+[[nodiscard]] std::string own_file(const ReportOfProcess& one);
+
+// The process's own report, read again; nothing where it cannot be had, or is another's. May throw
+// bad_alloc.
+[[nodiscard]] std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& naming);
+
+}  // namespace vramscope
