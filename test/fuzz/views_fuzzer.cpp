@@ -30,7 +30,7 @@ void show(Report report) {
   report_json(json, report, "r.json", unnamed, kRows);
   demand_harmless(json.text());
   demand_harmless(report_text(report, "r.json", unnamed, page, kRows));
-  demand_harmless(owners_text(report, page, kRows));
+  demand_harmless(owners_text(report, owners_answer(report, {}), page, kRows));
   demand_harmless(owners_json(report, kRows));
   for (const Axis axis : {Axis::range, Axis::thread}) {
     demand_harmless(axis_text(report, axis, {}, page, kRows));

@@ -118,7 +118,7 @@ TEST(Owners, AreThoseOfThePeakFirstAndWhatIsCachedIsSaidInWords) {
       {.kind = "device", .owner = "libnet.so", .peak_bytes = 300 << 20, .calls = 5});
   report.ledger.push_back({.kind = "cached", .owner = "vramscope", .device_bytes = 1020 << 20});
 
-  const std::string text = owners_text(report, {.width = 120}, {0, ""});
+  const std::string text = owners_text(report, owners_answer(report, {}), {.width = 120}, 0);
 
   EXPECT_TRUE(
       text.starts_with("At the peak of each memory, requested bytes: GPU 0 760 MiB, "
@@ -137,7 +137,7 @@ TEST(Owners, OfAReportThatDoesNotTellThePeakShowWhatEachHeldMost) {
   Report report = sample_report();
   report.axes.clear();
 
-  const std::string text = owners_text(report, {.width = 120}, {0, ""});
+  const std::string text = owners_text(report, owners_answer(report, {}), {.width = 120}, 0);
 
   EXPECT_NE(text.find("  OWN PEAK       NOW  CALLS  MEMORY  OWNER\n"
                       "   760 MiB  4.00 MiB  1,000  GPU 0   program\n"),

@@ -188,8 +188,9 @@ TEST(FilterSums, SeveralFiltersAtOnceAddUpToTheWhole) {
 
 // Of a listing by an axis the last line is of its rows.
 Figures axis_figures(const Report& report, Axis axis) {
-  const std::string text = axis == Axis::owner ? owners_text(report, {.width = 300}, 0)
-                                               : axis_text(report, axis, {}, {.width = 300}, 0);
+  const std::string text = axis == Axis::owner
+                               ? owners_text(report, owners_answer(report, {}), {.width = 300}, 0)
+                               : axis_text(report, axis, {}, {.width = 300}, 0);
   return {{"allocations", number_in(text, "Total: ([0-9,]+) allocation")},
           {"leaked", number_in(text, "never freed .* in ([0-9,]+) allocation")}};
 }

@@ -54,10 +54,14 @@ int show_owners(Arguments& given) {
   given.use.axis = given.by.empty() ? Axis::owner : *axis_named(given.by);
   if (!given.by.empty()) given.use.of_a_trace = "owners --by " + given.by;
   const auto text = [&](const Report& report, const Page& page) {
-    return given.by.empty()
-               ? owners_text(with_others(report), page, given.listing.rows(), names_from_symbols())
-               : axis_text(report, *axis_named(given.by), names_from_symbols(), page,
-                           given.listing.rows());
+    if (!given.by.empty()) {
+      return axis_text(report, *axis_named(given.by), names_from_symbols(), page,
+                       given.listing.rows());
+    }
+    const Report all = with_others(report);
+    OwnersAnswer answer = owners_answer(all, names_from_symbols());
+    arrange_owners(answer, given.listing.rows());
+    return owners_text(all, answer, page, given.listing.most);
   };
   const auto json = [&](const Report& report) {
     return given.by.empty() ? owners_json(with_others(report), given.listing.rows())

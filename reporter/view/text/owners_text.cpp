@@ -4,12 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
-#include <tuple>
-#include <utility>
 #include <vector>
 
-#include "reporter/ground/axes.h"
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/view/analysis/digest.h"
@@ -30,70 +26,6 @@ constexpr std::size_t kNarrow = 80;  // columns of a page
 
 std::string heading(const std::string& text, const Page& page) {
   return sentence(text, Colour::bold, page);
-}
-
-// Versions that added up what each process saw of the others counted these for each other: more
-// than there is on the device cannot be.
-void bound_by_device(LedgerEntry& entry, const Report& report) {
-  for (const DeviceReport& device : report.devices) {
-    if (device.facts.index != entry.device || device.facts.total_bytes == 0) continue;
-    entry.device_bytes = std::min(entry.device_bytes, device.facts.total_bytes);
-    entry.current_bytes = std::min(entry.current_bytes, device.facts.total_bytes);
-    entry.peak_bytes = std::min(entry.peak_bytes, device.facts.total_bytes);
-  }
-}
-
-std::string memory_of(const Report& report, const LedgerEntry& entry) {
-  const std::optional<Kind> kind = kind_of(entry.kind);
-  return kind ? memory_name(report, *kind, entry.device) : entry.kind;
-}
-
-// The rows in the order of the report. What was asked for at the peak is told by the axis of
-// owners; a ledger that was written without it, or of which it was left out, does not tell.
-std::vector<OwnerRow> owner_rows(const Report& report, const std::vector<LedgerEntry>& ledger) {
-  using Memory = std::pair<std::uint16_t, std::string>;
-  std::map<std::pair<Memory, std::string>, std::uint64_t> known;
-  std::set<Memory> told;
-  for (const AxisEntry& entry : report.axes) {
-    if (entry.axis != Axis::owner) continue;
-    const Memory memory{entry.device,
-                        std::string(kKindNames[static_cast<std::size_t>(entry.kind)])};
-    told.insert(memory);
-    known[{memory, entry.value}] = entry.totals.peak_bytes;
-  }
-  std::vector<OwnerRow> rows;
-  for (const LedgerEntry& entry : ledger) {
-    OwnerRow row{.entry = entry, .memory = memory_of(report, entry)};
-    if (is_of_several(report) && row_of(entry) == LedgerRow::others)
-      bound_by_device(row.entry, report);
-    const Memory memory{entry.device, entry.kind};
-    const auto found = known.find({memory, entry.owner});
-    if (found != known.end()) {
-      row.at_peak = found->second;
-      known.erase(found);  // memory of unknown origin may be of an owner called unknown, too
-    } else if (entry.calls != 0 && told.contains(memory)) {
-      row.at_peak = entry.peak_bytes;  // of unknown origin: what the others leave
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-std::vector<OwnerRow> owner_rows(const Report& report) { return owner_rows(report, report.ledger); }
-
-using PeakSums = std::map<std::string, std::uint64_t>;  // by OwnerRow::memory
-
-// Of the memory that held most at its peak first, and of each the largest part.
-std::vector<OwnerRow> rows_at_peak(const Report& report, PeakSums& sums, const RowChoice& choice) {
-  std::vector<OwnerRow> rows = owner_rows(report);
-  std::erase_if(rows, [](const OwnerRow& row) { return row.entry.calls == 0; });
-  for (const OwnerRow& row : rows) sums[row.memory] += row.at_peak.value_or(0);
-  std::stable_sort(rows.begin(), rows.end(), [&](const OwnerRow& a, const OwnerRow& b) {
-    return std::make_tuple(sums[b.memory], a.memory, b.at_peak, b.entry.peak_bytes) <
-           std::make_tuple(sums[a.memory], b.memory, a.at_peak, a.entry.peak_bytes);
-  });
-  arrange(rows, owner_columns(), choice);
-  return rows;
 }
 
 std::string peak_heading(const Report& report, const Page& page) {
@@ -153,10 +85,10 @@ std::string unaccounted_text(const Report& report, const Page& page) {
 }
 
 // Whose it was when there was most of it.
-std::string peak_part(const Report& report, const Page& page, const RowChoice& choice) {
+std::string peak_part(const Report& report, const OwnersAnswer& answer, const Page& page,
+                      std::size_t most) {
   using enum Table::Align;
-  PeakSums sums;
-  const std::vector<OwnerRow> rows = rows_at_peak(report, sums, choice);
+  const std::vector<OwnerRow>& rows = answer.at_peak;
   if (rows.empty()) return nothing_text(report);
   const bool is_told = std::any_of(rows.begin(), rows.end(),
                                    [](const OwnerRow& row) { return row.at_peak.has_value(); });
@@ -166,7 +98,7 @@ std::string peak_part(const Report& report, const Page& page, const RowChoice& c
     const std::size_t cells = page.width < kNarrow ? kShortBarCells : kBarCells;
     const auto of_peak = [&](auto text) {
       return [&, text](const OwnerRow& row) {
-        return row.at_peak ? text(*row.at_peak, sums[row.memory]) : "";
+        return row.at_peak ? text(*row.at_peak, answer.peak_sums.at(row.memory)) : "";
       };
     };
     const auto share_bar = [&, cells](std::uint64_t part, std::uint64_t whole) {
@@ -179,23 +111,11 @@ std::string peak_part(const Report& report, const Page& page, const RowChoice& c
   append(columns, picked(all, {"OWN PEAK", "NOW", "CALLS", "MEMORY", "OWNER"}));
   Column<OwnerRow>& own_peak = columns[is_told ? 3 : 0];
   if (is_of_several(report)) own_peak.title += "S";
-  const Table table = table_of(columns, rows, page, choice.most);
-  const std::size_t shown = rows_shown(rows.size(), choice.most);
+  const Table table = table_of(columns, rows, page, most);
+  const std::size_t shown = rows_shown(rows.size(), most);
   return peak_heading(report, page) + table.text(page) + more_rows_text(rows.size() - shown) +
          table.left_out(page) +
          (report.chosen ? "" : reserved_text(report, page) + unaccounted_text(report, page));
-}
-
-// kind: of the ledger; "": all. Whatever passes a filter.
-std::uint64_t used_on(const Report& report, std::uint16_t device, std::string_view kind) {
-  std::uint64_t used = 0;
-  const auto& ledger = report.chosen ? report.chosen->ledger : report.ledger;
-  for (const OwnerRow& row : owner_rows(report, ledger)) {
-    const LedgerEntry& entry = row.entry;
-    const bool counts = entry.device == device && (kind.empty() || entry.kind == kind);
-    if (counts) used += entry.device_bytes;
-  }
-  return used;
 }
 
 // When what is told of the device was so. Of several processes it was told at an instant of each.
@@ -209,19 +129,6 @@ std::string when_used(const Report& report) {
 }
 
 bool is_cached(const OwnerRow& row) { return row_of(row.entry) == LedgerRow::cached; }
-
-// The largest part first.
-std::vector<OwnerRow> rows_on(const Report& report, std::uint16_t device, const RowChoice& choice) {
-  std::vector<OwnerRow> rows = owner_rows(report);
-  std::erase_if(rows, [&](const OwnerRow& row) {
-    return row.entry.device != device || row.entry.device_bytes == 0;
-  });
-  std::stable_sort(rows.begin(), rows.end(), [](const OwnerRow& a, const OwnerRow& b) {
-    return a.entry.device_bytes > b.entry.device_bytes;
-  });
-  arrange(rows, owner_columns(), choice);
-  return rows;
-}
 
 // Segments of several processes are not listed, so that its three parts are known together alone.
 std::string cached_in_several(const OwnerRow& row, const std::string& amount,
@@ -255,13 +162,12 @@ std::string managed_text(std::uint64_t used, std::uint64_t managed, const Page& 
 }
 
 // What is used of the device in the end, by whom.
-std::string device_part(const Report& report, const DeviceFacts& facts, const Page& page,
-                        const RowChoice& choice) {
+std::string device_part(const Report& report, const GpuOwners& gpu, const Page& page,
+                        std::size_t most) {
   using enum Table::Align;
-  const std::uint64_t used = used_on(report, facts.index, "");
-  const std::uint64_t managed = used_on(report, facts.index, "managed");
-  const std::uint64_t others = used_on(report, facts.index, words_of(LedgerRow::others).first);
-  const bool is_bound = managed != 0 || (is_of_several(report) && others != 0);
+  const DeviceFacts& facts = *gpu.facts;
+  const std::uint64_t used = gpu.used;
+  const bool is_bound = gpu.managed != 0 || (is_of_several(report) && gpu.others != 0);
   std::string title = when_used(report) + (is_bound ? "up to " : "") + amount_text(used);
   const bool is_known = facts.total_bytes != 0;  // not in files of other tools
   if (!is_of_several(report) && is_known) title += " of " + amount_text(facts.total_bytes);
@@ -269,7 +175,7 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
            (facts.name.empty() ? "" : ", " + printable(facts.name, page)) +
            (is_known ? "" : ", as far as the file tells") +
            (report.chosen ? ", regardless of the filter" : "");
-  std::vector<OwnerRow> rows = rows_on(report, facts.index, choice);
+  std::vector<OwnerRow> rows = gpu.rows;
   std::string cached;
   for (const OwnerRow& row : rows) {
     if (is_cached(row)) cached += cached_text(row, used, report, page);
@@ -279,10 +185,10 @@ std::string device_part(const Report& report, const DeviceFacts& facts, const Pa
   columns.insert(columns.begin() + 1, {{"SHARE", right}, [used](const OwnerRow& row) {
                                          return percent_text(row.entry.device_bytes, used);
                                        }});
-  const Table table = table_of(columns, rows, page, choice.most);
-  const std::size_t shown = rows_shown(rows.size(), choice.most);
+  const Table table = table_of(columns, rows, page, most);
+  const std::size_t shown = rows_shown(rows.size(), most);
   return "\n" + heading(title, page) + (table.empty() ? "" : table.text(page)) +
-         more_rows_text(rows.size() - shown) + cached + managed_text(used, managed, page);
+         more_rows_text(rows.size() - shown) + cached + managed_text(used, gpu.managed, page);
 }
 
 }  // namespace
@@ -325,27 +231,27 @@ Columns<Report> owners_fields(const Report& report, const RowChoice& choice) {
        [&report](const auto& row) { return gpu_name(report, row.facts.index); }},
       {"total_bytes", "of the GPU", [](const auto& row) { return row.facts.total_bytes; }},
       {"used_bytes", "used of it: the sum of `device_bytes` of all rows, regardless of a filter",
-       [&report](const auto& row) { return used_on(report, row.facts.index, ""); }}};
+       [&report](const auto& row) { return used_on(report, row.facts.index); }}};
   return {{"devices", "GPUs", device, &Report::devices},
           ledger_field("in the report's order", choice)};
 }
 
-std::string owners_text(const Report& report, const Page& page, const RowChoice& choice,
-                        const NameFrame& name) {
-  std::string result = peak_part(report, page, choice);
+void arrange_owners(OwnersAnswer& answer, const RowChoice& choice) {
+  arrange(answer.at_peak, owner_columns(), choice);
+  for (GpuOwners& gpu : answer.gpus) arrange(gpu.rows, owner_columns(), choice);
+}
+
+std::string owners_text(const Report& report, const OwnersAnswer& answer, const Page& page,
+                        std::size_t most) {
+  std::string result = peak_part(report, answer, page, most);
   std::vector<LedgerEntry> rows;  // of all devices
-  std::size_t devices = 0;
-  for (const DeviceReport& device : report.devices) {
-    std::vector<OwnerRow> on_device = rows_on(report, device.facts.index, choice);
-    const bool passes_any = !report.chosen || !on_device.empty();
-    if (used_on(report, device.facts.index, "") == 0 || !passes_any) continue;
-    result += device_part(report, device.facts, page, choice);
-    for (const OwnerRow& row : on_device) rows.push_back(row.entry);
-    ++devices;
+  for (const GpuOwners& gpu : answer.gpus) {
+    result += device_part(report, gpu, page, most);
+    for (const OwnerRow& row : gpu.rows) rows.push_back(row.entry);
   }
   const std::string words = owners_words(report, rows, page);
-  if (devices > 1 && !words.empty()) result += "\n";
-  return result + words + totals_text(report, page, name);
+  if (answer.gpus.size() > 1 && !words.empty()) result += "\n";
+  return result + words + totals_text(report, page, answer.leaked);
 }
 
 std::string owners_json(const Report& report, const RowChoice& choice) {

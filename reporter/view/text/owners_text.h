@@ -2,24 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <optional>
+#include <cstddef>
 #include <string>
 
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/analysis/owners.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
-
-// A row of the ledger, with what its owner held of the kind when all of that was at its peak on the
-// device: requested bytes; nothing: not known, or no call asked for it.
-struct OwnerRow {
-  LedgerEntry entry;
-  std::string memory = {};  // for a reader: memory_name(), or the kind
-  std::optional<std::uint64_t> at_peak = {};
-};
 
 [[nodiscard]] Columns<OwnerRow> owner_columns();
 // All of these rows.
@@ -27,9 +18,13 @@ struct OwnerRow {
 // What owners_json() writes. The report outlives them.
 [[nodiscard]] Columns<Report> owners_fields(const Report& report, const RowChoice& choice);
 
-// Each text and JSON ends with a newline.
-[[nodiscard]] std::string owners_text(const Report& report, const Page& page,
-                                      const RowChoice& choice, const NameFrame& name = {});
+// The rows in the order that is asked for.
+void arrange_owners(OwnersAnswer& answer, const RowChoice& choice);
+
+// Each text and JSON ends with a newline. answer: of the report, arranged. most: rows of each
+// table; 0: all.
+[[nodiscard]] std::string owners_text(const Report& report, const OwnersAnswer& answer,
+                                      const Page& page, std::size_t most);
 [[nodiscard]] std::string owners_json(const Report& report, const RowChoice& choice);
 void add_owners_csv(CsvText& csv, const Report& report, const RowChoice& choice);
 
