@@ -7,7 +7,7 @@ import re
 import harness
 
 MIB = 1 << 20
-MODELLED = re.compile(r"^vramscope: products: cuBLAS is a stand-in on the simulated device: its memory is modelled "
+MODELLED = re.compile(r"^vramscope: products(?:_12)?: cuBLAS is a stand-in on the simulated device: its memory is modelled "
                       r"\(32 MiB a handle .*\), its kernels are not executed$")  # fmt: skip
 PRINTED = """\
 handle: 0
@@ -140,22 +140,24 @@ class Libraries(harness.Case):
         super().setUp()
         self.wheel = pathlib.Path(self.folder) / "wheel"
         self.wheel.mkdir()
-        for name in ("libcublas.so.13", "libcublasLt.so.13"):
+        for name in (f"{library}.so.{major}" for library in ("libcublas", "libcublasLt") for major in (12, 13)):
             (self.wheel / name).write_text("the copy of a wheel\n")
 
-    def products(self, mode=None, audited=True, **more):
+    def products(self, mode=None, audited=True, major=13, **more):
         """A program whose loader looks into a wheel's folder first, and that opens the copy there by its path."""
         if audited:
             more["LD_AUDIT"] = str(harness.SIMULATOR / "libvramscope_redirect.so")
         paths = f"{self.wheel}:{harness.SIMULATOR}"
-        command = [harness.program("products"), str(self.wheel / "libcublas.so.13")]
+        program = "products" if major == 13 else f"products_{major}"
+        command = [harness.program(program), str(self.wheel / f"libcublas.so.{major}")]
         return self.run_program(command, mode, LD_LIBRARY_PATH=paths, **more)
 
     def test_they_stand_in_for_a_copy_that_comes_first(self):
-        self.assertEqual(127, self.products(audited=False).status)  # the loader met the wheel's copy
-        for mode in (None, *harness.MODES):
-            outcome = self.products(mode)
-            self.assertEqual((0, PRINTED), outcome[:2], outcome.stderr)
+        for major in (12, 13):
+            self.assertEqual(127, self.products(audited=False, major=major).status)  # the loader met the wheel's copy
+            for mode in (None, *harness.MODES):
+                outcome = self.products(mode, major=major)
+                self.assertEqual((0, PRINTED), outcome[:2], outcome.stderr)
 
     def test_one_line_says_that_figures_are_modelled(self):
         for mode in (None, "cache", "observe"):
@@ -188,6 +190,10 @@ class Libraries(harness.Case):
             if mode == "observe":
                 kinds = {one["kind"]: one for one in self.only_report(outcome)["kinds"]}
                 self.assertEqual((25348, 4), (kinds["device"]["peak_bytes"], kinds["pinned"]["peak_bytes"]))
+        # One file for CUDA 12 and 13: a driver of 12 is new enough.
+        outcome = self.run_program([harness.program("plans")], LD_LIBRARY_PATH=paths, LD_AUDIT=str(redirector),
+                                   simulator="driver_version=12080")  # fmt: skip
+        self.assertEqual((0, PLANNED), outcome[:2], outcome.stderr)
 
     def stands_in(self, program, soname, printed, says, **more):
         """The program's outcome, alike natively and in each mode, with the one line that says what is modelled."""
@@ -205,14 +211,16 @@ class Libraries(harness.Case):
                        "modelled (no generator takes any)")  # fmt: skip
 
     def test_cufft_takes_the_work_area_of_a_plan(self):
-        self.stands_in("transforms", "libcufft.so.12", TRANSFORMED, "cuFFT is a stand-in on the simulated device: its memory "
-                       "is modelled (a work area as large as the data, as complex numbers)")  # fmt: skip
-        memory = self.device(self.run_program([harness.program("transforms")], "cache"))
-        self.assertEqual((MIB, 1, 1), (memory["peak_bytes"], memory["allocations"], memory["frees"]))
+        for program, soname in (("transforms", "libcufft.so.12"), ("transforms_12", "libcufft.so.11")):
+            self.stands_in(program, soname, TRANSFORMED, "cuFFT is a stand-in on the simulated device: its memory "
+                           "is modelled (a work area as large as the data, as complex numbers)")  # fmt: skip
+            memory = self.device(self.run_program([harness.program(program)], "cache"))
+            self.assertEqual((MIB, 1, 1), (memory["peak_bytes"], memory["allocations"], memory["frees"]))
 
     def test_cusolver_says_solved_on_the_device_and_on_the_host(self):
-        self.stands_in("solutions", "libcusolver.so.12", SOLVED, "cuSOLVER is a stand-in on the simulated device: its memory is "
-                       "modelled (no solver needs a workspace, each succeeds)")  # fmt: skip
+        for program, soname in (("solutions", "libcusolver.so.12"), ("solutions_12", "libcusolver.so.11")):
+            self.stands_in(program, soname, SOLVED, "cuSOLVER is a stand-in on the simulated device: its memory is "
+                           "modelled (no solver needs a workspace, each succeeds)")  # fmt: skip
 
     def test_cusparse_keeps_descriptors_and_never_leaves_a_size_unwritten(self):
         self.stands_in("sparse", "libcusparse.so.12", MULTIPLIED, "cuSPARSE is a stand-in on the simulated device: its memory "

@@ -14,7 +14,7 @@ namespace {
 constexpr int kNotInitialized = 1;
 constexpr int kAllocationFailed = 3;
 constexpr int kInvalidValue = 7;
-constexpr int kVersion = 130000;
+constexpr int kVersion = VRAMSCOPE_LIBRARY_VERSION;
 
 struct Handle {
   Opaque head;  // a handle is one of cuBLASLt as well, whose calls do not look into it
@@ -171,7 +171,7 @@ int cublasGetProperty(int which, int* value) {
   return kSuccess;
 }
 
-std::size_t cublasGetCudartVersion() { return CUDART_VERSION; }
+std::size_t cublasGetCudartVersion() { return VRAMSCOPE_CUDART_VERSION; }
 const char* cublasGetStatusName(int status) { return name_of(status); }
 const char* cublasGetStatusString(int status) { return name_of(status); }
 

@@ -10,7 +10,7 @@ namespace {
 // cublasStatus_t
 constexpr int kAllocationFailed = 3;
 constexpr int kInvalidValue = 7;
-constexpr std::size_t kVersion = 130000;
+constexpr std::size_t kVersion = VRAMSCOPE_LIBRARY_VERSION;
 
 constexpr std::size_t kAlgorithmBytes = 64;
 
@@ -105,7 +105,7 @@ int cublasLtMatmulAlgoCheck(void*, const void*, const void*, const void*, const 
 }
 
 std::size_t cublasLtGetVersion() { return kVersion; }
-std::size_t cublasLtGetCudartVersion() { return CUDART_VERSION; }
+std::size_t cublasLtGetCudartVersion() { return VRAMSCOPE_CUDART_VERSION; }
 const char* cublasLtGetStatusName(int status) { return name_of(status); }
 const char* cublasLtGetStatusString(int status) { return name_of(status); }
 

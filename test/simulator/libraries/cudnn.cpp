@@ -14,8 +14,8 @@ constexpr int kBadParameter = 2000;
 constexpr int kInternalError = 4000;
 constexpr int kDeviceAllocationFailed = 4004;
 
-constexpr std::size_t kVersion = 92600;
-constexpr int kVersionParts[] = {9, 26, 0};
+constexpr std::size_t kVersion = VRAMSCOPE_LIBRARY_VERSION;
+constexpr int kVersionParts[] = {kVersion / 10000, kVersion % 10000 / 100, kVersion % 100};
 
 // What an H200 showed for each handle (cuDNN 9 under PyTorch 2.11); the documentation has no
 // figure.
@@ -88,7 +88,7 @@ int cudnnGetStream(Handle* handle, cudaStream_t* stream) {
 
 std::size_t cudnnGetVersion() { return kVersion; }
 std::size_t cudnnGetMaxDeviceVersion() { return kVersion; }
-std::size_t cudnnGetCudartVersion() { return CUDART_VERSION; }
+std::size_t cudnnGetCudartVersion() { return VRAMSCOPE_CUDART_VERSION; }
 
 int cudnnGetProperty(int which, int* value) {
   if (value == nullptr) return kNullPointer;

@@ -18,7 +18,7 @@ constexpr int kAllocationFailed = 2;
 constexpr int kInvalidType = 3;
 constexpr int kInvalidValue = 4;
 constexpr int kInvalidSize = 8;
-constexpr int kVersion = 12000;
+constexpr int kVersion = VRAMSCOPE_LIBRARY_VERSION;
 
 constexpr int kDoublePrecision = 0x40;  // a bit of cufftType
 

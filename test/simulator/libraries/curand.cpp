@@ -14,7 +14,7 @@ constexpr int kNotInitialized = 101;
 constexpr int kAllocationFailed = 102;
 constexpr int kTypeError = 103;
 constexpr int kOutOfRange = 104;
-constexpr int kVersion = 10400;
+constexpr int kVersion = VRAMSCOPE_LIBRARY_VERSION;
 constexpr int kLastPseudorandom = 199;  // of curandRngType_t; quasirandom ones follow
 
 struct Generator {

@@ -11,7 +11,7 @@ namespace {
 constexpr int kNotInitialized = 1;
 constexpr int kAllocationFailed = 2;
 constexpr int kInvalidValue = 3;
-constexpr int kVersion = 12000;
+constexpr int kVersion = VRAMSCOPE_LIBRARY_VERSION;
 
 struct Handle {
   Opaque head;

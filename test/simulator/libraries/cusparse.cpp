@@ -14,7 +14,7 @@ namespace {
 constexpr int kNotInitialized = 1;
 constexpr int kAllocationFailed = 2;
 constexpr int kInvalidValue = 3;
-constexpr int kVersion = 12600;
+constexpr int kVersion = VRAMSCOPE_LIBRARY_VERSION;
 
 constexpr int kOnDevice = 1;  // of cusparsePointerMode_t
 

@@ -50,8 +50,9 @@ bool has_started = false;  // the program: objects come by dlopen now
 // Our stand-in for a library of NVIDIA's, which lies beside this one; "": there is none.
 std::string stand_in_for(std::string_view name) {
   constexpr std::string_view kStandIns[] = {
-      "libcublas.so.13", "libcublasLt.so.13", "libcudnn.so.9",    "libcurand.so.10",
-      "libcufft.so.12",  "libcusolver.so.12", "libcusparse.so.12"};
+      "libcublas.so.12",   "libcublas.so.13",   "libcublasLt.so.12", "libcublasLt.so.13",
+      "libcudnn.so.9",     "libcurand.so.10",   "libcufft.so.11",    "libcufft.so.12",
+      "libcusolver.so.11", "libcusolver.so.12", "libcusparse.so.12"};
   const std::string_view file = name.substr(name.rfind('/') + 1);
   if (std::ranges::find(kStandIns, file) == std::end(kStandIns)) return "";
   std::string path = own_folder() + "/" + std::string(file);
