@@ -3,6 +3,7 @@ bring, take the memory that is documented, and say that they only model it."""
 # SPDX-License-Identifier: Apache-2.0
 import pathlib
 import re
+import sys
 
 import harness
 
@@ -205,6 +206,20 @@ class Libraries(harness.Case):
             self.assertEqual((0, printed), outcome[:2], outcome.stderr)
             line = f"vramscope: {program}: {says}, its kernels are not executed\n"
             self.assertEqual(line, outcome.stderr)
+
+    def test_what_is_not_simulated_is_named_once_where_a_setting_asks_for_it(self):
+        asks = ("import ctypes; driver, runtime, library = (ctypes.CDLL(name) for name in "
+                "('libcuda.so.1', 'libcudart.so.13', 'libcusolver.so.12')); driver.cuInit(0); "
+                "[print(driver.cuMulticastCreate(), runtime.cudaGetExportTable(), library.cusolverDnCaxpyHost()) "
+                "for _ in range(2)]")  # fmt: skip
+        for simulator, names in (
+            ("", []),
+            ("says_missing=1", ["cuMulticastCreate", "cudaGetExportTable", "cusolverDnCaxpyHost"]),
+        ):
+            outcome = self.run_program([sys.executable, "-c", asks], simulator=simulator)
+            self.assertEqual((0, "801 801 9\n" * 2), outcome[:2], outcome.stderr)
+            self.assertEqual([f"{name} is not simulated" for name in names],
+                             [line.split(": ")[-1] for line in outcome.stderr.splitlines()])  # fmt: skip
 
     def test_curand_writes_the_numbers_of_the_host(self):
         self.stands_in("randoms", "libcurand.so.10", DRAWN, "cuRAND is a stand-in on the simulated device: its memory is "

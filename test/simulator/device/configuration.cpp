@@ -124,6 +124,7 @@ bool apply(Configuration& c, std::string_view key, std::string_view value) {
   if (key == "shared") return set_shared(c, value);
   if (key == "lacks") return set_lacks(c, value);
   if (key == "cancels_late") return set(c.cancels_late, number(value), 0, 1);
+  if (key == "says_missing") return set(c.says_missing, number(value), 0, 1);
   if (key == "small_fit") return choose(c.footprint.small_fit, value, kFits);
   if (key == "empty_chunks") return choose(c.footprint.empty_chunks, value, kEmptyChunks);
   if (key == "chunks_of") return choose(c.footprint.chunks_of, value, kChunksOf);

@@ -6,10 +6,15 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <mutex>
 #include <new>
+#include <set>
+#include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "test/simulator/device/entry.h"
+#include "test/simulator/device/refused_program.h"
 
 namespace vramscope::simulator {
 
@@ -87,9 +92,19 @@ CUresult of_first_generation() {
   return refusal == CUDA_SUCCESS ? CUDA_ERROR_INVALID_CONTEXT : refusal;
 }
 
-CUresult unsupported() {
+void say_missing(const char* function) {
+  static std::mutex& mutex = *new std::mutex;
+  static auto& said = *new std::set<std::string_view>;
+  if (!configuration().says_missing) return;
+  const std::lock_guard lock(mutex);
+  if (said.insert(function).second) say_once(std::string(function) + " is not simulated");
+}
+
+CUresult unsupported(const char* function) {
   const CUresult refusal = admit(Needs::driver);
-  return refusal == CUDA_SUCCESS ? CUDA_ERROR_NOT_SUPPORTED : refusal;
+  if (refusal != CUDA_SUCCESS) return refusal;
+  say_missing(function);
+  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 }  // namespace
@@ -116,13 +131,15 @@ CUresult unsupported() {
   SLOT(symbol##suffix, body::symbol, per_thread, needs)
 #include "test/simulator/driver/functions.def"
 
-#define ALL_REFUSED(symbol, refusal)                               \
-  extern "C" {                                                     \
-  constinit auto vramscope_slot_##symbol [[gnu::used]] = &refusal; \
-  }                                                                \
+#define ALL_REFUSED(symbol, refusal)                              \
+  extern "C" {                                                    \
+  constinit auto vramscope_slot_##symbol [[gnu::used]] = refusal; \
+  }                                                               \
   EXPORT(symbol)
-#define UNSUPPORTED(symbol, asked, since) ALL_REFUSED(symbol, unsupported)
-#define FIRST_GENERATION(symbol, asked, since) ALL_REFUSED(symbol, of_first_generation)
+#define UNSUPPORTED(symbol, asked, since) \
+  ALL_REFUSED(                            \
+      symbol, +[] { return unsupported(#symbol); })
+#define FIRST_GENERATION(symbol, asked, since) ALL_REFUSED(symbol, &of_first_generation)
 #define UNSUPPORTED_STREAMED(symbol, asked, since, suffix) \
   UNSUPPORTED(symbol, asked, since)                        \
   UNSUPPORTED(symbol##suffix, asked, since)
@@ -140,6 +157,13 @@ extern "C" [[gnu::visibility("default")]] std::uint64_t vramscope_simulated_laun
 extern "C" [[gnu::visibility("default")]] bool vramscope_simulated_shared() {
   using namespace vramscope::simulator;
   return admit(Needs::driver) != CUDA_ERROR_NOT_INITIALIZED && shared_use() != nullptr;
+}
+
+// Names a function of a simulated runtime or library that is called and not simulated
+// (VRAMSCOPE_SIM=says_missing=1).
+extern "C" [[gnu::visibility("default")]] void vramscope_simulated_missing(const char* function) {
+  using namespace vramscope::simulator;
+  if (admit(Needs::driver) != CUDA_ERROR_NOT_INITIALIZED) say_missing(function);
 }
 
 // Tells `watcher` of memory that comes and goes from now on. For the pretended CUPTI.

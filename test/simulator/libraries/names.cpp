@@ -1,6 +1,7 @@
 // Each name that a library exports and that its stand-in does not define otherwise. VRAMSCOPE_NAMES
 // is the library's list, whose words say what a function answers.
 // SPDX-License-Identifier: Apache-2.0
+#include "test/simulator/device/missing_call.h"
 #include "test/simulator/libraries/arguments.h"
 #include "test/simulator/libraries/stand_in.h"
 
@@ -18,11 +19,14 @@ using namespace vramscope::simulator;
 extern "C" {
 
 static int accept() { return 0; }
-[[maybe_unused]] static int refuse() { return VRAMSCOPE_NOT_SUPPORTED; }
 
 // Success, and nothing is done; or "not supported".
 #define NAME(function) __attribute__((weak, alias("accept"))) int function();
-#define UNSUPPORTED(function) __attribute__((weak, alias("refuse"))) int function();
+#define UNSUPPORTED(function)            \
+  __attribute__((weak)) int function() { \
+    tell_missing(#function);             \
+    return VRAMSCOPE_NOT_SUPPORTED;      \
+  }
 
 // A descriptor is made and unmade.
 #define MAKE(function) \

@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "test/simulator/device/entry.h"
+#include "test/simulator/device/missing_call.h"
 #include "test/simulator/runtime/older.h"
 #include "test/simulator/runtime/runtime.h"
 
@@ -64,12 +65,15 @@ constexpr auto gate(Result (*)(Parameters...)) {
   EXPORT(symbol##suffix, runtime::symbol, true, needs)
 #include "test/simulator/runtime/functions.def"
 
-cudaError_t unsupported() { return keep(cudaErrorNotSupported); }
+cudaError_t unsupported(const char* function) {
+  vramscope::simulator::tell_missing(function);
+  return keep(cudaErrorNotSupported);
+}
 
-#define UNSUPPORTED(symbol)                                            \
-  extern "C" {                                                         \
-  constinit auto vramscope_slot_##symbol [[gnu::used]] = &unsupported; \
-  }                                                                    \
+#define UNSUPPORTED(symbol)                                                                    \
+  extern "C" {                                                                                 \
+  constinit auto vramscope_slot_##symbol [[gnu::used]] = +[] { return unsupported(#symbol); }; \
+  }                                                                                            \
   VRAMSCOPE_ENTRY(symbol, ".globl " #symbol "\n.type " #symbol ", @function\n" #symbol ":\n")
 #define UNSUPPORTED_STREAMED(symbol, suffix) UNSUPPORTED(symbol) UNSUPPORTED(symbol##suffix)
 #include "test/simulator/runtime/unsupported.def"

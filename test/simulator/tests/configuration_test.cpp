@@ -11,7 +11,8 @@ TEST(Configuration, ReadsEveryKey) {
   const Parsed parsed = parse_configuration(
       "capacity=512MiB,devices=2,fail_alloc=3,sticky=4:700,slow_free_us=5,delay_us=6,"
       "slow_capture_us=7,small_fit=first,empty_chunks=one_kept,chunks_of=device,context_bytes="
-      "300MiB,driver_version=11080,cancels_late=1,shared=lab,lacks=cuMemAllocAsync+cuInit");
+      "300MiB,driver_version=11080,cancels_late=1,says_missing=1,shared=lab,lacks=cuMemAllocAsync+"
+      "cuInit");
 
   EXPECT_TRUE(parsed.complaints.empty());
   EXPECT_EQ(parsed.configuration.capacity, std::uint64_t{512} << 20);
@@ -27,6 +28,7 @@ TEST(Configuration, ReadsEveryKey) {
   EXPECT_EQ(parsed.configuration.context_bytes, std::uint64_t{300} << 20);
   EXPECT_EQ(parsed.configuration.driver_version, 11080);
   EXPECT_TRUE(parsed.configuration.cancels_late);
+  EXPECT_TRUE(parsed.configuration.says_missing);
   EXPECT_EQ(parsed.configuration.shared, "lab");
   EXPECT_EQ(parsed.configuration.lacks, (std::vector<std::string>{"cuMemAllocAsync", "cuInit"}));
 }
