@@ -52,6 +52,53 @@ executed: 0
 not modelled: 3000
 end: 0
 """
+LAID_OUT = """\
+handle: 0
+set: 0
+get: 0
+size: 0
+type 2, 4 dimensions: 2 3 4 5 by 60 1 15 3, 240 bytes
+no such type: 2000
+GRU: 0
+weights: 0
+168 bytes
+0.0: 0, 2 x 3 at 0, bias at 120
+0.1: 0, 2 x 3 at 24, bias at 128
+0.2: 0, 2 x 3 at 48, bias at 136
+0.3: 0, 2 x 2 at 72, bias at 144
+0.4: 0, 2 x 2 at 88, bias at 152
+0.5: 0, 2 x 2 at 104, bias at 160
+no such part: 2000
+two ways, one bias: 0
+weights: 0
+208 bytes
+0.0: 0, 2 x 3 at 0, bias at 176
+0.1: 0, 2 x 2 at 24, bias at -1
+1.0: 0, 2 x 3 at 40, bias at 184
+1.1: 0, 2 x 2 at 64, bias at -1
+2.0: 0, 2 x 4 at 80, bias at 192
+2.1: 0, 2 x 2 at 112, bias at -1
+3.0: 0, 2 x 4 at 128, bias at 200
+3.1: 0, 2 x 2 at 160, bias at -1
+no such part: 2000
+LSTM, projected: 0
+weights: 0
+352 bytes
+0.0: 0, 4 x 3 at 0, bias at -1
+0.1: 0, 4 x 3 at 48, bias at -1
+0.2: 0, 4 x 3 at 96, bias at -1
+0.3: 0, 4 x 3 at 144, bias at -1
+0.4: 0, 4 x 2 at 192, bias at -1
+0.5: 0, 4 x 2 at 224, bias at -1
+0.6: 0, 4 x 2 at 256, bias at -1
+0.7: 0, 4 x 2 at 288, bias at -1
+0.8: 0, 2 x 4 at 320, bias at -1
+no such part: 2000
+GRU, projected: 2000
+sizes: 0
+work 0, reserve 0
+end: 0
+"""
 DRAWN = """\
 generator: 0
 generator: 0
@@ -206,6 +253,10 @@ class Libraries(harness.Case):
             self.assertEqual((0, printed), outcome[:2], outcome.stderr)
             line = f"vramscope: {program}: {says}, its kernels are not executed\n"
             self.assertEqual(line, outcome.stderr)
+
+    def test_cudnn_says_where_the_weights_of_recurrent_networks_lie(self):
+        self.stands_in("recurrent", "libcudnn.so.9", LAID_OUT, "cuDNN is a stand-in on the simulated device: its memory is "
+                       "modelled (25 KiB a handle, no workspaces)")  # fmt: skip
 
     def test_what_is_not_simulated_is_named_once_where_a_setting_asks_for_it(self):
         asks = ("import ctypes; driver, runtime, library = (ctypes.CDLL(name) for name in "

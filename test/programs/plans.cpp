@@ -16,7 +16,7 @@ int cudnnBackendSetAttribute(void* made, int name, int type, std::int64_t count,
 int cudnnBackendGetAttribute(const void* made, int name, int type, std::int64_t asked,
                              std::int64_t* count, void* values);
 int cudnnBackendExecute(void* handle, void* plan, void* pack);
-int cudnnGetRNNWeightSpaceSize(void* handle, void* network, std::size_t* bytes);
+int cudnnGetMultiHeadAttnBuffers(void* handle, ...);
 }
 
 // Attributes and their types, as programs pass them.
@@ -64,7 +64,7 @@ int main() {
   std::printf("workspace: %d\n", static_cast<int>(workspace));
   say("executed", cudnnBackendExecute(handle, plan, nullptr));
   std::size_t bytes = 0;
-  say("not modelled", cudnnGetRNNWeightSpaceSize(handle, nullptr, &bytes));
+  say("not modelled", cudnnGetMultiHeadAttnBuffers(handle, nullptr, &bytes));
   for (void* made : {tensor, heuristic, configuration, plan}) cudnnBackendDestroyDescriptor(made);
   say("end", cudnnDestroy(handle));
 }
