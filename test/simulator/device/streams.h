@@ -45,11 +45,13 @@ struct Capture {
 struct CUstream_st {
   CUcontext context = nullptr;
   unsigned flags = 0;  // CU_STREAM_NON_BLOCKING or 0
-  int priority = 0;
+  std::atomic<int> priority = 0;
   std::uint64_t id = 0;
   bool is_legacy = false;
   std::shared_ptr<vramscope::simulator::Engine> engine;
   std::shared_ptr<vramscope::simulator::Capture> capture;  // guarded by the capture lock
+  std::mutex mutex;                                        // guards what follows
+  std::map<CUstreamAttrID, CUstreamAttrValue> attributes;  // those that were set, but for priority
 };
 
 struct CUevent_st {

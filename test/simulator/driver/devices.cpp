@@ -77,6 +77,7 @@ constexpr OfModel kOfModel[] = {
 };
 
 int attribute(CUdevice_attribute name) {
+  if (name == CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH) return configuration().model.major >= 9 ? 1 : 0;
   const auto* const of_model = std::ranges::find(kOfModel, name, &OfModel::name);
   if (of_model != std::end(kOfModel)) return configuration().model.*(of_model->value);
   const auto* const row = std::ranges::find(kAttributes, name, &Attribute::name);

@@ -169,12 +169,6 @@ CUresult known(CUfunction function) {
   return functions().find(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult occupancy(int* blocks, int block_size) {
-  if (blocks == nullptr || block_size <= 0) return CUDA_ERROR_INVALID_VALUE;
-  *blocks = block_size > 1024 ? 0 : configuration().model.multiprocessor_threads / block_size;
-  return CUDA_SUCCESS;
-}
-
 }  // namespace
 
 bool is_function(CUfunction function) { return functions().find(function) != nullptr; }
@@ -349,32 +343,6 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* c, CUfunction function, void** p
   return body::cuLaunchKernel(function, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX,
                               c->blockDimY, c->blockDimZ, c->sharedMemBytes, c->hStream, parameters,
                               extra);
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int block_size,
-                                                     std::size_t) {
-  return occupancy(blocks, block_size);
-}
-
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction,
-                                                              int block_size, std::size_t,
-                                                              unsigned) {
-  return occupancy(blocks, block_size);
-}
-
-CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction, CUoccupancyB2DSize,
-                                          std::size_t, int limit) {
-  if (grid == nullptr || block == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *block = limit > 0 && limit < 1024 ? limit : 1024;
-  const Model& model = configuration().model;
-  *grid = model.multiprocessors * (model.multiprocessor_threads / 1024);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* grid, int* block, CUfunction function,
-                                                   CUoccupancyB2DSize shared, std::size_t bytes,
-                                                   int limit, unsigned) {
-  return body::cuOccupancyMaxPotentialBlockSize(grid, block, function, shared, bytes, limit);
 }
 
 CUresult cuProfilerStart() { return CUDA_SUCCESS; }

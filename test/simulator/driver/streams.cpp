@@ -15,6 +15,29 @@ CUresult create(CUstream* handle, unsigned flags, int priority) {
   return CUDA_SUCCESS;
 }
 
+constexpr int kGreatestPriority = -5;
+
+// What streams have of all attributes (cuda.h); no work is done otherwise for them.
+bool is_of_streams(CUstreamAttrID name) {
+  switch (name) {
+    case CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_STREAM_ATTRIBUTE_PRIORITY:
+    case CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      return true;
+    default:
+      return false;
+  }
+}
+
+CUstreamAttrValue default_of(CUstreamAttrID name) {
+  CUstreamAttrValue value = {};
+  if (name == CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY) value.syncPolicy = CU_SYNC_POLICY_AUTO;
+  if (name == CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP) value.memSyncDomainMap.remote = 1;
+  return value;
+}
+
 }  // namespace
 
 namespace body {
@@ -22,7 +45,7 @@ namespace body {
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) { return create(stream, flags, 0); }
 
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags, int priority) {
-  return create(stream, flags, std::clamp(priority, -5, 0));
+  return create(stream, flags, std::clamp(priority, kGreatestPriority, 0));
 }
 
 CUresult cuStreamDestroy_v2(CUstream handle) {
@@ -112,6 +135,42 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   if (const CUresult no = refuse_while_capturing(*stream); no != CUDA_SUCCESS) return no;
   *id = stream->id;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID name, CUstreamAttrValue* value) {
+  if (value == nullptr || !is_of_streams(name)) return CUDA_ERROR_INVALID_VALUE;
+  const auto stream = resolve(handle);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  const std::lock_guard lock(stream->mutex);
+  const auto set = stream->attributes.find(name);
+  *value = set == stream->attributes.end() ? default_of(name) : set->second;
+  if (name == CU_STREAM_ATTRIBUTE_PRIORITY) value->priority = stream->priority;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID name,
+                              const CUstreamAttrValue* value) {
+  if (value == nullptr || !is_of_streams(name)) return CUDA_ERROR_INVALID_VALUE;
+  const auto stream = resolve(handle);
+  if (!stream) return CUDA_ERROR_INVALID_HANDLE;
+  if (name == CU_STREAM_ATTRIBUTE_PRIORITY) {
+    stream->priority = std::clamp(value->priority, kGreatestPriority, 0);
+    return CUDA_SUCCESS;
+  }
+  const std::lock_guard lock(stream->mutex);
+  stream->attributes[name] = *value;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCopyAttributes(CUstream into, CUstream from) {
+  const auto target = resolve(into);
+  const auto source = resolve(from);
+  if (!target || !source) return CUDA_ERROR_INVALID_HANDLE;
+  if (target == source) return CUDA_SUCCESS;
+  const std::scoped_lock lock(target->mutex, source->mutex);
+  target->attributes = source->attributes;
+  target->priority = source->priority.load();
   return CUDA_SUCCESS;
 }
 

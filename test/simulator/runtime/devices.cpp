@@ -102,6 +102,16 @@ cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return error_of(the_driver().cuDeviceCanAccessPeer(can, device, peer));
 }
 
+cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device,
+                                      int peer) {
+  return error_of(the_driver().cuDeviceGetP2PAttribute(
+      value, static_cast<CUdevice_P2PAttribute>(attribute), device, peer));
+}
+
+cudaError_t cudaCtxResetPersistingL2Cache() {
+  return error_of(the_driver().cuCtxResetPersistingL2Cache());
+}
+
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   return error_of(the_driver().cuDeviceGetDefaultMemPool(pool, device));
 }

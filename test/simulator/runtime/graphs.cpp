@@ -71,6 +71,30 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t* node, cudaGraph_t graph,
   return error_of(the_driver().cuGraphAddKernelNode(node, graph, after, count, &kernel));
 }
 
+cudaError_t cudaGraphKernelNodeGetParams(cudaGraphNode_t node, cudaKernelNodeParams* out) {
+  CUDA_KERNEL_NODE_PARAMS_v1 kernel = {};
+  if (out == nullptr) return cudaErrorInvalidValue;
+  const CUresult result = the_driver().cuGraphKernelNodeGetParams(node, &kernel);
+  if (result != CUDA_SUCCESS) return error_of(result);
+  const void* const host = host_of(kernel.func);
+  if (host == nullptr) return cudaErrorInvalidDeviceFunction;  // not the runtime's
+  *out = {const_cast<void*>(host),
+          {kernel.gridDimX, kernel.gridDimY, kernel.gridDimZ},
+          {kernel.blockDimX, kernel.blockDimY, kernel.blockDimZ},
+          kernel.sharedMemBytes,
+          kernel.kernelParams,
+          kernel.extra};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
+                                         const cudaKernelNodeParams* parameters) {
+  CUDA_KERNEL_NODE_PARAMS_v1 kernel;
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = read(*parameters, kernel)) return error;
+  return error_of(the_driver().cuGraphKernelNodeSetParams(node, &kernel));
+}
+
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
                                              const cudaKernelNodeParams* parameters) {
   CUDA_KERNEL_NODE_PARAMS_v1 kernel;

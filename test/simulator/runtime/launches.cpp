@@ -1,6 +1,7 @@
 // The small runtime: kernels, as nvcc's programs announce and launch them. The simulated device
 // accepts and counts a launch; it executes none.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <map>
@@ -85,7 +86,12 @@ cudaError_t function_of(const void* host, CUfunction* function) {
   Announced& all = announced();
   const std::lock_guard lock(all.mutex);
   const auto kernel = all.kernels.find(host);
-  if (kernel == all.kernels.end()) return cudaErrorInvalidDeviceFunction;
+  if (kernel == all.kernels.end()) {
+    auto* const handle = static_cast<CUkernel>(const_cast<void*>(host));
+    const bool is_of_library =
+        call_newer(&DriverFunctions::cuKernelGetFunction, function, handle) == cudaSuccess;
+    return is_of_library ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+  }
   if (const auto known = all.functions.find(host); known != all.functions.end()) {
     *function = known->second;
     return cudaSuccess;
@@ -96,6 +102,14 @@ cudaError_t function_of(const void* host, CUfunction* function) {
   result = the_driver().cuModuleGetFunction(function, module, kernel->second.name.c_str());
   if (result == CUDA_SUCCESS) all.functions[host] = *function;
   return error_of(result);
+}
+
+const void* host_of(CUfunction function) {
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  const auto same = [function](const auto& one) { return one.second == function; };
+  const auto found = std::ranges::find_if(all.functions, same);
+  return found == all.functions.end() ? nullptr : found->first;
 }
 
 void forget_modules() {
@@ -185,6 +199,14 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const voi
                                                           std::size_t shared) {
   return runtime::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, host, size, shared,
                                                                          0);
+}
+
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, const void* host,
+                                                      int blocks, int size) {
+  CUfunction function = nullptr;
+  if (const cudaError_t error = function_of(host, &function)) return error;
+  return error_of(
+      the_driver().cuOccupancyAvailableDynamicSMemPerBlock(bytes, function, blocks, size));
 }
 
 cudaError_t cudaProfilerStart() { return error_of(the_driver().cuProfilerStart()); }

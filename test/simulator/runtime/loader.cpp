@@ -43,6 +43,12 @@ bool ask_for_all(Loaded& loaded) {
 #define USE_STREAMED(symbol, asked, version)                   \
   all &= ask(loaded, loaded.legacy.asked, #asked, version, 0); \
   all &= ask(loaded, loaded.per_thread.asked, #asked, version, kPerThread);
+#define NEWER(symbol, asked, version)                         \
+  (void)ask(loaded, loaded.legacy.asked, #asked, version, 0); \
+  loaded.per_thread.asked = loaded.legacy.asked;
+#define NEWER_STREAMED(symbol, asked, version)                \
+  (void)ask(loaded, loaded.legacy.asked, #asked, version, 0); \
+  (void)ask(loaded, loaded.per_thread.asked, #asked, version, kPerThread);
 #include "test/simulator/runtime/driver.def"
   return all;
 }

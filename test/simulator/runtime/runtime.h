@@ -24,9 +24,13 @@ inline constexpr int kVersion = VRAMSCOPE_CUDART_VERSION;
 struct DriverFunctions {
 #define USE(symbol, asked, version) decltype(&::symbol) asked = nullptr;
 #define USE_STREAMED(symbol, asked, version) USE(symbol, asked, version)
+#define NEWER(symbol, asked, version) USE(symbol, asked, version)
+#define NEWER_STREAMED(symbol, asked, version) USE(symbol, asked, version)
 #include "test/simulator/runtime/driver.def"
 #undef USE
 #undef USE_STREAMED
+#undef NEWER
+#undef NEWER_STREAMED
 };
 
 enum class RuntimeNeeds : std::uint8_t { plain, driver, context };
@@ -53,8 +57,18 @@ cudaError_t& last_error();
   return static_cast<cudaError_t>(result);
 }
 
-// Finds the driver's handle of a kernel that the program's start-up code registered.
+// Calls a function that an older driver does not have.
+template <class Function, class... Arguments>
+[[nodiscard]] cudaError_t call_newer(Function DriverFunctions::*which, Arguments... arguments) {
+  const Function function = the_driver().*which;
+  return function == nullptr ? cudaErrorCallRequiresNewerDriver : error_of(function(arguments...));
+}
+
+// Finds the driver's handle of a kernel that the program's start-up code registered. `host` may also
+// be a kernel of a library that the program loaded.
 [[nodiscard]] cudaError_t function_of(const void* host, CUfunction* function);
+// Finds the address under which a kernel was registered; null: none was.
+[[nodiscard]] const void* host_of(CUfunction function);
 // Converts a copy of a box to the driver's description.
 [[nodiscard]] cudaError_t box(const cudaMemcpy3DParms& from, CUDA_MEMCPY3D& copy);
 

@@ -76,6 +76,33 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
   return error_of(the_driver().cuStreamGetPriority(stream, priority));
 }
 
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long* id) {
+  return call_newer(&DriverFunctions::cuStreamGetId, stream, id);
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
+  return call_newer(&DriverFunctions::cuStreamGetDevice, stream, device);
+}
+
+// Attributes are the driver's under other names (driver_types.h).
+cudaError_t cudaStreamGetAttribute(cudaStream_t stream, cudaStreamAttrID name,
+                                   cudaStreamAttrValue* value) {
+  static_assert(sizeof(CUstreamAttrValue) == sizeof(cudaStreamAttrValue));
+  return error_of(the_driver().cuStreamGetAttribute(stream, static_cast<CUstreamAttrID>(name),
+                                                    reinterpret_cast<CUstreamAttrValue*>(value)));
+}
+
+cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID name,
+                                   const cudaStreamAttrValue* value) {
+  return error_of(
+      the_driver().cuStreamSetAttribute(stream, static_cast<CUstreamAttrID>(name),
+                                        reinterpret_cast<const CUstreamAttrValue*>(value)));
+}
+
+cudaError_t cudaStreamCopyAttributes(cudaStream_t into, cudaStream_t from) {
+  return error_of(the_driver().cuStreamCopyAttributes(into, from));
+}
+
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   return error_of(
       the_driver().cuStreamBeginCapture(stream, static_cast<CUstreamCaptureMode>(mode)));

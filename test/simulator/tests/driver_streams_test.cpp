@@ -191,6 +191,32 @@ TEST_F(DriverStreams, MeasuresTimeBetweenEvents) {
   EXPECT_GE(ms, 0);
 }
 
+TEST_F(DriverStreams, KeepTheirAttributes) {
+  const CUstream first = stream(), second = stream();
+  CUstreamAttrValue domain = {}, priority = {}, told = {};
+  domain.memSyncDomain = CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE;
+  priority.priority = -2;
+  int seen = 0;
+
+  EXPECT_EQ(CALL(cuStreamSetAttribute)(first, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN, &domain),
+            CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuStreamSetAttribute)(first, CU_STREAM_ATTRIBUTE_PRIORITY, &priority),
+            CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuStreamGetAttribute)(second, CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY, &told),
+            CUDA_SUCCESS);
+  EXPECT_EQ(told.syncPolicy, CU_SYNC_POLICY_AUTO);
+  EXPECT_EQ(CALL(cuStreamCopyAttributes)(second, first), CUDA_SUCCESS);
+
+  EXPECT_EQ(CALL(cuStreamGetAttribute)(second, CU_STREAM_ATTRIBUTE_MEM_SYNC_DOMAIN, &told),
+            CUDA_SUCCESS);
+  EXPECT_EQ(told.memSyncDomain, CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE);
+  EXPECT_EQ(CALL(cuStreamGetPriority)(second, &seen), CUDA_SUCCESS);
+  EXPECT_EQ(seen, -2);
+  EXPECT_EQ(CALL(cuStreamGetAttribute)(second, CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &told),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CALL(cuStreamCopyAttributes)(second, second), CUDA_SUCCESS);
+}
+
 TEST_F(DriverStreams, RefusesHandlesThatEnded) {
   const CUstream gone = stream();
   CUevent event = nullptr;

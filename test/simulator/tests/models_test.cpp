@@ -121,6 +121,45 @@ TEST_F(Models, KernelsAreBuiltForTheModel) {
   EXPECT_EQ(blocks, model.multiprocessor_threads / 256);
 }
 
+TEST_F(Models, OccupancyFitsTheModel) {
+  static const char kernel = 0;
+  __cudaRegisterFunction(nullptr, &kernel, nullptr, "kernel", -1, nullptr, nullptr, nullptr,
+                         nullptr, nullptr);
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {4, 1, 1};
+  cudaLaunchConfig_t config = {};
+  config.gridDim = {64, 1, 1};
+  config.blockDim = {512, 1, 1};
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  std::size_t one = 0, many = 0;
+  int size = 0, clusters = 0, has_clusters = -1;
+
+  ASSERT_EQ(cudaOccupancyAvailableDynamicSMemPerBlock(&one, &kernel, 1, 32), cudaSuccess);
+  ASSERT_EQ(cudaOccupancyAvailableDynamicSMemPerBlock(&many, &kernel, 8, 32), cudaSuccess);
+  EXPECT_EQ(cudaOccupancyAvailableDynamicSMemPerBlock(&many, &kernel, 0, 32),
+            cudaErrorInvalidValue);
+  EXPECT_EQ(one, static_cast<std::size_t>(model.block_shared));
+  EXPECT_LE(many * 8, static_cast<std::size_t>(model.multiprocessor_shared));
+  EXPECT_GT(many, 0u);
+  cudaDeviceGetAttribute(&has_clusters, cudaDevAttrClusterLaunch, 0);
+  EXPECT_EQ(has_clusters, model.major >= 9 ? 1 : 0);
+
+  const cudaError_t answer = cudaOccupancyMaxActiveClusters(&clusters, &kernel, &config);
+  EXPECT_EQ(answer, cudaOccupancyMaxPotentialClusterSize(&size, &kernel, &config));
+  if (has_clusters == 0) {
+    EXPECT_EQ(answer, cudaErrorNotSupported);
+  } else {
+    EXPECT_EQ(size, 8);
+    EXPECT_EQ(clusters, model.multiprocessors * (model.multiprocessor_threads / 512) / 4);
+    attribute.val.clusterDim = {16, 1, 1};
+    EXPECT_EQ(cudaOccupancyMaxActiveClusters(&clusters, &kernel, &config),
+              cudaErrorInvalidClusterSize);
+  }
+  (void)cudaGetLastError();
+}
+
 TEST_F(Models, NvmlSaysWhatTheDriverSays) {
   void* device = nullptr;
   char name[96] = {};

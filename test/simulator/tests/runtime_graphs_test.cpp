@@ -90,9 +90,43 @@ TEST_F(RuntimeGraphs, LaunchKernels) {
 
   EXPECT_EQ(cudaGraphAddKernelNode(&node_, graph_, nullptr, 0, &launch), cudaSuccess);
   run();
+  launch.gridDim.x = 7;
+  cudaKernelNodeParams told = {};
+  EXPECT_EQ(cudaGraphKernelNodeSetParams(node_, &launch), cudaSuccess);
+  EXPECT_EQ(cudaGraphKernelNodeGetParams(node_, &told), cudaSuccess);
+  EXPECT_EQ(told.func, launch.func);
+  EXPECT_EQ(told.gridDim.x, 7u);
   launch.func = &launch;
   EXPECT_EQ(cudaGraphAddKernelNode(&node_, graph_, nullptr, 0, &launch),
             cudaErrorInvalidDeviceFunction);
+}
+
+TEST_F(RuntimeGraphs, RecordEventsAndKeepObjects) {
+  cudaEvent_t event = nullptr, told = nullptr;
+  cudaGraphNode_t wait = nullptr, found = nullptr;
+  cudaGraph_t clone = nullptr;
+  cudaUserObject_t object = nullptr;
+  static bool is_gone;
+  is_gone = false;
+  ASSERT_EQ(cudaEventCreate(&event), cudaSuccess);
+  ASSERT_EQ(cudaUserObjectCreate(
+                &object, &is_gone, [](void* flag) { *static_cast<bool*>(flag) = true; }, 1,
+                cudaUserObjectNoDestructorSync),
+            cudaSuccess);
+
+  EXPECT_EQ(cudaGraphAddEventRecordNode(&node_, graph_, nullptr, 0, event), cudaSuccess);
+  EXPECT_EQ(cudaGraphAddEventWaitNode(&wait, graph_, &node_, 1, event), cudaSuccess);
+  EXPECT_EQ(cudaGraphEventWaitNodeGetEvent(wait, &told), cudaSuccess);
+  EXPECT_EQ(told, event);
+  EXPECT_EQ(cudaGraphClone(&clone, graph_), cudaSuccess);
+  EXPECT_EQ(cudaGraphNodeFindInClone(&found, wait, clone), cudaSuccess);
+  EXPECT_EQ(cudaGraphRetainUserObject(clone, object, 1, cudaGraphUserObjectMove), cudaSuccess);
+  run();
+  EXPECT_EQ(cudaEventQuery(event), cudaSuccess);
+  EXPECT_FALSE(is_gone);
+  EXPECT_EQ(cudaGraphDestroy(clone), cudaSuccess);
+  EXPECT_TRUE(is_gone);
+  cudaEventDestroy(event);
 }
 
 TEST_F(RuntimeGraphs, HaveMemoryThatStaysUntilATrim) {
@@ -143,6 +177,57 @@ TEST(RuntimeStreams, TellOfTheirCapture) {
   cudaGraphDestroy(graph);
   cudaStreamDestroy(stream);
   cudaFree(memory);
+}
+
+TEST(RuntimeStreams, HaveNumbersDevicesAndAttributes) {
+  cudaStream_t first = nullptr, second = nullptr;
+  unsigned long long one = 0, other = 0;
+  int device = -1;
+  cudaStreamAttrValue policy = {}, told = {};
+  policy.syncPolicy = cudaSyncPolicyYield;
+  ASSERT_EQ(cudaStreamCreate(&first), cudaSuccess);
+  ASSERT_EQ(cudaStreamCreate(&second), cudaSuccess);
+
+  EXPECT_EQ(cudaStreamGetId(first, &one), cudaSuccess);
+  EXPECT_EQ(cudaStreamGetId(second, &other), cudaSuccess);
+  EXPECT_NE(one, other);
+  EXPECT_EQ(cudaStreamGetDevice(first, &device), cudaSuccess);
+  EXPECT_EQ(device, 0);
+  EXPECT_EQ(cudaStreamSetAttribute(first, cudaStreamAttributeSynchronizationPolicy, &policy),
+            cudaSuccess);
+  EXPECT_EQ(cudaStreamCopyAttributes(second, first), cudaSuccess);
+  EXPECT_EQ(cudaStreamGetAttribute(second, cudaStreamAttributeSynchronizationPolicy, &told),
+            cudaSuccess);
+  EXPECT_EQ(told.syncPolicy, cudaSyncPolicyYield);
+
+  cudaStreamDestroy(first);
+  cudaStreamDestroy(second);
+}
+
+TEST(RuntimeLibraries, GiveKernelsThatCanBeLaunched) {
+  const char* const code = ".version 8.0\n.target sm_90\n.visible .global .b8 table[64];\n";
+  cudaLibrary_t library = nullptr;
+  cudaKernel_t kernel = nullptr;
+  cudaFunction_t function = nullptr;
+  const char* name = nullptr;
+  void* address = nullptr;
+  std::size_t bytes = 0;
+
+  ASSERT_EQ(cudaLibraryLoadData(&library, code, nullptr, nullptr, 0, nullptr, nullptr, 0),
+            cudaSuccess);
+  ASSERT_EQ(cudaLibraryGetKernel(&kernel, library, "step"), cudaSuccess);
+  EXPECT_EQ(cudaGetFuncBySymbol(&function, kernel), cudaSuccess);
+  EXPECT_EQ(cudaFuncGetName(&name, kernel), cudaSuccess);
+  EXPECT_STREQ(name, "step");
+  EXPECT_EQ(
+      cudaKernelSetAttributeForDevice(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1024, 0),
+      cudaSuccess);
+  EXPECT_EQ(cudaLaunchKernel(kernel, {1, 1, 1}, {32, 1, 1}, nullptr, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaLibraryGetGlobal(&address, &bytes, library, "table"), cudaSuccess);
+  EXPECT_EQ(bytes, 64u);
+  EXPECT_EQ(cudaLibraryUnload(library), cudaSuccess);
+  EXPECT_EQ(cudaGetFuncBySymbol(&function, kernel), cudaErrorInvalidDeviceFunction);
+  (void)cudaGetLastError();
 }
 
 TEST(RuntimeStreams, TakeManagedMemory) {
