@@ -1,4 +1,5 @@
-// Who uses a device, and how that was measured.
+// DeviceProcess names a process that uses a device; MeasuredBy says how memory of contexts and code
+// was measured.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,23 +10,24 @@
 
 namespace vramscope {
 
-// How what the driver keeps for contexts and code was measured.
+// How the memory that the driver keeps for contexts and code was measured.
 enum class MeasuredBy : std::uint8_t {
-  none,        // it was not, or nobody says
-  difference,  // of what was free: what other processes took and gave back meanwhile is in it
-  alone,       // the same where nobody else can use the device
-  nvml,        // NVML tells what this very process uses
+  none,        // it was not measured, or the report does not say
+  difference,  // as a difference of free memory, which includes what other processes took and gave
+               // back meanwhile
+  alone,       // as a difference, while no other process could use the device
+  nvml,        // NVML reports what this process uses
 };
 [[nodiscard]] constexpr const char* word_of(MeasuredBy measure) {
   constexpr const char* kWords[] = {"", "difference", "alone", "nvml"};
   return kWords[static_cast<std::size_t>(measure)];
 }
-// `word`: of a report.
+// `word` is from a report.
 [[nodiscard]] constexpr bool is_measured(std::string_view word) {
   return word == word_of(MeasuredBy::alone) || word == word_of(MeasuredBy::nvml);
 }
 
-// Another process that uses a device, as NVML tells it.
+// Another process that uses a device, as NVML reports it.
 struct DeviceProcess {
   std::uint32_t pid = 0;
   std::string name;  // of its command; "": not known

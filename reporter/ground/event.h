@@ -1,4 +1,4 @@
-// Event is what happened in one intercepted call: plain numbers handed to the recorder.
+// Event describes one intercepted call in plain numbers, for the recorder.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,7 +12,7 @@ namespace vramscope {
 enum class Effect : std::uint8_t {
   none,      // start-up, lookup: nothing happens to memory
   allocate,  // memory appears at `address`
-  release,   // memory at `address` goes
+  release,   // memory at `address` is freed
   pin,       // host memory of the program becomes page-locked
   unpin,
   query,  // an answer about memory
@@ -28,12 +28,12 @@ enum class Effect : std::uint8_t {
 
 // How an allocation was served.
 enum class Served : std::uint8_t {
-  direct,  // by the driver, as without us
+  direct,  // by the driver, as without Vramscope
   hit,     // from a cached block: no driver call for the memory itself
-  driver,  // by ours, with a driver call
+  driver,  // by our allocator, with a driver call
 };
 
-// What a call did to recorded memory: an allocation that failed did nothing.
+// The effect of a call on recorded memory; a failed allocation has none.
 enum class MemoryChange : std::uint8_t { none, came, went };
 
 struct Event {
@@ -42,24 +42,25 @@ struct Event {
   Served served = Served::direct;
   bool failed = false;
   MemoryChange change = MemoryChange::none;
-  Place place;                  // of the memory
-  Tag tag = 0;                  // who allocated it (also for a release); 0: unknown
-  Address address = 0;          // 0 when none
-  std::uint64_t bytes = 0;      // requested bytes
-  std::uint64_t start_ns = 0;   // CLOCK_MONOTONIC
-  std::uint64_t total_ns = 0;   // to the driver's last answer; served by us: the whole call
-  std::uint64_t driver_ns = 0;  // share of it in the driver for memory
-  std::uint64_t sync_ns = 0;    // share of it waiting for the device
-  std::uint64_t serial = 0;     // place of the change among all: Outcome::serial
+  Place place;                 // of the memory
+  Tag tag = 0;                 // of the allocation, also in the event of its free; 0: unknown
+  Address address = 0;         // 0: none
+  std::uint64_t bytes = 0;     // requested bytes
+  std::uint64_t start_ns = 0;  // CLOCK_MONOTONIC
+  std::uint64_t total_ns = 0;  // until the driver's last answer; for calls that we serve: the whole
+                               // call
+  std::uint64_t driver_ns = 0;  // the part in the driver's functions for memory
+  std::uint64_t sync_ns = 0;    // the part that waited for the device
+  std::uint64_t serial = 0;     // number of the change among all: Outcome::serial
 };
 
-// An allocation that failed because memory ran out, as the program is about to be told.
+// An allocation that failed because memory ran out, before the program learns of it.
 struct Refusal {
   Event event = {};
-  std::uint64_t number = 0;         // 1: the first of the process
-  bool by_limit = false;            // a limit of ours refused, not the driver
-  std::uint64_t counted_bytes = 0;  // what counted against it at that instant
-  std::uint64_t total_bytes = 0;    // what the driver said of the device after it; 0: nothing
+  std::uint64_t number = 0;         // 1: the process's first one
+  bool by_limit = false;            // a limit of ours refused it, not the driver
+  std::uint64_t counted_bytes = 0;  // what counted against that limit at that instant
+  std::uint64_t total_bytes = 0;    // according to the driver, after the refusal; 0: unknown
   std::uint64_t free_bytes = 0;
 };
 

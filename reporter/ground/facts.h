@@ -1,5 +1,5 @@
 // RecorderFacts is what the recorder knows, copied for a report: times, functions, stacks, modules,
-// tags. Plain values that every folder of the reporter may use.
+// tags. These are plain values that every folder of the reporter may use.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,13 +18,13 @@
 
 namespace vramscope {
 
-// Programs ask for up to 2^64 - 1 bytes, again and again: sums of what was refused end there.
+// Programs repeatedly ask for up to 2^64 - 1 bytes, so sums of refused bytes saturate.
 [[nodiscard]] constexpr std::uint64_t capped_sum(std::uint64_t a, std::uint64_t b) {
   return a + std::min(b, ~std::uint64_t{0} - a);
 }
 
-// Log-scale histogram: bucket i counts durations in [2^i, 2^(i+1)) ns; bucket 0 also holds 0 ns,
-// the last bucket everything longer (2^39 ns = 9 minutes).
+// A histogram in powers of two: bucket i counts durations in [2^i, 2^(i+1)) ns. Bucket 0 also holds
+// 0 ns, the last bucket everything longer (2^39 ns = 9 minutes).
 inline constexpr std::size_t kHistogramBuckets = 40;
 using Histogram = std::array<std::uint64_t, kHistogramBuckets>;
 
@@ -49,8 +49,8 @@ struct Duration {
   }
 };
 
-// What pages took that were mapped and unmapped under segments that grow: a page each time; access
-// is given to those of a mapping together.
+// The times of mapping and unmapping the pages of segments that grow, for each page. Access is
+// given to all pages of a mapping together.
 struct PageTimes {
   Duration map, access, unmap;
 };
@@ -61,8 +61,8 @@ struct FunctionTotals {
   Duration time;
 };
 
-// Timing of one device (or of the host): allocations and frees, separately for those served from
-// the cache and those that went to the driver; and waits.
+// The timing of one device (or of the host): allocations and frees, separately for those served
+// from the cache and those that went to the driver; and waits.
 struct Timing {
   Duration alloc_hit, alloc_driver, free_hit, free_driver, sync;
 
@@ -76,53 +76,53 @@ struct Timing {
   }
 };
 
-// Bytes of a path or name that many frames refer to, at most: a reader refuses longer ones. Paths
-// have up to 4096, Python's names 4096 characters; a build id of SHA-1 has 40 digits.
+// The most bytes of a path or name to which many frames refer; a reader refuses longer ones. Paths
+// have up to 4096 bytes, Python's names 4096 characters; a build id of SHA-1 has 40 digits.
 inline constexpr std::size_t kLongestText = std::size_t{32} << 10;
 inline constexpr std::size_t kMostBuildIdDigits = 128;
 
 struct ModuleFact {  // a mapped object
   std::string path;
-  std::string build_id;  // hexadecimal, "" when it has none
+  std::string build_id;  // hexadecimal; "": none
   std::uint64_t base = 0;
 };
 
-// A file of Python code, as it was when first seen.
+// A file of Python code, with its properties when first seen.
 struct SourceFact {
-  std::string path;               // absolute where there is a file, else as Python has it
+  std::string path;               // absolute if the file exists, else as Python names it
   std::uint64_t bytes = 0;        // 0: there was no file
   std::uint64_t modified_ns = 0;  // since the epoch
 };
 
-// Whose lines of source a view may show. Not in files.
+// The source lines that a view may show. Not in files.
 struct ShownSources {
-  bool is_own = false;                    // those of a report, or a trace, of who reads it
-  std::vector<std::string> folders = {};  // below which files are shown whosever it is
+  bool is_own = false;                    // the report or trace belongs to the user who reads it
+  std::vector<std::string> folders = {};  // files below these folders are shown, whoever owns them
 };
 
 struct CodeFact {  // a Python function, class body or module
   std::string name;
   std::uint32_t source = 0;      // index
-  std::uint32_t first_line = 0;  // of its definition, decorators included
+  std::uint32_t first_line = 0;  // of its definition, including decorators
 };
 
 inline constexpr std::uint32_t kNoModule = 0xffffffffU;
 inline constexpr std::uint32_t kNoCode = 0xffffffffU;
 
 struct FrameFact {
-  std::uint32_t module = 0;  // index, kNoModule when the address belongs to none
+  std::uint32_t module = 0;  // index; kNoModule: the address belongs to no module
   std::uint64_t offset = 0;  // of the return address from the module's base (load bias)
-  // Of a Python frame; module and offset are then the evaluation loop's, for the innermost frame
-  // that a loop runs, else kNoModule and 0.
+  // Only for a Python frame. module and offset are then those of the evaluation loop, for the
+  // innermost frame that a loop runs, else kNoModule and 0.
   std::uint32_t code = kNoCode;  // index
-  std::uint32_t line = 0;        // 0: the instruction has none
+  std::uint32_t line = 0;        // 0: the instruction has no line
 };
 
 struct SiteFact {
   std::vector<std::uint32_t> frames;  // indices, innermost first
 };
-// Sites that stand for many stacks: of the unknown tag and of stacks that could not be walked; of
-// calls that were not chosen as samples.
+// Sites that stand for many stacks: those of the unknown tag and stacks that could not be walked;
+// and calls that were not chosen as samples.
 inline constexpr std::uint32_t kUnknownSite = 0;
 inline constexpr std::uint32_t kLeftOutSite = 1;
 
@@ -130,18 +130,18 @@ struct TagFact {
   std::uint32_t site = 0;       // index into sites
   Place place;                  // kind and device only
   AxisValues values{};          // by Axis
-  Groups groups{};              // by Axis: what has that value, kind and device
+  Groups groups{};              // by Axis: the group of that value, kind and device
   std::uint64_t total_ns = 0;   // time in the allocating calls
   std::uint64_t temporary = 0;  // freed before the thread's next allocation
   Sampling sampling = Sampling::every;
   std::uint64_t refused_count = 0;  // allocations that failed because memory ran out
-  std::uint64_t refused_bytes = 0;  // that they asked for: a capped_sum()
+  std::uint64_t refused_bytes = 0;  // bytes that they requested: a capped_sum()
 };
 
 // Everything the recorder knows, copied for a report.
 struct RecorderFacts {
-  std::vector<FunctionTotals> functions;                  // by row
-  std::vector<std::pair<std::uint16_t, Timing>> devices;  // by ordinal, those used
+  std::vector<FunctionTotals> functions;                  // by row of functions.def
+  std::vector<std::pair<std::uint16_t, Timing>> devices;  // by ordinal; only used devices
   Timing host;
   std::vector<ModuleFact> modules;
   std::vector<SourceFact> sources;
@@ -149,30 +149,30 @@ struct RecorderFacts {
   std::vector<FrameFact> frames;
   Rows<SiteFact> sites;
   Rows<TagFact> tags;               // index = Tag; tags[0] is unknown
-  std::vector<std::string> owners;  // what the values of the axes mean
+  std::vector<std::string> owners;  // the names of the owner values
   std::vector<ThreadFact> threads;
   std::vector<StreamFact> streams;
-  std::vector<RangeFact> ranges;  // from the program's own calls: not the recorder's
-  std::uint64_t range_marks = 0;  // marks that it set
-  std::vector<MarkFact> marks;    // the first of them
+  std::vector<RangeFact> ranges;  // added by the program's own calls, not by the recorder
+  std::uint64_t range_marks = 0;  // marks that the program set
+  std::vector<MarkFact> marks;    // the first of these marks
   std::vector<RepeatedMark> repeated_marks;
   std::uint64_t unrecorded_calls = 0;
-  std::uint64_t dropped_stacks = 0;  // calls whose stack found no room: they have the unknown tag
+  std::uint64_t dropped_stacks = 0;  // calls whose stack found no room, which have the unknown tag
   std::vector<std::string> warnings;
 };
 
-// Facts that replace earlier ones of their number, or have a new one.
+// Facts with their numbers, which replace earlier facts of the same number.
 template <class Fact>
 using Numbered = std::vector<std::pair<std::uint32_t, Fact>>;
 
-// Rows from the first on that is not known. May throw bad_alloc.
+// Returns the rows from index `known` on. May throw bad_alloc.
 template <class Row>
 [[nodiscard]] std::vector<Row> rows_from(const std::vector<Row>& rows, std::size_t known) {
   return {rows.begin() + static_cast<std::ptrdiff_t>(std::min(known, rows.size())), rows.end()};
 }
 
-// Those that changed since `changes`, which becomes `last`: `changed` has the last change of each
-// row, by its number among all. May throw bad_alloc, and then `changes` is as before.
+// Returns the rows that changed since `changes`, which becomes `last`. `changed` has the number of
+// each row's last change. May throw bad_alloc; `changes` is then unchanged.
 template <class Row>
 [[nodiscard]] Numbered<Row> rows_changed_since(std::uint64_t& changes, std::uint64_t last,
                                                const std::vector<Row>& rows,
@@ -186,7 +186,7 @@ template <class Row>
   return result;
 }
 
-// How much of what tags refer to somebody has already; it only grows.
+// How many of the things to which tags refer are known already. The numbers only grow.
 struct KnownNames {
   std::size_t frames = 0;
   std::size_t sites = 0;

@@ -58,8 +58,8 @@ class RangeTable {
   // Returns the id for end(), which is never 0.
   [[nodiscard]] std::uint64_t start(std::string_view domain, std::string_view name) noexcept;
   void end(std::uint64_t id) noexcept;
-  // Of the marks, all are counted, the first kMostMarks are kept with their names, and repeated
-  // ones are counted by name.
+  // Counts all marks, keeps the first kMostMarks with their names, and counts repeated ones by
+  // name.
   static constexpr std::size_t kMostMarks = 512;
   void mark(std::uint64_t clock_ns, std::string_view domain, std::string_view name) noexcept;
 
