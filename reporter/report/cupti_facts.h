@@ -36,7 +36,7 @@ struct CuptiSource {
 };
 
 struct CuptiFacts {
-  std::uint64_t records = 0;             // of allocations and frees
+  std::uint64_t records = 0;             // of memory operations
   std::uint64_t dropped_records = 0;     // lost because CUPTI or we had no room
   std::uint64_t confirmed_segments = 0;  // live in both, with equal sizes
   std::uint64_t confirmed_bytes = 0;

@@ -41,7 +41,7 @@ struct DeviceFacts {
   std::uint64_t total_bytes = 0;
   std::uint64_t free_bytes = 0;         // the last sample taken on a thread of the program
   std::uint64_t free_bytes_age_ns = 0;  // how old that sample is
-  std::uint64_t limit_bytes = 0;        // the limit that applied to the program; 0: none
+  std::uint64_t limit_bytes = 0;        // the size that the device appeared to have; 0: no limit
   std::uint64_t limit_refusals = 0;     // requests refused because of the limit
   // Memory at the time of that sample that was used by nothing recorded. Of it: what contexts and
   // modules were measured to take, as the difference that their creation made; the same for

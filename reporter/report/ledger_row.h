@@ -20,7 +20,7 @@ enum class LedgerRow : std::uint8_t {
   modules,      // kept by the driver for their code and variables
   exported,     // kept by the driver for handles to memory of others
   unaccounted,  // used for anything else
-  others,       // used by other processes, known or not
+  others,       // used by other processes, or by nobody that is known
 };
 
 inline constexpr const char* kUnaccounted = "unaccounted";

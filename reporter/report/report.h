@@ -181,7 +181,7 @@ struct Site {
   std::vector<std::uint64_t> sizes = {};        // by std::bit_width(bytes)
   std::vector<std::uint64_t> live_by_age = {};  // live bytes by the tenth of the run's allocations
   std::vector<std::uint64_t> live_past = {};    // live bytes at the end of each interval of the run
-  // How often a live block was allocated after others of the site had been allocated and freed; 0:
+  // How often a live block was allocated after other blocks had been allocated and freed; 0:
   // not known.
   std::uint64_t live_turns = 0;
   std::uint64_t live_first = 0;    // number of the first live allocation in the run; 0: not known

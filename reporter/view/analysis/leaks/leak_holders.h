@@ -18,8 +18,7 @@ struct LeakHolder {
   const ProcessFacts* process = nullptr;  // points into a report, which outlives this
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;  // allocations
-  std::string death = {};   // "killed", "died": the process may have been about to free it; "": it
-                            // ended normally
+  std::string death = {};   // "killed", "died": it might have freed it; "": it ended normally
 };
 
 void put_most_first(std::vector<LeakHolder>& holders);
