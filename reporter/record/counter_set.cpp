@@ -88,7 +88,7 @@ TimingCounters& CounterSet::timing(std::size_t slot, std::uint64_t generation) {
   return row;
 }
 
-// Counts a call of the fast path, for which nothing that record() checks can differ.
+// Counts a hit, the common call, for which the answers to all checks of record() are known.
 inline void CounterSet::record_hit(const Event& event, FunctionCounters& function,
                                    TimingCounters& times) {
   const std::size_t bucket = histogram_bucket(event.total_ns);

@@ -21,9 +21,9 @@ std::uint32_t common_range(const std::vector<RangeFact>& ranges, std::uint32_t a
   return a;
 }
 
-// Returns whether the blocks, in order, were allocated in enough different passes. A program that
-// sets its mark at the end of a pass has one pass before the first mark; blocks that were allocated
-// before that mark all at once do not count.
+// Returns whether the blocks, which are in order, were allocated in at least kLeastPasses passes. A
+// program may set its mark at the end of each pass, so the time before the first mark is a pass,
+// too. But more blocks from then than from any later pass are from the program's start: false.
 bool is_between(const RepeatedMark& mark, const std::vector<const BlockSnapshot*>& blocks) {
   std::vector<std::ptrdiff_t> counts;  // before the first mark, then after each
   auto from = blocks.begin();

@@ -204,9 +204,7 @@ class ReportBuilder {
     const bool in_list = depth_ == 2;  // in a list of the document itself, as most objects are
     if (in_list && levels_.front().key == "sites") return append(elements_.sites, json);
     if (in_list && levels_.front().key == "frames") return append(elements_.frames, json);
-    if (levels_.front().key == "sites")
-      return false;  // the object belongs to an element of the
-                     // list
+    if (levels_.front().key == "sites") return false;  // a part of an element
     if (is_at("devices[].segments[].blocks[]") || is_at("host.segments[].blocks[]") ||
         is_at("host.registrations[].blocks[]")) {
       return append(elements_.blocks, json);

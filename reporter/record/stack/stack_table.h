@@ -35,7 +35,7 @@ class StackTable {
   StackTable();  // may throw bad_alloc
   ~StackTable();
 
-  [[nodiscard]] static std::uint64_t hash(const StackKey& key) noexcept;           // 0: not seen
+  [[nodiscard]] static std::uint64_t hash(const StackKey& key) noexcept;
   [[nodiscard]] Tag find(const StackKey& key, std::uint64_t hash) const noexcept;  // 0: not seen
   // If memory is exhausted, the stack stays unknown. That only costs time at its next lookup.
   void insert(const StackKey& key, std::uint64_t hash, Tag tag) noexcept;

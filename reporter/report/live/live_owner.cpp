@@ -68,8 +68,8 @@ std::optional<LiveOwner> owner_of(int file) noexcept {
   return owner;
 }
 
-// A lock proves something about every process of this kernel, whatever its number means. A lock
-// that is no longer held also proves that the process has executed another program.
+// The lock shows the state of every process of this kernel, whatever its number means. A released
+// lock proves that the process no longer writes the file, also if it executed another program.
 OwnerState state_of(int file, const LiveOwner& owner) noexcept {
   const KeptErrno kept;
   if (is_of_earlier_boot(file, owner)) return OwnerState::dead;

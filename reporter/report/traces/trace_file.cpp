@@ -56,8 +56,8 @@ class BlockedSignals {
 };
 
 bool has_room(int descriptor) noexcept {
-  struct statvfs system {};  // the file system does not say
-  if (fstatvfs(descriptor, &system) != 0 || system.f_blocks == 0) return true;  // it does not tell
+  struct statvfs system {};
+  if (fstatvfs(descriptor, &system) != 0 || system.f_blocks == 0) return true;  // not known
   return std::uint64_t{system.f_bavail} * system.f_frsize >= TraceFile::kLeftFree;
 }
 

@@ -20,8 +20,8 @@ struct Site;
 struct Growth {
   std::size_t rises = 0;      // intervals at whose end more was live than at their beginning
   std::size_t intervals = 0;  // of the run, including the unfinished one
-  std::uint64_t bytes = 0;    // more than then
-};                            // increase since then
+  std::uint64_t bytes = 0;    // increase since then
+};
 [[nodiscard]] Growth growth_of(const Site& site);
 
 // Returns the index in Site::lifetimes for a lifetime of that length.

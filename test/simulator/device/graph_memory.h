@@ -57,7 +57,7 @@ class GraphMemory {
   struct Region {
     std::uint64_t bytes = 0;  // whole granules
     Point last;               // the last launch that uses them
-  };                          // the last launch that uses them
+  };
   bool steal(std::uint64_t stream, std::uint64_t bytes);
   void note_high();
   const std::uint64_t capacity_;
@@ -67,7 +67,7 @@ class GraphMemory {
   std::unique_ptr<Granules> addresses_;
   std::map<std::uint64_t, Region> regions_;  // by stream
   std::uint64_t left_ = 0;                   // bytes left allocated by launches
-  std::uint64_t used_ = 0;                   // bytes used, including left_; high-water marks below
+  std::uint64_t used_ = 0;                   // bytes of all regions, which are used and reserved
   std::uint64_t used_high_ = 0;
   std::uint64_t reserved_high_ = 0;
 };

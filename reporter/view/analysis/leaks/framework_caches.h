@@ -32,7 +32,6 @@ struct FrameworkCache {
 // (memory.pyx). PyTorch's workspaces are then the allocations next to its code that makes cuBLAS
 // handles (both are in CublasHandlePool.cpp). The report and `name` outlive this object. Threads:
 // one.
-// cuBLAS (both are in CublasHandlePool.cpp). The report and `name` outlive it. Threads: one.
 class FrameworkCaches {
  public:
   FrameworkCaches(const Report& report, const NameFrame& name);
