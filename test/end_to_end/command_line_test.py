@@ -180,7 +180,7 @@ class CommandLine(harness.Case):
         self.refused(self.run_tool("report", path), 2, "999")
 
     def test_the_closing_lines_say_once_what_the_simulated_device_makes_up(self):
-        train, line = harness.program("train"), "; contexts take what an H200's do\n"
+        train, line = harness.program("train"), "; each context takes as much memory as on an H200\n"
         self.assertEqual(1, self.launch("--", train).stderr.count(line))
         self.assertNotIn(line, self.run_tool("run", "--sim", "--", train, VRAMSCOPE_SIM="context_bytes=0").stderr)
 

@@ -42,7 +42,7 @@ TEST(Map, IsReadAtSixtyColumns) {
   largest free hole 20.0 MiB of 49.9 MiB free;
     external fragmentation 59.9 % (1 - largest / free),
     counting what can go back
-  served without a new segment: requests up to 1.00 MiB,
+  the cache can still serve, without a new segment: requests up to 1.00 MiB,
     larger ones up to 20.0 MiB
   STRANDED  GIVES BACK  PINNED BY
   28.0 MiB    20.0 MiB  make_weights (train.cpp:42) < main
@@ -88,7 +88,7 @@ TEST(Map, SaysWhatTheDriverCouldStillGive) {
   const std::string text = text_of(report, 200, 1);
   EXPECT_NE(
       text.find(
-          "\n  in a new segment: what the driver has (56.0 MiB were free 1.20 ms before this), and "
+          "\n  in a new segment: as much as the driver has (56.0 MiB were free 1.20 ms before this), and "
           "20.0 MiB that goes back\n"),
       std::string::npos)
       << text;
@@ -105,7 +105,7 @@ TEST(Map, IsReadAtEightyColumns) {
   largest free hole 20.0 MiB of 49.9 MiB free;
     external fragmentation 59.9 % (1 - largest / free),
     counting what can go back
-  served without a new segment: requests up to 1.00 MiB,
+  the cache can still serve, without a new segment: requests up to 1.00 MiB,
     larger ones up to 20.0 MiB
   STRANDED  GIVES BACK  OLDEST  PINNED BY
   28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42) < main
@@ -139,7 +139,7 @@ TEST(Map, UsesTwoHundredColumns) {
   29.9 MiB  36.4 %  stranded: free, and cannot go back
   20.0 MiB  24.4 %  idle: 1 segment without a live block
   largest free hole 20.0 MiB of 49.9 MiB free; external fragmentation 59.9 % (1 - largest / free), counting what can go back
-  served without a new segment: requests up to 1.00 MiB, larger ones up to 20.0 MiB
+  the cache can still serve, without a new segment: requests up to 1.00 MiB, larger ones up to 20.0 MiB
   STRANDED  SEGMENTS  GIVES BACK  BLOCKS  OLDEST  PINNED BY
   28.0 MiB         2    20.0 MiB       2  10.0 s  make_weights (train.cpp:42) < main (train.cpp:99)
   1.88 MiB         1         0 B       1  10.0 s  libnet.so+0x40 < main (train.cpp:99)
@@ -184,8 +184,8 @@ TEST(Map, WithoutRoomLosesFiguresOfMemoryThatHasNoHole) {
   };
 
   EXPECT_TRUE(has(text(Brevity::none), "OF WHAT IS RESERVED")) << text(Brevity::none);
-  EXPECT_TRUE(has(text(Brevity::none), "served without a new segment"));
-  EXPECT_FALSE(has(text(Brevity::no_repeats), "served without a new segment"));
+  EXPECT_TRUE(has(text(Brevity::none), "the cache can still serve, without a new segment"));
+  EXPECT_FALSE(has(text(Brevity::no_repeats), "the cache can still serve, without a new segment"));
   EXPECT_FALSE(has(text(Brevity::no_bars), "OF WHAT IS RESERVED"));
 }
 

@@ -119,7 +119,7 @@ TEST(Oom, SaysWhoWasServedAsMuchLater) {
   report.trigger = "exit";
   OomEvent& last = report.oom.events.back();
   last.is_watched = true;
-  EXPECT_TRUE(has(text_of(report), "\n  as much was never served after that\n"));
+  EXPECT_TRUE(has(text_of(report), "\n  no allocation as large followed\n"));
   EXPECT_TRUE(has(text_of(report), "NEVER SERVED ANYTHING\n"));
 
   last.served_ns = 6'002'000'000;

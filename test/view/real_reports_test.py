@@ -166,7 +166,7 @@ class FullDevice(RealReports):
 class Past(RealReports):
     def test_an_old_sample_is_not_told_as_the_present(self):
         """105 GiB had gone back since 30.2 GiB were free."""
-        self.assertIn("in a new segment: what the driver has (30.2 GiB were free 530 ms before this, 105 GiB came back since)\n",
+        self.assertIn("in a new segment: as much as the driver has (30.2 GiB were free 530 ms before this, 105 GiB came back since)\n",
                       self.text("map", self.real("jax")))
 
     def test_the_reserve_of_pinned_memory_is_shown(self):
@@ -269,7 +269,7 @@ class Snapshot(RealReports):
         self.assertEqual([row for row in own if row["kind"] == "device"], [], "each holds the same in both")
         self.assertGreater(found["equal"], 5)
         text = self.text("diff", self.snapshot("gpt"), self.real("gpt"))
-        self.assertIn("Places are lines of the program's own Python files", text)
+        self.assertIn("Rows are lines of the program's own Python files", text)
         self.assertNotIn("own Python files", self.text("diff", self.real("gpt"), self.real("gpt-no-cache")))
 
     def test_functions_are_matched_by_the_last_of_their_names(self):

@@ -115,7 +115,7 @@ class Refusals(ToolTest):
         self.assertEqual(1, shown.count("ever ran out"), shown)
         self.assertEqual("4 reports of 4 processes", shown.splitlines()[0])
         self.assertIn("\nMemory never ran out in 3 reports.\n\ntrain, rank 3 (4714): ", shown)
-        self.assertIn("GPU 0: 5.00 MiB refused, the 1st of 1\n", shown)
+        self.assertIn("GPU 0: 5.00 MiB refused, the only refusal\n", shown)
         self.assertEqual(4, len(json.loads(self.call("oom", "--each", "--json", "ranks").stdout)))
         for rank in (1, 2, 3):
             os.unlink(self.path(f"ranks/r{rank}.json"))

@@ -19,8 +19,8 @@ Verb add_functions(CommandLine& line) {
   add_listing_options(command, *listing);
   command.footer(
       "PATH is routed if the library answers the call, direct if the driver answers it and the "
-      "result is recorded, and bounded if a memory limit is checked first. The runtime's functions "
-      "(cudaMalloc, ...) all end in these.\n"
+      "result is recorded, and bounded if the driver answers it after --device-memory-limit was "
+      "checked. The runtime's functions (cudaMalloc, ...) all end in these.\n"
       "Examples:\n"
       "  vramscope functions | grep -i ipc                    is a call of mine recorded?\n"
       "  vramscope functions --json | jq -r '.[] | select(.effect == \"allocate\").symbol'");

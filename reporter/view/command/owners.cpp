@@ -95,9 +95,9 @@ Verb add_owners(CommandLine& line) {
                  {.value_name = "AXIS", .why_not = no_axis, .choices = choices_in(kAxisWords)});
   command.footer(
       "The parts at exit add up to the used memory of a GPU. Threads have the names that the "
-      "system knows. Python passes it none before 3.14, so the function in which a thread began "
-      "stands next to the thread's number. For functions of the program, see sites --group "
-      "function, and for two reports diff --by function.\n"
+      "system knows. Before 3.14, Python does not name threads, so their first function is shown. "
+      "For functions of the program, see sites --group function, and for two reports diff --by "
+      "function.\n"
       "Examples:\n"
       "  vramscope owners vramscope.train.4711.json\n"
       "  vramscope owners --by range vramscope.train.4711.json    by NVTX range");

@@ -133,7 +133,7 @@ std::string nameless_text(const Differences& found, const Page& page) {
   });
   if (!any) return "";
   return paragraph(
-      "Replaced: the file is no longer that of the run, so its functions have no names and match "
+      "(replaced): that file has changed since the run, so its functions have no names and match "
       "only those of the same build.",
       page);
 }
@@ -141,9 +141,9 @@ std::string nameless_text(const Differences& found, const Page& page) {
 std::string own_lines_text(const Differences& found, const Page& page) {
   if (!found.by_own_lines) return "";
   return paragraph(
-      "Places are lines of the program's own Python files: of other frames a snapshot and a report "
-      "have different names. A snapshot of PyTorch counts what tensors got, a report what PyTorch "
-      "asked of the driver.",
+      "Rows are lines of the program's own Python files, because a snapshot and a report name other "
+      "frames differently. A snapshot of PyTorch counts tensors, a report counts what PyTorch asked "
+      "of the driver.",
       page);
 }
 

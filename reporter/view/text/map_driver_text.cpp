@@ -22,7 +22,7 @@ std::string new_segment_text(const Report& report, const MapPlace& place, const 
   }
   const std::optional<SampledFree> free = sampled_free(report, place.device);
   if (!free) return "";
-  std::string text = "in a new segment: what the driver has";
+  std::string text = "in a new segment: as much as the driver has";
   if (free->age_ns == 0) {
     text += ", " + amount_text(free->bytes) + " free";
   } else {  // the past is not the present

@@ -61,7 +61,7 @@ std::string requests_text(const MapPlace& place) {
   if (!sizes.empty()) parts.push_back("whole segments of " + sizes);
   std::string result;
   for (const std::string& part : parts) result += (result.empty() ? "" : ", ") + part;
-  return result.empty() ? "no request" : result;
+  return result.empty() ? "nothing more" : result;
 }
 
 // The measure of textbooks knows nothing of memory that can go back: it would be high where hardly
@@ -102,7 +102,7 @@ std::string figures(const Report& report, const MapPlace& place, const MapMoment
   std::string result = table.empty() || is_told ? "" : table.text(page);
   if (place.free_bytes != 0) result += paragraph(holes_text(place), page);
   if (!place.is_direct() && !(page.brevity >= Brevity::no_repeats && is_full(place))) {
-    result += paragraph("served without a new segment: " + requests_text(place), page);
+    result += paragraph("the cache can still serve, without a new segment: " + requests_text(place), page);
     const std::string more = new_segment_text(report, place, moment);
     if (!more.empty() && page.brevity == Brevity::none) result += paragraph(more, page);
   }
@@ -126,7 +126,7 @@ std::string verdict(const Report& report, const MapPlace& place, const MapMoment
     return about + "nobody knows, the driver's pools cut these" + kept_by_pools(report, place) +
            ".";
   }
-  if (place.is_direct()) return about + "none of ours, the driver gave each by itself.";
+  if (place.is_direct()) return about + "none by Vramscope, the driver gave each block separately.";
   const std::string stranded = amount_text(place.stranded_bytes) + " (" +
                                percent_text(place.stranded_bytes, place.total_bytes) +
                                ") is stranded: free beside live blocks, in " +
