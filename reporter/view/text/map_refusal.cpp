@@ -7,7 +7,6 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/segment_sizes.h"
-#include "reporter/view/text/oom_policy.h"
 #include "reporter/view/text/oom_text.h"
 
 namespace vramscope {

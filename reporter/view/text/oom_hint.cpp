@@ -5,153 +5,39 @@
 #include <vector>
 
 #include "allocator/ground/driver_pages.h"
-#include "interpose/settings/options.h"
 #include "reporter/report/options_of.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
-#include "reporter/view/analysis/leaks/framework_caches.h"
-#include "reporter/view/analysis/leaks/leaks.h"
-#include "reporter/view/analysis/leaks/site_owner.h"
-#include "reporter/view/analysis/memory_map.h"
 #include "reporter/view/analysis/segment_sizes.h"
 #include "reporter/view/analysis/subject.h"
-#include "reporter/view/text/oom_policy.h"
 #include "reporter/view/text/oom_text.h"
-#include "reporter/view/text/report_text.h"
 #include "reporter/view/text/words.h"
 
 namespace vramscope {
-namespace {
 
-constexpr std::uint64_t kTenthOfHeld = 10;  // rounding and leaks are named from there on
-
-// Several times, so that it is not by chance, though no loop may be behind it.
-bool freed_nothing(const Report& report, const Leak& leak) {
-  constexpr std::uint64_t kSeveral = 3;
-  const SiteTotals& totals = report.sites[leak.share.site].totals;
-  return !leak.by_initialiser && totals.live_count >= kSeveral &&
-         totals.live_count == totals.total_count;
-}
-
-std::uint64_t counted_then(const OomEvent& event) {
-  return event.counted_bytes != 0 ? event.counted_bytes : counted_when_looked(event);
-}
-
-}  // namespace
-
-std::uint64_t counted_when_looked(const OomEvent& event) {
-  return event.reserved_bytes + event.direct_bytes + event.rounding_bytes + event.context_bytes +
-         event.module_bytes;
-}
-
-bool is_observed(const Report& report) { return report.process.mode == "observe"; }
-
-std::uint64_t refusing_limit(const Report& report, const OomEvent& event) {
-  CapacityOption limits;
-  if (!event.by_limit || event.device >= limits.bytes.size()) return 0;
-  return read(option_of(report, "device_memory_limit"), limits) ? limits.bytes[event.device] : 0;
-}
-
-std::uint64_t free_under_limit(std::uint64_t limit, const OomEvent& event) {
-  return limit - std::min(limit, counted_then(event));
-}
-
-LeakThen leak_then(const Report& report, const Leaks& leaks, const OomEvent& event) {
-  if (asks_for_too_much(report, event) || is_refused_by_policy(report, event)) return {};
-  LeakThen found;
-  std::uint64_t asked_for = event.requested_bytes + event.direct_bytes;
-  std::uint64_t held = event.reserved_bytes + event.direct_bytes + pools_then(event);
-  for (const OomShare& share : event.shares) {
-    if (is_host(event.kind)) asked_for += share.live_bytes;
-    const auto leak = std::find_if(leaks.leaks.begin(), leaks.leaks.end(), [&](const Leak& one) {
-      const bool is_its_place = is_host(share.kind) || one.share.device == event.device;
-      return is_its_place && one.share.kind == share.kind &&
-             static_cast<std::int64_t>(one.share.site) == share.site;
-    });
-    if (leak == leaks.leaks.end()) continue;
-    // A run may be too short, or end too long after, to tell that it grew.
-    const bool asks_for_more = share.site == event.site && freed_nothing(report, *leak);
-    if (leak->looks != LeakClass::grows && !asks_for_more) continue;
-    // What of it lies on the host was not in the way.
-    const std::uint64_t there = share.kind == Kind::managed ? event.direct_bytes : UINT64_MAX;
-    if (there == 0) continue;
-    found.is_growth = found.is_growth && leak->looks == LeakClass::grows;
-    if (found.rate.empty() && leak->looks == LeakClass::grows) {
-      // Of the largest: they come first.
-      if (const auto rate = growth_rate(report, *leak)) found.rate = harmless(rate_text(*rate));
-    }
-    found.bytes += std::min({share.live_bytes, leak->share.bytes, there});
-    found.count += std::min(share.live_count, leak->share.count);
-    ++found.places;
+std::string held_text(const HeldThen& held) {
+  std::string text;
+  if (held.cache_bytes != 0) {
+    text = amount_text(held.cache_bytes) + " held by " + std::string(held.cache.name);
   }
-  // Not where holes of the cache are most of it.
-  found.is_most = found.bytes > asked_for / 2 && found.bytes > held / 3;
-  const bool would_do = found.is_growth && found.bytes >= event.bytes &&
-                        found.bytes >= asked_for / kTenthOfHeld &&
-                        found.bytes > event.split_free_bytes;
-  return found.is_most || would_do ? found : LeakThen();
+  if (held.kept_bytes != 0) {
+    text += (text.empty() ? "" : ", ") + amount_text(held.kept_bytes) + " of " +
+            counted(held.kept_places, "place") + " that freed nothing";
+  }
+  if (held.temporary_bytes == 0) return text;
+  return text + (text.empty() ? "" : ", ") + amount_text(held.temporary_bytes) + " temporary (" +
+         counted(held.temporary_places, "place") + ", where what is allocated is freed)";
 }
 
 namespace {
 
-void add_caches(Leaks& leaks, const Report& report, const NameFrame& name) {
-  FrameworkCaches caches(report, name);
-  for (const OomEvent& event : report.oom.events) {
-    for (const OomShare& share : event.shares) {
-      const auto at = static_cast<std::size_t>(share.site);
-      if (share.site < 0 || at >= report.sites.size()) continue;
-      const Site& site = report.sites[at];
-      for (const SitePart& part : site.parts) {
-        if (part.kind != share.kind || leaks.cache_of_site.contains(at)) continue;
-        if (const auto cache = caches.of(first_stack(site), part)) leaks.cache_of_site[at] = *cache;
-      }
-    }
-  }
+std::string hint_of_segment(const Report& report, const OomEvent& event) {
+  const std::uint64_t free = free_for_segment(report, event);
+  if (free == 0) return "";
+  return "--policy pytorch asks for a segment of " + amount_text(kLargeSegment) + ", and " +
+         amount_text(free) + " were free" + (event.by_limit ? " under the limit" : "") +
+         ": --exact-fallback on would have asked for " +
+         amount_text(event.bytes + rest_of_pages(event.bytes)) + " then";
 }
-
-}  // namespace
-
-// Names cost time, and only suppressions and caches need them.
-Leaks leaks_for_oom(const Report& report, const NameFrame& name) {
-  const std::vector<OomEvent>& events = report.oom.events;
-  if (events.empty()) return {};
-  Leaks all = leaks_of(report, Suppressions(), {});
-  add_caches(all, report, name);
-  const auto leaked = [&](const OomEvent& event) {
-    return leak_then(report, all, event).bytes != 0;
-  };
-  if (std::none_of(events.begin(), events.end(), leaked)) return all;
-  Suppressions usual;  // as `vramscope leaks` leaves out
-  usual.add_usual();
-  Leaks leaks = leaks_of(report, usual, name);
-  leaks.cache_of_site = std::move(all.cache_of_site);
-  return leaks;
-}
-
-std::uint64_t stranded_then(const Report& report, const OomEvent& event) {
-  if (!event.has_details || event.bytes == 0 || is_host(event.kind)) return 0;
-  const std::uint64_t limit = refusing_limit(report, event);
-  if (limit == 0 && (event.by_limit || event.total_bytes == 0)) return 0;
-  const std::uint64_t free = limit == 0 ? event.free_bytes : free_under_limit(limit, event);
-  const bool would_do = event.bytes > free && event.bytes - free <= event.split_free_bytes;
-  const bool is_worth_it = is_fragmented(event.split_free_bytes, event.reserved_bytes);
-  // Else a hole that is large enough had served it.
-  if (is_for_small_pool(report, event) && event.largest_free_bytes >= event.bytes) return 0;
-  return would_do && is_worth_it ? event.split_free_bytes : 0;
-}
-
-const OomEvent* looked_at_before(const Report& report, const OomEvent& event) {
-  if (is_merged(report) || is_host(event.kind)) return nullptr;
-  const OomEvent* found = nullptr;
-  for (const OomEvent& other : report.oom.events) {
-    if (other.number >= event.number) break;
-    const bool is_its = !is_host(other.kind) && other.device == event.device;
-    if (other.has_details && is_its) found = &other;
-  }
-  return found;
-}
-
-namespace {
 
 // Behind a hint that blames what the program held.
 std::string rounding_clause(const OomEvent& event) {
@@ -179,22 +65,6 @@ std::string policy_clause(const Report& report, const OomEvent& event) {
   return "; --policy pytorch keeps what is freed: native-safe, the default, can serve more";
 }
 
-// What the driver keeps of the last free memory: on an H200 (driver 580) requests of 2 MiB and of
-// 512 KiB were refused with 3.12 MiB free. The simulated device keeps nothing.
-std::uint64_t driver_reserve(const Report& report) {
-  constexpr std::uint64_t kMeasured = 3328 << 10;
-  return report.process.simulated ? 0 : kMeasured;
-}
-
-// How much more, free, would have served the request, in the driver's pages; 0: as much was there,
-// or nobody knows. What is idle is given back first: it became so since.
-std::uint64_t lacking_then(const OomEvent& event, std::uint64_t free) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 60;  // no sum of such overflows
-  if (!event.has_details || event.bytes > kMost) return 0;
-  const std::uint64_t needed = (event.bytes + kDriverStep - 1) / kDriverStep * kDriverStep;
-  return needed - std::min(needed, free + event.idle_bytes + event.pending_bytes);
-}
-
 // "; a limit of 580 MiB would have been enough", rounded up to what can be typed.
 std::string enough_clause(const Report& report, const OomEvent& event) {
   constexpr std::uint64_t kMebibyte = 1 << 20;
@@ -217,17 +87,17 @@ std::string lacking_clause(const Report& report, const OomEvent& event) {
 }
 
 // Behind what grows nothing is enough for long.
-std::string of_rate(const LeakThen& leak) { return leak.rate.empty() ? "" : ", " + leak.rate; }
+std::string of_rate(const LeakThen& leak) {
+  return leak.rate ? ", " + harmless(rate_text(*leak.rate)) : "";
+}
 
 // No leak and no hole is why; "" where that much could have been free.
 std::string hint_of_size(const Report& report, const OomEvent& event) {
-  if (const std::uint64_t limit = refusing_limit(report, event); limit != 0) {
-    if (event.bytes <= limit) return "";
+  if (!asks_for_too_much(report, event)) return "";
+  if (refusing_limit(report, event) != 0) {
     return "it asks for more than the whole limit of --device-memory-limit" +
            enough_clause(report, event);
   }
-  const bool is_known = event.has_details && event.total_bytes != 0;
-  if (!is_known || is_host(event.kind) || event.bytes <= event.total_bytes) return "";
   return "it asks for more than the whole GPU has (" + amount_text(event.total_bytes) + ")";
 }
 
@@ -296,16 +166,6 @@ std::string hint_of_pools(const OomEvent& event) {
                                    : ", and there is enough");
 }
 
-// Of what was held, what places held that allocate all along and do not free.
-std::uint64_t grown_then(const OomEvent& event, const Leaks& leaks) {
-  std::uint64_t grown = 0;
-  for (const OomShare& share : event.shares) {
-    if (is_host(share.kind) == is_host(event.kind) && grows(leaks, share))
-      grown += share.live_bytes;
-  }
-  return grown;
-}
-
 // Whoever had the most of what was used.
 std::string hint_of_holders(const Report& report, const OomEvent& event, const Leaks& leaks) {
   const std::uint64_t ours = event.allocated_bytes + event.direct_bytes + event.rounding_bytes;
@@ -347,10 +207,6 @@ std::string hint_of_holders(const Report& report, const OomEvent& event, const L
 }
 
 }  // namespace
-
-bool asks_for_too_much(const Report& report, const OomEvent& event) {
-  return !hint_of_size(report, event).empty();
-}
 
 std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks) {
   if (std::string hint = hint_of_size(report, event); !hint.empty()) return hint;

@@ -1,17 +1,18 @@
 // Judges what the policy of the cache had to do with a refusal.
 // SPDX-License-Identifier: Apache-2.0
-#include "reporter/view/text/oom_policy.h"
+#include "reporter/view/analysis/refusals/refusal_policy.h"
 
 #include <algorithm>
 
 #include "allocator/ground/driver_pages.h"
 #include "reporter/report/options_of.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/refusals/refusal_limit.h"
 #include "reporter/view/analysis/segment_sizes.h"
-#include "reporter/view/listing/format.h"
-#include "reporter/view/text/oom_text.h"
 
 namespace vramscope {
+
+bool is_observed(const Report& report) { return report.process.mode == "observe"; }
 
 bool is_for_small_pool(const Report& report, const OomEvent& event) {
   return report.process.mode == "cache" && option_of(report, "policy") == "pytorch" &&
@@ -31,10 +32,6 @@ bool native_safe_serves(const Report& report, const OomEvent& event) {
   return event.bytes <= event.total_bytes && needed <= free + event.native_free_bytes;
 }
 
-namespace {
-
-// What was free for a request that PyTorch's policy serves from a segment of 20 MiB, where a
-// segment of its own size was forbidden and had fit; 0: that was not why, or nobody knows.
 std::uint64_t free_for_segment(const Report& report, const OomEvent& event) {
   const bool asks_for_more = event.bytes > kSmallRequest && event.bytes < kOwnSegment;
   if (!event.has_details || !asks_for_more || event.kind != Kind::device) return 0;
@@ -47,19 +44,8 @@ std::uint64_t free_for_segment(const Report& report, const OomEvent& event) {
   return event.bytes + rest_of_pages(event.bytes) <= free && free < kLargeSegment ? free : 0;
 }
 
-}  // namespace
-
 bool is_refused_by_policy(const Report& report, const OomEvent& event) {
   return free_for_segment(report, event) != 0;
-}
-
-std::string hint_of_segment(const Report& report, const OomEvent& event) {
-  const std::uint64_t free = free_for_segment(report, event);
-  if (free == 0) return "";
-  return "--policy pytorch asks for a segment of " + amount_text(kLargeSegment) + ", and " +
-         amount_text(free) + " were free" + (event.by_limit ? " under the limit" : "") +
-         ": --exact-fallback on would have asked for " +
-         amount_text(event.bytes + rest_of_pages(event.bytes)) + " then";
 }
 
 // The default policy withholds nothing of it for good: what is free in pieces of its segments, the
