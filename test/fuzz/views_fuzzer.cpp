@@ -47,7 +47,9 @@ void show(Report report) {
   demand_harmless(timeline_text(timeline, {.most = kRows}, page));
   demand_harmless(timeline_json(timeline, kRows));
   const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
-  demand_harmless(map_text(report, memory_map(report), moment, unnamed, page, kRows));
+  const std::vector<MapPlace> places = memory_map(report);
+  demand_harmless(
+      map_text(report, map_answer(report, places, moment, unnamed), moment, unnamed, page, kRows));
   demand_harmless(map_json(report, memory_map(report), moment, unnamed, kRows));
   demand_harmless(peak_text(report, peak_answer(report, unnamed), unnamed, page, kRows));
   demand_harmless(peak_json(report, unnamed, kRows));

@@ -75,7 +75,9 @@ std::string map_of_golden(const Page& page) {
     if (used == 16 * kMiB) report.devices[0].segments.back().blocks.pop_back();
   }
   const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
-  return map_text(report, memory_map(report), moment, golden_names(), page, 5);
+  const std::vector<MapPlace> places = memory_map(report);
+  const NameFrame name = golden_names();
+  return map_text(report, map_answer(report, places, moment, name), moment, name, page, 5);
 }
 
 std::string oom_of_golden(const Page& page) {

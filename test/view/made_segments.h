@@ -50,9 +50,16 @@ inline Report holding(std::vector<SegmentFacts> segments) {
   return report;
 }
 
+inline std::string text_of(const Report& report, const MapMoment& moment, const Page& page,
+                           std::size_t most = 5) {
+  const std::vector<MapPlace> places = memory_map(report);
+  const NameFrame name = sample_names();
+  return map_text(report, map_answer(report, places, moment, name), moment, name, page, most);
+}
+
 inline std::string text_of(const Report& report, std::size_t width = 80, std::size_t most = 5) {
   const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
-  return map_text(report, memory_map(report), moment, sample_names(), {.width = width}, most);
+  return text_of(report, moment, {.width = width}, most);
 }
 
 inline bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }

@@ -179,9 +179,7 @@ TEST(Map, OfWhatPassesSaysSo) {
 TEST(Map, WithoutRoomLosesFiguresOfMemoryThatHasNoHole) {
   const Report report = holding({segment({used(20 * kMiB)})});
   const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
-  const auto text = [&](Brevity brevity) {
-    return map_text(report, memory_map(report), moment, sample_names(), {.brevity = brevity}, 5);
-  };
+  const auto text = [&](Brevity brevity) { return text_of(report, moment, {.brevity = brevity}); };
 
   EXPECT_TRUE(has(text(Brevity::none), "OF WHAT IS RESERVED")) << text(Brevity::none);
   EXPECT_TRUE(has(text(Brevity::none), "the cache can still serve, without a new segment"));

@@ -126,7 +126,7 @@ std::string text_when_refused(const Report& report, std::uint64_t bytes, std::ui
   MapMoment moment{.text = "when memory ran out", .refused = sample_refusals().events[0]};
   moment.refused->bytes = bytes;
   moment.refusals = of;
-  return map_text(report, memory_map(report), moment, sample_names(), {.width = 200}, 5);
+  return text_of(report, moment, {.width = 200});
 }
 
 TEST(Map, SaysWhatWasRefusedWhenMemoryRanOut) {
@@ -150,8 +150,7 @@ TEST(Map, SaysWhichHolesServeWhatWasRefused) {
   event.reserved_bytes = 100 * kMiB;
   event.direct_bytes = event.rounding_bytes = 0;
   event.native_free_bytes = event.free_bytes + 80 * kMiB;
-  const std::string text =
-      map_text(report, memory_map(report), moment, sample_names(), {.width = 200}, 5);
+  const std::string text = text_of(report, moment, {.width = 200});
   EXPECT_TRUE(has(text,
                   "refused then: 256 KiB, 0 B free under the limit of 100 MiB; 90.0 MiB of what is "
                   "stranded serve requests above 1.00 MiB only; --policy native-safe would have "
@@ -172,8 +171,7 @@ TEST(Map, SaysThatASegmentOfThePolicyWasRefused) {
   event.reserved_bytes = 84 * kMiB;
   event.direct_bytes = event.rounding_bytes = event.context_bytes = 0;
   event.native_free_bytes = event.free_bytes - 24 * kMiB;
-  const std::string text =
-      map_text(report, memory_map(report), moment, sample_names(), {.width = 200}, 5);
+  const std::string text = text_of(report, moment, {.width = 200});
   EXPECT_TRUE(has(text,
                   "refused then: 9.00 MiB, 16.0 MiB free under the limit of 100 MiB; --policy "
                   "pytorch asked for a segment of 20.0 MiB, --exact-fallback off for none of its "

@@ -262,7 +262,9 @@ int show_map(Arguments& given) {
     return report;
   };
   const auto text = [&](const Report& report, const Page& page) {
-    return map_text(report, places_of(report, name, given), moment, name, page, given.listing.most);
+    const std::vector<MapPlace> places = places_of(report, name, given);
+    return map_text(report, map_answer(report, places, moment, name), moment, name, page,
+                    given.listing.most);
   };
   const auto json = [&](const Report& report) {
     return map_json(report, places_of(report, name, given), moment, name, given.listing.most);

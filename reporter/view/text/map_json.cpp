@@ -4,7 +4,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/listing/site_columns.h"
-#include "reporter/view/text/map_caches.h"
+#include "reporter/view/text/map_caches_text.h"
 #include "reporter/view/text/map_text.h"
 
 namespace vramscope {

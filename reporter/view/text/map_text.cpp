@@ -13,7 +13,7 @@
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/map_cells.h"
 #include "reporter/view/listing/site_columns.h"
-#include "reporter/view/text/map_caches.h"
+#include "reporter/view/text/map_caches_text.h"
 #include "reporter/view/text/map_driver_text.h"
 #include "reporter/view/text/map_refusal.h"
 #include "reporter/view/text/words.h"
@@ -82,8 +82,8 @@ bool is_full(const MapPlace& place) {
   return place.free_bytes == 0 && place.allocated_bytes == place.total_bytes;
 }
 
-std::string figures(const Report& report, const MapPlace& place, const MapMoment& moment,
-                    const Page& page) {
+std::string figures(const PlaceAnswer& of, const MapMoment& moment, const Page& page) {
+  const MapPlace& place = *of.place;
   using enum Table::Align;
   Table table({{"BYTES", right}, {"SHARE", right}, {"OF WHAT IS RESERVED", left}});
   table.place_last(Table::Last::wrapped);
@@ -103,7 +103,7 @@ std::string figures(const Report& report, const MapPlace& place, const MapMoment
   if (place.free_bytes != 0) result += paragraph(holes_text(place), page);
   if (!place.is_direct() && !(page.brevity >= Brevity::no_repeats && is_full(place))) {
     result += paragraph("the cache can still serve, without a new segment: " + requests_text(place), page);
-    const std::string more = new_segment_text(report, place, moment);
+    const std::string more = new_segment_text(of);
     if (!more.empty() && page.brevity == Brevity::none) result += paragraph(more, page);
   }
   if (moment.are_inferred && !place.is_direct()) {
@@ -116,15 +116,14 @@ std::string figures(const Report& report, const MapPlace& place, const MapMoment
 }
 
 // Is it fragmentation?
-std::string verdict(const Report& report, const MapPlace& place, const MapMoment& moment,
-                    const std::vector<MapCache>& caches) {
-  const std::string outside = caches.empty() ? "" : " outside " + caches.front().name;
+std::string verdict(const Report& report, const PlaceAnswer& of, const MapMoment& moment) {
+  const MapPlace& place = *of.place;
+  const std::string outside = of.caches.empty() ? "" : " outside " + of.caches.front().name;
   const std::string about = "Fragmentation" +
                             std::string(has_chosen_rows(report) ? " of what passes" : "") +
                             outside + ": ";
   if (place.kind == Kind::stream_ordered) {
-    return about + "nobody knows, the driver's pools cut these" + kept_by_pools(report, place) +
-           ".";
+    return about + "nobody knows, the driver's pools cut these" + kept_by_pools(of) + ".";
   }
   if (place.is_direct()) return about + "none by Vramscope, the driver gave each block separately.";
   const std::string stranded = amount_text(place.stranded_bytes) + " (" +
@@ -139,7 +138,7 @@ std::string verdict(const Report& report, const MapPlace& place, const MapMoment
   }
   if (!is_fragmented(place.stranded_bytes, place.total_bytes)) {
     return about +
-           (stranding_refused(report, place, moment)
+           (of.refused && of.refused->is_of_stranding
                 ? "little, but enough to refuse " + amount_text(moment.refused->bytes) + ": "
                 : "hardly, ") +
            stranded + ".";
@@ -333,12 +332,12 @@ std::string drawings(const Report& report, const MapPlace& place, const MapMomen
 }
 
 // Of the usual program, which has freed all that it had when it ends.
-std::string nothing_live(const std::vector<MapPlace>& places, const MapMoment& moment,
+std::string nothing_live(const std::vector<PlaceAnswer>& answers, const MapMoment& moment,
                          const Page& page) {
-  const auto is_live = [](const MapPlace& place) {
-    return place.live_count != 0 || place.pending_bytes != 0;
+  const auto is_live = [](const PlaceAnswer& of) {
+    return of.place->live_count != 0 || of.place->pending_bytes != 0;
   };
-  if (places.empty() || std::any_of(places.begin(), places.end(), is_live)) return "";
+  if (answers.empty() || std::any_of(answers.begin(), answers.end(), is_live)) return "";
   const std::string how = moment.is_of_trace
                               ? "vramscope map --at peak FILE"
                               : "vramscope run --trace FILE, then map --at peak FILE,";
@@ -349,24 +348,24 @@ std::string nothing_live(const std::vector<MapPlace>& places, const MapMoment& m
 
 }  // namespace
 
-std::string map_text(const Report& report, const std::vector<MapPlace>& places,
+std::string map_text(const Report& report, const std::vector<PlaceAnswer>& answers,
                      const MapMoment& moment, const NameFrame& name, const Page& page,
                      std::size_t most) {
   std::string result;
-  for (const MapPlace& place : places) {
+  for (const PlaceAnswer& of : answers) {
+    const MapPlace& place = *of.place;
     if (!result.empty()) result += "\n";
     result += sentence(title_of(place, moment), Colour::bold, page);
     if (!moment.remark.empty()) result += paragraph(moment.remark, page);
-    const std::vector<MapCache> caches = caches_in(report, place, name);
-    result += paragraph(verdict(report, place, moment, caches), page) +
-              map_caches_text(caches, place, page);
-    result += figures(report, place, moment, page) + refused_then_text(report, place, moment, page);
+    result +=
+        paragraph(verdict(report, of, moment), page) + map_caches_text(of.caches, place, page);
+    result += figures(of, moment, page) + refused_then_text(of, moment, page);
     result += pinners_table(report, place, moment, name, page, most);
-    const bool is_later = &place != &places.front();
+    const bool is_later = &of != &answers.front();
     if (is_later && page.brevity == Brevity::least && is_full(place)) continue;
     result += drawings(report, place, moment, name, page, most);
   }
-  if (!result.empty()) return result + nothing_live(places, moment, page);
+  if (!result.empty()) return result + nothing_live(answers, moment, page);
   return !is_merged(report)
              ? (report.chosen ? std::string(kNothingPasses) + "live " : "No segment was held ") +
                    moment.text + ".\n"

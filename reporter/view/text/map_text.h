@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "reporter/view/analysis/map_answer.h"
 #include "reporter/view/analysis/map_moment.h"
 #include "reporter/view/analysis/memory_map.h"
 #include "reporter/view/analysis/stacks/frames.h"
@@ -19,7 +20,7 @@ namespace vramscope {
 struct Report;
 
 // Each text and JSON ends with a newline. most: segments drawn of each pool, and sites; 0 for all.
-[[nodiscard]] std::string map_text(const Report& report, const std::vector<MapPlace>& places,
+[[nodiscard]] std::string map_text(const Report& report, const std::vector<PlaceAnswer>& answers,
                                    const MapMoment& moment, const NameFrame& name, const Page& page,
                                    std::size_t most);
 [[nodiscard]] std::string map_json(const Report& report, const std::vector<MapPlace>& places,

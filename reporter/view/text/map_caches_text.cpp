@@ -1,0 +1,30 @@
+// Tells what caches hold.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/map_caches_text.h"
+
+#include "reporter/view/listing/format.h"
+
+namespace vramscope {
+
+Columns<MapCache> map_cache_columns() {
+  return {{"name", "of the cache", &MapCache::name},
+          {"inside", "how to see what is free inside; empty: no way", &MapCache::inside},
+          {"bytes", "requested, of blocks that it holds, idle inside it or not", &MapCache::bytes},
+          {"blocks", "that it holds", &MapCache::blocks}};
+}
+
+std::string map_caches_text(const std::vector<MapCache>& caches, const MapPlace& place,
+                            const Page& page) {
+  std::string text;
+  for (const MapCache& cache : caches) {
+    text += paragraph(cache.name + " holds " + amount_text(cache.bytes) + " (" +
+                          percent_text(cache.bytes, place.total_bytes) +
+                          ") of these segments, in " + counted(cache.blocks, "block") +
+                          ": what is free inside them, only that cache knows" +
+                          (cache.inside.empty() ? "" : "; to see inside: " + cache.inside),
+                      page);
+  }
+  return text;
+}
+
+}  // namespace vramscope
