@@ -86,11 +86,10 @@ TEST(Map, SaysWhatTheDriverCouldStillGive) {
   report.devices[0].facts.free_bytes = 56 << 20;
   report.devices[0].facts.free_bytes_age_ns = 1'200'000;
   const std::string text = text_of(report, 200, 1);
-  EXPECT_NE(
-      text.find(
-          "\n  in a new segment: as much as the driver has (56.0 MiB were free 1.20 ms before this), and "
-          "20.0 MiB that goes back\n"),
-      std::string::npos)
+  EXPECT_NE(text.find("\n  in a new segment: as much as the driver has (56.0 MiB were free 1.20 ms "
+                      "before this), and "
+                      "20.0 MiB that goes back\n"),
+            std::string::npos)
       << text;
 }
 

@@ -60,7 +60,8 @@ TEST(Map, KnowsWhichRequestsNeedNoNewSegment) {
   place = memory_map(report)[0];
   EXPECT_EQ(place.large_request_bytes, 0U);
   EXPECT_EQ(place.whole_bytes, (std::vector<std::uint64_t>{8 * kMiB, 4 * kMiB}));
-  EXPECT_TRUE(has(text_of(report), "the cache can still serve, without a new segment: whole segments of 8.00 MiB,"));
+  EXPECT_TRUE(has(text_of(report),
+                  "the cache can still serve, without a new segment: whole segments of 8.00 MiB,"));
 }
 
 // 1 - 20 / 1280 of it: many pieces, each of which goes back.

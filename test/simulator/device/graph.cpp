@@ -92,6 +92,8 @@ std::shared_ptr<CUgraph_st> copy_of(const CUgraph_st& graph) {
   for (const auto& node : graph.nodes) {
     twin.at(node.get())->after = twins(node->after);
     twin.at(node.get())->before = twins(node->before);
+    for (const auto& [from, edge] : node->carried)
+      twin.at(node.get())->carried[twin.at(from)] = edge;
   }
   copy->objects = graph.objects;
   return copy;

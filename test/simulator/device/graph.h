@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -42,8 +43,9 @@ struct CUgraphNode_st {
   std::vector<CUgraphNode> after;  // the nodes on which it depends, in the order in which they were
                                    // given
   std::vector<CUgraphNode> before;
-  CUgraphNode original = nullptr;  // the node of which it is a copy
-  bool enabled = true;             // in an executable graph
+  std::map<CUgraphNode, CUgraphEdgeData> carried;  // by edges from `after` that are not plain
+  CUgraphNode original = nullptr;                  // the node of which it is a copy
+  bool enabled = true;                             // in an executable graph
 };
 
 struct CUgraph_st {
@@ -80,7 +82,7 @@ CUgraphNode add_node(CUgraph_st& graph, NodeContent content, const std::vector<C
 // Returns false if a handle is not a node of this graph, or occurs twice.
 [[nodiscard]] bool are_nodes_of(const CUgraph_st& graph, const CUgraphNode* nodes,
                                 std::size_t count);
-// Returns whether the edges carry no data, as all of ours; null is also plain.
+// Returns whether the edges carry no data; null is also plain.
 [[nodiscard]] bool is_plain(const CUgraphEdgeData* edges, std::size_t count);
 // Returns whether the graph or a child has memory nodes.
 [[nodiscard]] bool has_memory_nodes(const CUgraph_st& graph);

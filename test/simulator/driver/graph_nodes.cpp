@@ -1,6 +1,7 @@
 // Nodes of graphs as programs see them: every type is the vendor's general parameters.
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/driver/driver.h"
+#include "test/simulator/driver/edges.h"
 
 namespace vramscope::simulator {
 
@@ -134,10 +135,11 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* aft
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
                            const CUgraphEdgeData* edges, std::size_t count,
                            CUgraphNodeParams* parameters) {
-  for (std::size_t i = 0; edges != nullptr && i < count; ++i) {
-    if (edges[i].from_port != 0 || edges[i].type != 0) return CUDA_ERROR_NOT_SUPPORTED;
-  }
-  return body::cuGraphAddNode(node, graph, after, count, parameters);
+  if (parameters == nullptr || (after == nullptr && count != 0)) return CUDA_ERROR_INVALID_VALUE;
+  CUresult result = check_carried(after, edges, count, parameters->type);
+  if (result == CUDA_SUCCESS) result = body::cuGraphAddNode(node, graph, after, count, parameters);
+  if (result == CUDA_SUCCESS) carry(*node, after, edges, count);
+  return result;
 }
 
 CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph, const CUgraphNode* after,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "test/simulator/driver/driver.h"
+#include "test/simulator/driver/edges.h"
 
 // Dies with the last reference, of the program or of a graph.
 struct CUuserObject_st {
@@ -23,49 +24,6 @@ namespace {
 Handles<CUuserObject_st>& user_objects() {
   static auto& all = *new Handles<CUuserObject_st>;
   return all;
-}
-
-// The protocol of all lists: without room the count, with room as many as fit, the rest as null.
-template <class Write>
-CUresult list(std::size_t there, std::size_t* count, bool has_room, Write write) {
-  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const std::size_t room = *count;
-  if (has_room) {
-    for (std::size_t i = 0; i < room; ++i) write(i, i < there);
-  }
-  *count = has_room ? std::min(room, there) : there;
-  return CUDA_SUCCESS;
-}
-
-CUresult list_nodes(const std::vector<CUgraphNode>& there, CUgraphNode* nodes, std::size_t* count) {
-  return list(there.size(), count, nodes != nullptr,
-              [&](std::size_t i, bool filled) { nodes[i] = filled ? there[i] : nullptr; });
-}
-
-void clear(CUgraphEdgeData* edges, const std::size_t* count) {
-  if (edges != nullptr && count != nullptr) std::fill_n(edges, *count, CUgraphEdgeData{});
-}
-
-bool is_edge(CUgraphNode from, CUgraphNode to) {
-  return std::ranges::find(to->after, from) != to->after.end();
-}
-
-// All or none: `wanted` says whether the edges must be there already.
-CUresult check_edges(CUgraph_st& graph, const CUgraphNode* from, const CUgraphNode* to,
-                     std::size_t count, bool wanted) {
-  if (count != 0 && (from == nullptr || to == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!are_nodes_of(graph, from + i, 1) || !are_nodes_of(graph, to + i, 1) || from[i] == to[i]) {
-      return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (is_edge(from[i], to[i]) != wanted) return CUDA_ERROR_INVALID_VALUE;
-  }
-  return CUDA_SUCCESS;
-}
-
-void cut(CUgraphNode from, CUgraphNode to) {
-  std::erase(to->after, from);
-  std::erase(from->before, to);
 }
 
 }  // namespace
@@ -111,7 +69,10 @@ CUresult cuGraphDestroyNode(CUgraphNode handle) {
   if (!node) return CUDA_ERROR_INVALID_VALUE;
   if (has_memory_nodes(*node->graph)) return CUDA_ERROR_NOT_SUPPORTED;
   for (CUgraphNode earlier : node->after) std::erase(earlier->before, handle);
-  for (CUgraphNode later : node->before) std::erase(later->after, handle);
+  for (CUgraphNode later : node->before) {
+    std::erase(later->after, handle);
+    later->carried.erase(handle);
+  }
   graph_nodes().remove(handle);
   if (node->content.child) graphs().remove(node->content.child.get());
   std::erase(node->graph->nodes, node);
@@ -136,88 +97,11 @@ CUresult cuGraphGetRootNodes(CUgraph handle, CUgraphNode* nodes, std::size_t* co
   return list_nodes(there, nodes, count);
 }
 
-CUresult cuGraphGetEdges(CUgraph handle, CUgraphNode* from, CUgraphNode* to, std::size_t* count) {
-  const auto graph = graphs().find(handle);
-  if (!graph || (from == nullptr) != (to == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  std::vector<std::pair<CUgraphNode, CUgraphNode>> there;
-  for (const auto& node : graph->nodes) {
-    for (CUgraphNode later : node->before) there.emplace_back(node.get(), later);
-  }
-  return list(there.size(), count, from != nullptr, [&](std::size_t i, bool filled) {
-    from[i] = filled ? there[i].first : nullptr;
-    to[i] = filled ? there[i].second : nullptr;
-  });
-}
-
-CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
-                            CUgraphEdgeData* edges, std::size_t* count) {
-  if (from != nullptr) clear(edges, count);
-  return body::cuGraphGetEdges(graph, from, to, count);
-}
-
 CUresult cuGraphNodeGetType(CUgraphNode handle, CUgraphNodeType* type) {
   const auto node = graph_nodes().find(handle);
   if (!node || type == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *type = node->content.parameters.type;
   return CUDA_SUCCESS;
-}
-
-CUresult cuGraphNodeGetDependencies(CUgraphNode handle, CUgraphNode* nodes, std::size_t* count) {
-  const auto node = graph_nodes().find(handle);
-  return node ? list_nodes(node->after, nodes, count) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes, CUgraphEdgeData* edges,
-                                       std::size_t* count) {
-  if (nodes != nullptr) clear(edges, count);
-  return body::cuGraphNodeGetDependencies(node, nodes, count);
-}
-
-CUresult cuGraphNodeGetDependentNodes(CUgraphNode handle, CUgraphNode* nodes, std::size_t* count) {
-  const auto node = graph_nodes().find(handle);
-  return node ? list_nodes(node->before, nodes, count) : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes,
-                                         CUgraphEdgeData* edges, std::size_t* count) {
-  if (nodes != nullptr) clear(edges, count);
-  return body::cuGraphNodeGetDependentNodes(node, nodes, count);
-}
-
-CUresult cuGraphAddDependencies(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to,
-                                std::size_t count) {
-  const auto graph = graphs().find(handle);
-  if (!graph) return CUDA_ERROR_INVALID_VALUE;
-  const CUresult result = check_edges(*graph, from, to, count, false);
-  if (result != CUDA_SUCCESS) return result;
-  for (std::size_t i = 0; i < count; ++i) {
-    to[i]->after.push_back(from[i]);
-    from[i]->before.push_back(to[i]);
-  }
-  return CUDA_SUCCESS;
-}
-
-CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                   const CUgraphEdgeData* edges, std::size_t count) {
-  if (!is_plain(edges, count)) return CUDA_ERROR_NOT_SUPPORTED;
-  return body::cuGraphAddDependencies(graph, from, to, count);
-}
-
-CUresult cuGraphRemoveDependencies(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to,
-                                   std::size_t count) {
-  const auto graph = graphs().find(handle);
-  if (!graph) return CUDA_ERROR_INVALID_VALUE;
-  if (has_memory_nodes(*graph)) return CUDA_ERROR_NOT_SUPPORTED;
-  const CUresult result = check_edges(*graph, from, to, count, true);
-  if (result != CUDA_SUCCESS) return result;
-  for (std::size_t i = 0; i < count; ++i) cut(from[i], to[i]);
-  return CUDA_SUCCESS;
-}
-
-CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
-                                      const CUgraphEdgeData* edges, std::size_t count) {
-  if (!is_plain(edges, count)) return CUDA_ERROR_INVALID_VALUE;
-  return body::cuGraphRemoveDependencies(graph, from, to, count);
 }
 
 CUresult cuUserObjectCreate(CUuserObject* object, void* pointer, CUhostFn destroy, unsigned count,

@@ -64,8 +64,8 @@ template <class Function, class... Arguments>
   return function == nullptr ? cudaErrorCallRequiresNewerDriver : error_of(function(arguments...));
 }
 
-// Finds the driver's handle of a kernel that the program's start-up code registered. `host` may also
-// be a kernel of a library that the program loaded.
+// Finds the driver's handle of a kernel that the program's start-up code registered. `host` may
+// also be a kernel of a library that the program loaded.
 [[nodiscard]] cudaError_t function_of(const void* host, CUfunction* function);
 // Finds the address under which a kernel was registered; null: none was.
 [[nodiscard]] const void* host_of(CUfunction function);

@@ -96,6 +96,39 @@ TEST_F(DriverGraphs, ListsNodesEdgesAndRoots) {
   EXPECT_EQ(dependents, 2u);
 }
 
+TEST_F(DriverGraphs, KeepsWhatEdgesBetweenKernelsCarry) {
+  CUmodule module = nullptr;
+  CUgraphNodeParams kernel = {};
+  kernel.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  ASSERT_EQ(CALL(cuModuleLoadData)(&module, ".version 8.0"), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuModuleGetFunction)(&kernel.kernel.func, module, "step"), CUDA_SUCCESS);
+  kernel.kernel.gridDimX = kernel.kernel.gridDimY = kernel.kernel.gridDimZ = 1;
+  kernel.kernel.blockDimX = kernel.kernel.blockDimY = kernel.kernel.blockDimZ = 1;
+  CUgraphEdgeData early = {}, told = {};
+  early.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC;
+  early.type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC;
+  CUgraphNode first = nullptr, second = nullptr, from = nullptr, to = nullptr;
+  std::size_t count = 1;
+  ASSERT_EQ(CALL(cuGraphAddNode_v2)(&first, graph_, nullptr, nullptr, 0, &kernel), CUDA_SUCCESS);
+
+  EXPECT_EQ(CALL(cuGraphAddNode_v2)(&second, graph_, &first, &early, 1, &kernel), CUDA_SUCCESS);
+  CUgraph clone = nullptr;
+  ASSERT_EQ(CALL(cuGraphClone)(&clone, graph_), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuGraphGetEdges_v2)(clone, &from, &to, &told, &count), CUDA_SUCCESS);
+  EXPECT_EQ(told.from_port, early.from_port);
+  EXPECT_EQ(CALL(cuGraphGetEdges)(graph_, &from, &to, &count), CUDA_ERROR_LOSSY_QUERY);
+  EXPECT_EQ(CALL(cuGraphNodeGetDependencies_v2)(second, &from, &told, &count), CUDA_SUCCESS);
+  EXPECT_EQ(told.type, early.type);
+  const CUgraphNode plain = empty({second});
+  EXPECT_EQ(CALL(cuGraphAddDependencies_v2)(graph_, &first, &plain, &early, 1),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CALL(cuGraphRemoveDependencies_v2)(graph_, &first, &second, &early, 1), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuGraphAddDependencies)(graph_, &first, &second, 1), CUDA_SUCCESS);
+  EXPECT_EQ(CALL(cuGraphGetEdges)(graph_, &from, &to, &count), CUDA_SUCCESS);
+  launch(instantiate(clone));
+  CALL(cuGraphDestroy)(clone);
+}
+
 TEST_F(DriverGraphs, RefusesCyclesForeignNodesAndDuplicates) {
   const CUgraphNode one = empty();
   const CUgraphNode two = empty({one});
