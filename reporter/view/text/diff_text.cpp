@@ -141,9 +141,9 @@ std::string nameless_text(const Differences& found, const Page& page) {
 std::string own_lines_text(const Differences& found, const Page& page) {
   if (!found.by_own_lines) return "";
   return paragraph(
-      "Rows are lines of the program's own Python files, because a snapshot and a report name other "
-      "frames differently. A snapshot of PyTorch counts tensors, a report counts what PyTorch asked "
-      "of the driver.",
+      "Rows are lines of the program's own Python files, because a snapshot and a report name "
+      "other frames differently. A snapshot of PyTorch counts tensors, a report counts what "
+      "PyTorch asked of the driver.",
       page);
 }
 

@@ -102,7 +102,8 @@ std::string figures(const PlaceAnswer& of, const MapMoment& moment, const Page& 
   std::string result = table.empty() || is_told ? "" : table.text(page);
   if (place.free_bytes != 0) result += paragraph(holes_text(place), page);
   if (!place.is_direct() && !(page.brevity >= Brevity::no_repeats && is_full(place))) {
-    result += paragraph("the cache can still serve, without a new segment: " + requests_text(place), page);
+    result += paragraph("the cache can still serve, without a new segment: " + requests_text(place),
+                        page);
     const std::string more = new_segment_text(of);
     if (!more.empty() && page.brevity == Brevity::none) result += paragraph(more, page);
   }

@@ -300,12 +300,11 @@ std::string outcome_line(const Report& report, const OomEvent& event, const Name
 
 std::string event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
                        const NameFrame& name, const Page& page, const RowChoice& choice) {
-  const std::string title = memory_name(report, event.kind, event.device) + ": " +
-                            asked_text(event) + " refused, the " +
-                            (report.oom.count == 1
-                                 ? "only refusal"
-                                 : ordinal_text(event.number) + " of " +
-                                       std::to_string(report.oom.count));
+  const std::string title =
+      memory_name(report, event.kind, event.device) + ": " + asked_text(event) + " refused, the " +
+      (report.oom.count == 1
+           ? "only refusal"
+           : ordinal_text(event.number) + " of " + std::to_string(report.oom.count));
   std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
   std::string who = "after " + own_time_text(report, own_time_ns(report, event), event.time_ns);
   if (!event.function.empty()) who += " in " + printable(event.function, page);

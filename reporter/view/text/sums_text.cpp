@@ -30,9 +30,8 @@ std::string why_bounds(const std::vector<DeviceSum>& sums,
   }
   if (!killed.empty()) {
     return "Not exact: " + names_text(killed) +
-           (killed.size() == 1
-                ? " was killed at an unknown time after its last call."
-                : " were killed at unknown times after their last calls.");
+           (killed.size() == 1 ? " was killed at an unknown time after its last call."
+                               : " were killed at unknown times after their last calls.");
   }
   if (traceless.size() == reports.size()) {
     return "Exact with traces: vramscope run --trace '%p.trace'";
