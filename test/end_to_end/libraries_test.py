@@ -49,6 +49,30 @@ set: 0
 size: 0
 workspace: 0
 executed: 0
+descriptor: 0
+descriptor: 0
+descriptor: 0
+descriptor: 0
+descriptor: 0
+descriptor: 0
+set: 0
+set: 0
+results: 0
+set: 0
+size: 0
+workspace of 1: 0
+descriptor: 0
+descriptor: 0
+descriptor: 0
+descriptor: 0
+descriptor: 0
+descriptor: 0
+set: 0
+set: 0
+results: 0
+set: 0
+size: 0
+workspace of 2: 256
 not modelled: 3000
 end: 0
 """
@@ -234,7 +258,7 @@ class Libraries(harness.Case):
             outcome = self.run_program([harness.program("plans")], mode, LD_LIBRARY_PATH=paths, LD_AUDIT=str(redirector))
             self.assertEqual((0, PLANNED), outcome[:2], outcome.stderr)
             self.assertEqual("vramscope: plans: cuDNN is a stand-in on the simulated device: its memory is modelled (25 KiB "
-                             "a handle, no workspaces), its kernels are not executed\n", outcome.stderr)  # fmt: skip
+                             "a handle, no workspaces but 256 bytes for attention), its kernels are not executed\n", outcome.stderr)  # fmt: skip
             if mode == "observe":
                 kinds = {one["kind"]: one for one in self.only_report(outcome)["kinds"]}
                 self.assertEqual((25348, 4), (kinds["device"]["peak_bytes"], kinds["pinned"]["peak_bytes"]))
@@ -256,7 +280,7 @@ class Libraries(harness.Case):
 
     def test_cudnn_says_where_the_weights_of_recurrent_networks_lie(self):
         self.stands_in("recurrent", "libcudnn.so.9", LAID_OUT, "cuDNN is a stand-in on the simulated device: its memory is "
-                       "modelled (25 KiB a handle, no workspaces)")  # fmt: skip
+                       "modelled (25 KiB a handle, no workspaces but 256 bytes for attention)")  # fmt: skip
 
     def test_what_is_not_simulated_is_named_once_where_a_setting_asks_for_it(self):
         asks = ("import ctypes; driver, runtime, library = (ctypes.CDLL(name) for name in "

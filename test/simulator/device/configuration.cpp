@@ -70,6 +70,7 @@ bool set_model(Configuration& configuration, std::string_view key) {
   if (model == nullptr) return false;
   configuration.model = *model;
   configuration.capacity = model->memory;
+  configuration.footprint.placement = Placement::slabs;
   return true;
 }
 
@@ -96,6 +97,8 @@ constexpr Name<EmptyChunks> kEmptyChunks[] = {{"given_back", EmptyChunks::given_
                                               {"kept", EmptyChunks::kept}};
 constexpr Name<ChunksOf> kChunksOf[] = {{"device", ChunksOf::device},
                                         {"context", ChunksOf::context}};
+constexpr Name<Placement> kPlacements[] = {{"first_fit", Placement::first_fit},
+                                           {"slabs", Placement::slabs}};
 
 template <class Choice, std::size_t count>
 bool choose(Choice& chosen, std::string_view value, const Name<Choice> (&names)[count]) {
@@ -128,6 +131,7 @@ bool apply(Configuration& c, std::string_view key, std::string_view value) {
   if (key == "small_fit") return choose(c.footprint.small_fit, value, kFits);
   if (key == "empty_chunks") return choose(c.footprint.empty_chunks, value, kEmptyChunks);
   if (key == "chunks_of") return choose(c.footprint.chunks_of, value, kChunksOf);
+  if (key == "placement") return choose(c.footprint.placement, value, kPlacements);
   if (key == "driver_version") return set(c.driver_version, number(value), 1000, 99999);
   return false;
 }

@@ -1,17 +1,29 @@
-// First fit of granules; first or best fit in 512-byte steps inside the chunks.
+// Chooses addresses: of granules, and in 512-byte steps inside the chunks.
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/device/granules.h"
 
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <utility>
 
 namespace vramscope::simulator {
+namespace {
+
+// An H200's driver (580.159.04), as the addresses of 92 allocations show.
+constexpr std::uint64_t kSlab = std::uint64_t{32} << 20;
+
+}  // namespace
 
 Granules::Granules(Address base, std::uint64_t capacity, Footprint footprint)
-    : capacity_(capacity), footprint_(footprint) {
+    : capacity_(capacity), footprint_(footprint), untouched_from_(base), untouched_to_(base) {
   assert(base % kGranule == 0);
-  free_granules_[base] = addresses_for(capacity);
+  if (footprint_.placement == Placement::slabs) {
+    untouched_to_ = (base + addresses_for(capacity)) / kSlab * kSlab;
+    untouched_to_ = std::max(untouched_to_, base);
+  }
+  const std::uint64_t rest = base + addresses_for(capacity) - untouched_to_;
+  if (rest != 0) free_granules_[untouched_to_] = rest;
 }
 
 std::optional<Address> Granules::take(std::uint64_t bytes, Owner owner) {
@@ -82,9 +94,31 @@ std::optional<Address> Granules::take_granules(std::uint64_t bytes) {
   if (bytes > capacity_ - used_) return std::nullopt;  // before rounding: huge sizes must not wrap
   const std::uint64_t rounded = round_up(bytes, kGranule);
   if (rounded > capacity_ - used_) return std::nullopt;
-  const auto start = first_fit(free_granules_, rounded);
+  const auto start = footprint_.placement == Placement::slabs ? take_in_slabs(rounded)
+                                                              : first_fit(free_granules_, rounded);
   if (start) used_ += rounded;
   return start;
+}
+
+std::optional<Address> Granules::take_in_slabs(std::uint64_t bytes) {
+  if (const auto start = best_fit(free_granules_, bytes)) return start;
+  const std::uint64_t slab = round_up(bytes, kSlab);
+  const bool fits = slab <= untouched_to_ - untouched_from_;
+  const Address end = std::exchange(untouched_to_, fits ? untouched_to_ - slab : untouched_from_);
+  if (end == untouched_to_) return std::nullopt;
+  put_back(free_granules_, untouched_to_, end - untouched_to_);
+  return fits ? cut(free_granules_, free_granules_.find(untouched_to_), bytes)
+              : best_fit(free_granules_, bytes);
+}
+
+std::optional<Address> Granules::best_fit(Ranges& ranges, std::uint64_t bytes) {
+  auto best = ranges.end();
+  for (auto range = ranges.begin(); range != ranges.end(); ++range) {
+    const bool is_better = best == ranges.end() || range->second < best->second;
+    if (range->second >= bytes && is_better) best = range;
+  }
+  if (best == ranges.end()) return std::nullopt;
+  return cut(ranges, best, bytes);
 }
 
 std::optional<Address> Granules::first_fit(Ranges& ranges, std::uint64_t bytes) {

@@ -37,6 +37,9 @@ enum class Fit : std::uint8_t { first, best };
 enum class EmptyChunks : std::uint8_t { given_back, one_kept, kept };
 // What owns chunks: the device, or each context.
 enum class ChunksOf : std::uint8_t { device, context };
+// Where granules lie: in the first hole from the lowest address on; or in slabs of 32 MiB, each new
+// one below the others, and in the smallest hole of a slab that is large enough.
+enum class Placement : std::uint8_t { first_fit, slabs };
 
 // The defaults are those of an H200's driver (OPEN.md). Other drivers may differ, so tests try each
 // setting.
@@ -44,6 +47,7 @@ struct Footprint {
   Fit small_fit = Fit::best;
   EmptyChunks empty_chunks = EmptyChunks::given_back;
   ChunksOf chunks_of = ChunksOf::context;
+  Placement placement = Placement::first_fit;  // no driver's: tests want small distances
   friend bool operator==(const Footprint&, const Footprint&) = default;
 };
 
@@ -59,8 +63,8 @@ constexpr std::uint64_t addresses_for(std::uint64_t capacity) {
 
 inline constexpr std::uint64_t kDeviceItself = 0;  // as the owner of chunks
 
-// Allocates by first fit in a range of addresses that may grow without end; freed addresses are
-// reused. Threads: one at a time; the owner locks.
+// Allocates in a range of addresses; freed addresses are reused. Threads: one at a time; the owner
+// locks.
 class Granules {
  public:
   using Owner = std::uint64_t;  // kDeviceItself, or a context that has chunks of its own
@@ -79,6 +83,7 @@ class Granules {
 
   using Ranges = std::map<Address, std::uint64_t>;  // start -> bytes; ranges never touch each other
   static std::optional<Address> first_fit(Ranges& ranges, std::uint64_t bytes);
+  static std::optional<Address> best_fit(Ranges& ranges, std::uint64_t bytes);
   static void put_back(Ranges& ranges, Address start, std::uint64_t bytes);
 
  private:
@@ -92,6 +97,7 @@ class Granules {
   using Chunks = std::map<Address, Chunk>;
 
   std::optional<Address> take_granules(std::uint64_t bytes);
+  std::optional<Address> take_in_slabs(std::uint64_t bytes);
   std::optional<Address> take_in_chunks(std::uint64_t bytes, Owner owner);
   // Cuts the first `bytes` off a range.
   static Address cut(Ranges& ranges, Ranges::iterator range, std::uint64_t bytes);
@@ -102,6 +108,8 @@ class Granules {
   const Footprint footprint_;
   std::uint64_t used_ = 0;
   Ranges free_granules_;
+  Address untouched_from_;  // below the slabs
+  Address untouched_to_;
   Chunks chunks_;
 };
 

@@ -54,7 +54,7 @@ int cudnnCreate(Handle** made) {
   say_modelled(
       said_modelled,
       "cuDNN is a stand-in on the simulated device: its memory is modelled (25 KiB a handle, no "
-      "workspaces), its kernels are not executed");
+      "workspaces but 256 bytes for attention), its kernels are not executed");
   auto* handle = new (std::nothrow) Handle;
   if (handle == nullptr) return kInternalError;
   const bool has_room = cudaMalloc(&handle->device[0], kDeviceBytes[0]) == cudaSuccess &&

@@ -1,5 +1,5 @@
-// cuDNN's descriptors of graphs: each keeps what it was given. A graph of operations has one
-// engine, which needs no workspace, and executing a plan does nothing.
+// cuDNN's descriptors of graphs: each keeps the attributes that it was given. A graph of operations
+// has one engine, which needs a workspace only for attention. Executing a plan does nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
@@ -18,8 +18,21 @@ constexpr int kBadParameter = 2000;
 
 // cudnnBackendAttributeType_t and cudnnBackendAttributeName_t
 constexpr int kDescriptorType = 15;
+constexpr int kHeuristicGraph = 201;
 constexpr int kHeuristicResults = 202;
 constexpr int kConfigEngine = 300;
+constexpr int kPlanWorkspace = 402;
+constexpr int kGraphOperations = 801;
+
+// cudnnBackendDescriptorType_t
+constexpr int kGraph = 15;
+constexpr int kMatrixProduct = 19;
+constexpr int kAttentionForward = 41;
+constexpr int kAttentionBackward = 43;
+
+// An H200, cuDNN under PyTorch 2.11, forward and backward. What the operations themselves keep
+// for the backward pass is memory of the program.
+constexpr std::int64_t kAttentionWorkspace = 256;  // bytes
 
 struct Descriptor {
   struct Value {
@@ -27,10 +40,39 @@ struct Descriptor {
     std::int64_t count = 0;
     std::vector<std::byte> bytes;
   };
+  int kind = 0;
   std::map<int, Value> values;
   std::map<int, std::vector<Descriptor>>
       parts;  // descriptors are kept as they are when they are given
 };
+
+// Two products of matrices in one graph, or one operation of that name.
+bool is_attention(const Descriptor& graph) {
+  const auto operations = graph.parts.find(kGraphOperations);
+  if (graph.kind != kGraph || operations == graph.parts.end()) return false;
+  int products = 0;
+  for (const Descriptor& one : operations->second) {
+    if (one.kind == kAttentionForward || one.kind == kAttentionBackward) return true;
+    products += one.kind == kMatrixProduct ? 1 : 0;
+  }
+  return products > 1;
+}
+
+// In the descriptor or in one of which it was made.
+bool has_attention(const Descriptor& made) {
+  if (is_attention(made)) return true;
+  return std::any_of(made.parts.begin(), made.parts.end(), [](const auto& named) {
+    return std::any_of(named.second.begin(), named.second.end(), has_attention);
+  });
+}
+
+// The one configuration that the heuristics propose, or its engine: it is of their graph.
+Descriptor proposal_of(const Descriptor& asked) {
+  Descriptor proposed;
+  const auto graph = asked.parts.find(kHeuristicGraph);
+  if (graph != asked.parts.end()) proposed.parts.insert(*graph);
+  return proposed;
+}
 
 // How long one value of a type is; enumerations are as int.
 std::size_t bytes_of(int type) {
@@ -77,10 +119,12 @@ using namespace vramscope::simulator;
 #pragma GCC visibility push(default)
 extern "C" {
 
-int cudnnBackendCreateDescriptor(int, Descriptor** made) {
+int cudnnBackendCreateDescriptor(int kind, Descriptor** made) {
   if (made == nullptr) return kNullPointer;
   *made = new (std::nothrow) Descriptor;
-  return *made == nullptr ? kInternalError : kSuccess;
+  if (*made == nullptr) return kInternalError;
+  (*made)->kind = kind;
+  return kSuccess;
 }
 
 int cudnnBackendDestroyDescriptor(Descriptor* made) {
@@ -113,10 +157,18 @@ int cudnnBackendGetAttribute(const Descriptor* descriptor, int name, int type, s
     const auto parts = descriptor->parts.find(name);
     if (parts != descriptor->parts.end()) return answer_parts(parts->second, asked, count, into);
     const bool is_one = name == kHeuristicResults || name == kConfigEngine;
-    return answer_parts(std::vector<Descriptor>(is_one ? 1 : 0), asked, count, into);
+    return answer_parts(std::vector<Descriptor>(is_one ? 1 : 0, proposal_of(*descriptor)), asked,
+                        count, into);
   }
   const auto kept = descriptor->values.find(name);
-  if (kept == descriptor->values.end()) return answer_default(type, asked, count, into);
+  if (kept == descriptor->values.end()) {
+    const int status = answer_default(type, asked, count, into);
+    const bool is_size = name == kPlanWorkspace && asked == 1 && into != nullptr;
+    if (is_size && has_attention(*descriptor)) {
+      std::memcpy(into, &kAttentionWorkspace, sizeof kAttentionWorkspace);
+    }
+    return status;
+  }
   if (count != nullptr) *count = kept->second.count;
   const auto given =
       static_cast<std::size_t>(std::clamp<std::int64_t>(asked, 0, kept->second.count));

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "test/simulator/runtime/fat_binary.h"
 #include "test/simulator/runtime/runtime.h"
 
 namespace cudart {
@@ -104,6 +105,18 @@ cudaError_t function_of(const void* host, CUfunction* function) {
   return error_of(result);
 }
 
+namespace {
+
+// The binary that announced a kernel; null: the kernel is of a library that the program loaded.
+const void* binary_of(const void* host) {
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  const auto kernel = all.kernels.find(host);
+  return kernel == all.kernels.end() ? nullptr : kernel->second.binary;
+}
+
+}  // namespace
+
 const void* host_of(CUfunction function) {
   Announced& all = announced();
   const std::lock_guard lock(all.mutex);
@@ -170,6 +183,12 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ho
   ask(all.cacheModeCA, CU_FUNC_ATTRIBUTE_CACHE_MODE_CA);
   ask(all.maxDynamicSharedSizeBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   ask(all.preferredShmemCarveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
+  // Libraries such as CUB choose by what the code was compiled for, not by what the device is.
+  const void* const binary = binary_of(host);
+  if (const auto code = binary == nullptr ? std::nullopt : code_for(binary, all.binaryVersion)) {
+    all.ptxVersion = code->ptx;
+    all.binaryVersion = code->binary;
+  }
   if (result == CUDA_SUCCESS) std::memcpy(attributes, &all, kCommon);
   return error_of(result);
 }

@@ -11,7 +11,8 @@ TEST(Configuration, ReadsEveryKey) {
   const Parsed parsed = parse_configuration(
       "capacity=512MiB,devices=2,fail_alloc=3,sticky=4:700,slow_free_us=5,delay_us=6,"
       "slow_capture_us=7,small_fit=first,empty_chunks=one_kept,chunks_of=device,context_bytes="
-      "300MiB,driver_version=11080,cancels_late=1,says_missing=1,shared=lab,lacks=cuMemAllocAsync+"
+      "300MiB,placement=slabs,driver_version=11080,cancels_late=1,says_missing=1,shared=lab,lacks="
+      "cuMemAllocAsync+"
       "cuInit");
 
   EXPECT_TRUE(parsed.complaints.empty());
@@ -24,7 +25,7 @@ TEST(Configuration, ReadsEveryKey) {
   EXPECT_EQ(parsed.configuration.delay_us, 6u);
   EXPECT_EQ(parsed.configuration.slow_capture_us, 7u);
   EXPECT_EQ(parsed.configuration.footprint,
-            (Footprint{Fit::first, EmptyChunks::one_kept, ChunksOf::device}));
+            (Footprint{Fit::first, EmptyChunks::one_kept, ChunksOf::device, Placement::slabs}));
   EXPECT_EQ(parsed.configuration.context_bytes, std::uint64_t{300} << 20);
   EXPECT_EQ(parsed.configuration.driver_version, 11080);
   EXPECT_TRUE(parsed.configuration.cancels_late);
@@ -40,6 +41,7 @@ TEST(Configuration, AModelSetsMemoryUnlessACapacityFollows) {
 
   EXPECT_EQ(l4.model.title(), "Vramscope simulated NVIDIA L4");
   EXPECT_EQ(l4.capacity, 23'612'293'120u);
+  EXPECT_EQ(l4.footprint.placement, Placement::slabs);
   EXPECT_EQ(less.model.key, "l4");
   EXPECT_EQ(less.capacity, std::uint64_t{1} << 30);
   EXPECT_EQ(unknown.complaints.size(), 2u);
@@ -58,9 +60,9 @@ TEST(Configuration, ComplainsOncePerBadEntryAndGoesOn) {
   const Parsed parsed = parse_configuration(
       "capacity=-1,devices=0,nonsense,sticky=5,fail_alloc=2,delay_us=9x,lacks=cuInit+ls,"
       "capacity=99999999999999999999,capacity=20000000TiB,shared=,"
-      "small_fit=worst,empty_chunks=,chunks_of=thread");
+      "small_fit=worst,empty_chunks=,chunks_of=thread,placement=high");
 
-  EXPECT_EQ(parsed.complaints.size(), 12u);
+  EXPECT_EQ(parsed.complaints.size(), 13u);
   EXPECT_EQ(parsed.configuration.fail_alloc, 2u);
   EXPECT_EQ(parsed.configuration.capacity, std::uint64_t{16} << 30);
 }

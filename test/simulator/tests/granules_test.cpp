@@ -122,5 +122,34 @@ TEST(Granules, WhatFitsByBytesFitsByAddresses) {
   }
 }
 
+// Among the addresses of an H200's segments: 20, 20, 20 and 12 MiB, the last one behind the third,
+// and 394, 394 and 20 MiB.
+TEST(Granules, OfSlabsLieBelowEachOtherWithHolesFilled) {
+  Granules granules(kBase, kCapacity, {.placement = Placement::slabs});
+  std::vector<Address> starts;
+
+  for (const std::uint64_t mib : {20, 20, 20, 12, 394, 394, 20}) {
+    starts.push_back(granules.take(mib * kMiB).value());
+  }
+
+  EXPECT_EQ(starts[0] - starts[1], 32 * kMiB);
+  EXPECT_EQ(starts[1] - starts[2], 32 * kMiB);
+  EXPECT_EQ(starts[3], starts[2] + 20 * kMiB);
+  EXPECT_EQ(starts[2] - starts[4], 416 * kMiB);
+  EXPECT_EQ(starts[4] - starts[5], 416 * kMiB);
+  EXPECT_EQ(starts[6], starts[5] + 394 * kMiB);
+}
+
+TEST(Granules, OfSlabsServeAsMuchAsTheDeviceHas) {
+  Granules granules(kBase + kGranule, 48 * kMiB, {.placement = Placement::slabs});
+  std::vector<Address> starts;
+
+  for (int i = 0; i < 24; ++i) starts.push_back(granules.take(kGranule).value());
+
+  EXPECT_FALSE(granules.take(kGranule));
+  for (const Address start : starts) granules.give(start, kGranule);
+  EXPECT_TRUE(granules.take(48 * kMiB));
+}
+
 }  // namespace
 }  // namespace vramscope::simulator

@@ -3,7 +3,11 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
+#include <initializer_list>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -190,6 +194,49 @@ TEST(Runtime, TakesTheMemoryOfAVariableFromTheDeviceWhenItIsFirstUsed) {
   ASSERT_EQ(cudaGetSymbolAddress(&address, &variable), cudaSuccess);
   EXPECT_EQ(cudaFree(address), cudaErrorInvalidValue);
   __cudaUnregisterFatBinary(binary);
+}
+
+// What nvcc writes around code for an architecture: of kind 1 PTX, of kind 2 machine code.
+struct CodeEntry {
+  std::uint16_t kind;
+  std::uint32_t architecture;
+};
+
+// The version of PTX and of machine code that a kernel with this code has on compute
+// capability 9.0.
+std::pair<int, int> versions_with(std::initializer_list<CodeEntry> entries) {
+  constexpr std::uint32_t kHeader = 64, kCode = 8;
+  std::vector<std::uint32_t> binary = {0xba55ed50, 0x100001, 0, 0};
+  for (const CodeEntry& entry : entries) {
+    const std::size_t at = binary.size();
+    binary.resize(at + (kHeader + kCode) / sizeof(std::uint32_t));
+    binary[at] = 0x1010000 | entry.kind;
+    binary[at + 1] = kHeader;
+    binary[at + 2] = kCode;
+    binary[at + 7] = entry.architecture;
+  }
+  binary[2] = static_cast<std::uint32_t>((binary.size() - 4) * sizeof(std::uint32_t));
+  struct {
+    std::uint32_t magic, version;
+    const void* binary;
+  } wrapper = {0x466243b1, 1, binary.data()};
+  static char kernel = 0;
+  char name[] = "kernel";
+  void** const registered = __cudaRegisterFatBinary(&wrapper);
+  __cudaRegisterFunction(registered, &kernel, name, name, -1, nullptr, nullptr, nullptr, nullptr,
+                         nullptr);
+  cudaFuncAttributes attributes = {};
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &kernel), cudaSuccess);
+  __cudaUnregisterFatBinary(registered);
+  return {attributes.ptxVersion, attributes.binaryVersion};
+}
+
+// CUB refuses a version for which it was not compiled.
+TEST(Runtime, KernelsHaveTheVersionOfTheCodeThatTheDeviceWouldRun) {
+  EXPECT_EQ(versions_with({{2, 80}, {2, 90}, {2, 100}}), std::pair(90, 90));
+  EXPECT_EQ(versions_with({{2, 80}, {2, 86}, {1, 75}, {1, 80}}), std::pair(80, 90));
+  EXPECT_EQ(versions_with({{1, 90}, {2, 90}}), std::pair(90, 90));
+  EXPECT_EQ(versions_with({{2, 86}}), std::pair(90, 90));  // none: launches are accepted anyway
 }
 
 TEST(Runtime, LeavesVariablesOfAnUnloadedLibraryAlone) {
