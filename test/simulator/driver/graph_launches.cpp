@@ -291,6 +291,23 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec handle, CUgraph graph_handle,
   return CUDA_SUCCESS;
 }
 
+// What a child graph does; it must be made as before (cuda.h).
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec handle, CUgraphNode original,
+                                            CUgraph child) {
+  const auto executable = executable_graphs().find(handle);
+  const auto given = graphs().find(child);
+  if (!executable || !given) return CUDA_ERROR_INVALID_VALUE;
+  CUgraph_st* mine = nullptr;
+  for_each_node(*executable->graph, [&](const CUgraphNode_st& node) {
+    if (node.original == original) mine = node.content.child.get();
+  });
+  CUgraphExecUpdateResultInfo out = {};
+  if (mine == nullptr || compare(*mine, *given, out) != CU_GRAPH_EXEC_UPDATE_SUCCESS)
+    return CUDA_ERROR_INVALID_VALUE;
+  take_contents(*mine, *given);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuGraphExecUpdate(CUgraphExec executable, CUgraph graph, CUgraphNode* wrong,
                            CUgraphExecUpdateResult* result) {
   CUgraphExecUpdateResultInfo out = {};

@@ -55,6 +55,11 @@ cudaError_t cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t* g
   return error_of(the_driver().cuGraphChildGraphNodeGetGraph(node, graph));
 }
 
+cudaError_t cudaGraphExecChildGraphNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                                 cudaGraph_t child) {
+  return error_of(the_driver().cuGraphExecChildGraphNodeSetParams(executable, node, child));
+}
+
 cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t* found, cudaGraphNode_t node,
                                      cudaGraph_t clone) {
   return error_of(the_driver().cuGraphNodeFindInClone(found, node, clone));

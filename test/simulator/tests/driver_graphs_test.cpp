@@ -216,6 +216,30 @@ TEST_F(DriverGraphs, UpdatesFromAGraphOfTheSameShapeOnly) {
   CALL(cuGraphDestroy)(same);
 }
 
+TEST_F(DriverGraphs, AnExecutablesChildTakesWhatAnotherGraphDoes) {
+  const CUdeviceptr device = allocate(64);
+  CUgraph parent = nullptr, other = nullptr;
+  CUgraphNode child = nullptr, node = nullptr;
+  CUDA_MEMSET_NODE_PARAMS told = {device, 0, 9, 1, 64, 1};
+  fill(device, 1);
+  ASSERT_EQ(CALL(cuGraphCreate)(&parent, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuGraphCreate)(&other, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CALL(cuGraphAddChildGraphNode)(&child, parent, nullptr, 0, graph_), CUDA_SUCCESS);
+  const CUgraphExec executable = instantiate(parent);
+
+  EXPECT_EQ(CALL(cuGraphExecChildGraphNodeSetParams)(executable, child, other),
+            CUDA_ERROR_INVALID_VALUE);
+  CALL(cuGraphAddMemsetNode)(&node, other, nullptr, 0, &told, nullptr);
+  EXPECT_EQ(CALL(cuGraphExecChildGraphNodeSetParams)(executable, node, other),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CALL(cuGraphExecChildGraphNodeSetParams)(executable, child, other), CUDA_SUCCESS);
+  launch(executable);
+
+  EXPECT_EQ(byte_at(device), 9u);
+  CALL(cuGraphDestroy)(parent);
+  CALL(cuGraphDestroy)(other);
+}
+
 TEST_F(DriverGraphs, ClonesWithItsChildren) {
   const CUdeviceptr device = allocate(64);
   CUgraph parent = nullptr, inner = nullptr, clone = nullptr;
