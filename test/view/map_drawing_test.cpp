@@ -104,8 +104,8 @@ TEST(Map, IsReadAtEightyColumns) {
   largest free hole 20.0 MiB of 49.9 MiB free;
     external fragmentation 59.9 % (1 - largest / free),
     counting what can go back
-  the cache can still serve, without a new segment: requests
-    up to 1.00 MiB, larger ones up to 20.0 MiB
+  the cache can still serve, without a new segment: requests up to 1.00 MiB,
+    larger ones up to 20.0 MiB
   STRANDED  GIVES BACK  OLDEST  PINNED BY
   28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42) < main
   No room for SEGMENTS, BLOCKS: --wide shows all.
