@@ -3,11 +3,13 @@ bring, take the memory that is documented, and say that they only model it."""
 # SPDX-License-Identifier: Apache-2.0
 import pathlib
 import re
+import struct
 import sys
 
 import harness
 
 MIB = 1 << 20
+SECTION_OF_EXPORTS = 11
 MODELLED = re.compile(r"^vramscope: products(?:_12)?: cuBLAS is a stand-in on the simulated device: its memory is modelled "
                       r"\(32 MiB a handle .*\), its kernels are not executed$")  # fmt: skip
 PRINTED = """\
@@ -122,6 +124,21 @@ GRU, projected: 2000
 sizes: 0
 work 0, reserve 0
 end: 0
+"""
+COLLECTED = """\
+ncclAllGather: 0, 1 2 1 2
+ncclAllReduce: 0, 1 2 9 9
+ncclReduceScatter: 0, 3 4 9 9
+ncclBroadcast: 0, 9 9 9 9
+ncclBroadcast: 0, 1 2 9 9
+ncclReduce: 0, 9 9 9 9
+ncclReduce: 0, 1 2 9 9
+ncclAllGather: 0, 9 9 9 9
+ncclSend: 0, 9 9 9 9
+ncclAlltoAll: 0, 3 4 3 4
+ncclGather: 0, 9 9 9 9
+ncclGather: 0, 1 2 1 2
+a group: 5 6 5 6
 """
 DRAWN = """\
 generator: 0
@@ -281,6 +298,27 @@ class Libraries(harness.Case):
     def test_cudnn_says_where_the_weights_of_recurrent_networks_lie(self):
         self.stands_in("recurrent", "libcudnn.so.9", LAID_OUT, "cuDNN is a stand-in on the simulated device: its memory is "
                        "modelled (25 KiB a handle, no workspaces but 256 bytes for attention)")  # fmt: skip
+
+    def test_collectives_of_nccl_leave_what_the_rank_gave_in_every_place(self):
+        command = [harness.program("collectives"), harness.program("libnccl.so.2")]
+        plain = self.run_program(command)
+        self.assertEqual([0, 9], sorted({int(word) for word in re.findall(r"\b\d+\b", plain.stdout)}), plain)
+        for mode in (None, *harness.MODES):
+            outcome = self.run_program(command, mode, LD_AUDIT=str(harness.SIMULATOR / "libvramscope_redirect.so"))
+            self.assertEqual((0, COLLECTED, ""), outcome[:3])
+
+    def test_a_nccl_whose_table_lies_about_its_place_is_left_as_it_is(self):
+        code = bytearray(pathlib.Path(harness.program("libnccl.so.2")).read_bytes())
+        (sections,) = struct.unpack_from("<Q", code, 40)
+        size, count = struct.unpack_from("<HH", code, 58)
+        exports = next(at for at in range(sections, sections + size * count, size)
+                       if struct.unpack_from("<I", code, at + 4)[0] == SECTION_OF_EXPORTS)  # fmt: skip
+        struct.pack_into("<Q", code, exports + 16, 0x1000)
+        copy = self.wheel / "libnccl.so.2"
+        copy.write_bytes(code)
+        command = [harness.program("collectives"), str(copy)]
+        outcome = self.run_program(command, LD_AUDIT=str(harness.SIMULATOR / "libvramscope_redirect.so"))
+        self.assertEqual((0, re.sub(r"\d \d \d \d$", "9 9 9 9", COLLECTED, flags=re.M), ""), outcome[:3])
 
     def test_what_is_not_simulated_is_named_once_where_a_setting_asks_for_it(self):
         asks = ("import ctypes; driver, runtime, library = (ctypes.CDLL(name) for name in "

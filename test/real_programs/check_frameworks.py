@@ -89,7 +89,9 @@ class Bench:
     def run(self, python, script, mode, wrapper, home):
         """Natively: the simulated device alone, as `run --sim` would put it."""
         work = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
-        settings = script.settings if mode else ",".join(filter(None, [script.settings, "says_missing=1"]))
+        settings = script.settings.format(work=work)
+        if mode is None:
+            settings = ",".join(filter(None, [settings, "says_missing=1"]))
         environment = {
             "PATH": f"{python.parent}:{os.environ['PATH']}", "HOME": str(home), "LANG": "C.UTF-8", "VRAMSCOPE_SIM": settings,
             "FRAMEWORK_FIGURES": str(work / "figures"), "PYTHONDONTWRITEBYTECODE": "1", **script.variables,

@@ -9,7 +9,7 @@ SEGMENTS = "memory_stats (36 keys); each segment by address and size"
 class Script:
     file: str  # in frameworks/
     what: str
-    settings: str = ""  # of the simulated device
+    settings: str = ""  # of the simulated device; {work} is a folder of the run
     variables: dict = dataclasses.field(default_factory=dict)
 
 
@@ -33,6 +33,7 @@ TORCH = [
     Script("torch_data", "DataLoader, pinned memory, snapshot"),
     Script("torch_data", "expandable segments", variables={"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True"}),
     Script("torch_distributed", "DDP and FSDP, one process"),
+    Script("torch_distributed", "DDP and FSDP, two processes", settings="devices=2,shared={work}/device"),
     Script("torch_compiled", "torch.compile"),
 ]
 

@@ -15,11 +15,11 @@ def begin():
     print(torch.cuda.get_device_name(0), torch.cuda.get_device_properties(0).total_memory)
 
 
-def end():
+def end(families=FAMILIES):
     torch.cuda.synchronize()
     stats = torch.cuda.memory_stats()
-    counters = {key: stats[key] for key in COUNTERS}
-    for family in FAMILIES:
+    counters = {key: stats[key] for key in COUNTERS if families == FAMILIES}
+    for family in families:
         for which in ("current", "peak", "allocated", "freed"):
             counters[f"{family}.all.{which}"] = stats[f"{family}.all.{which}"]
     history = [entry for device in torch.cuda.memory._snapshot()["device_traces"] for entry in device]

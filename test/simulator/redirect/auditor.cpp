@@ -67,9 +67,22 @@ void leave(const std::string& path, const std::string& problem) {
   say_once(line);
 }
 
+// NCCL runs as it is, but for the values of its collectives (libraries/nccl.cpp).
+void serve_nccl(const std::string& path, const link_map& object) {
+  constexpr std::string_view kFile = "libnccl.so.2";
+  const std::string library = own_folder() + "/libvramscope_nccl.so";
+  if (!std::string_view(path).substr(path.rfind('/') + 1).starts_with(kFile)) return;
+  const auto dynamic = reinterpret_cast<std::uintptr_t>(object.l_ld) - object.l_addr;
+  const ExportRows exports = rows_to_replace(path, dynamic, library);
+  if (exports.rows.empty()) return;
+  const std::string problem = redirect_exports(exports, object.l_addr, library);
+  if (!problem.empty()) say_once(path + ": " + problem + "; its collectives leave memory as it is");
+}
+
 void look_at(const link_map& object) {
   const std::string path = path_of(object);
   if (path.substr(0, path.rfind('/')) == own_folder()) return;
+  serve_nccl(path, object);
   const auto dynamic = reinterpret_cast<std::uintptr_t>(object.l_ld) - object.l_addr;
   const RuntimeInside inside = runtime_inside(path, dynamic, own_folder());
   if (!inside.problem.empty()) return leave(path, inside.problem);

@@ -93,10 +93,14 @@ std::vector<ElfFunction> ElfFile::functions(std::uint32_t table) const {
   for (const Elf64_Shdr& section : sections()) {
     if (section.sh_type != table || section.sh_link >= sections().size()) continue;
     const Elf64_Shdr& names = sections()[section.sh_link];
+    std::uint64_t place = section.sh_addr;
     for (const Elf64_Sym& symbol :
          rows<Elf64_Sym>(section.sh_offset, section.sh_size / sizeof(Elf64_Sym))) {
+      const bool is_mapped = at(place).data() == reinterpret_cast<const std::byte*>(&symbol);
+      const std::uint64_t own = is_mapped ? place : 0;
+      place += sizeof(Elf64_Sym);
       if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
-      found.push_back({text(names, symbol.st_name), symbol.st_value, symbol.st_size});
+      found.push_back({text(names, symbol.st_name), symbol.st_value, symbol.st_size, own});
     }
   }
   return found;

@@ -20,6 +20,7 @@ struct ElfFunction {
   std::string_view name;  // lives as long as the ElfFile
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;  // as in the table; 0 if it does not say
+  std::uint64_t place = 0;  // the address of its row; 0 if the table is not mapped
 };
 
 // Threads: one. Everything in the file is checked against its size; a table outside of it counts as

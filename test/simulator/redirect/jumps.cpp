@@ -2,6 +2,7 @@
 #include "test/simulator/redirect/jumps.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -120,6 +121,30 @@ std::string redirect(const std::vector<RuntimeFunction>& functions, std::uintptr
   }
   if (mprotect(pages, bytes, PROT_READ | PROT_EXEC) != 0) {
     refuse_program("its code was changed and may not run any more (SELinux: execmod)");
+  }
+  return "";
+}
+
+std::string redirect_exports(const ExportRows& exports, std::uintptr_t base,
+                             const std::string& library) {
+  const std::vector<RuntimeFunction>& rows = exports.rows;
+  const Range range = range_of(rows, base);
+  const Pieces pieces = make_pieces(rows, range, library);
+  if (pieces.first == nullptr) return "no memory that may be executed was found beside its symbols";
+  const std::uintptr_t begin = range.begin / page_bytes() * page_bytes();
+  void* const pages = reinterpret_cast<void*>(begin);
+  const std::size_t bytes = in_pages(range.end - begin);
+  if (mprotect(pages, bytes, PROT_READ | PROT_WRITE) != 0) {
+    return std::string("its symbols cannot be changed: ") + std::strerror(errno);
+  }
+  const std::byte* piece = pieces.first;
+  for (const RuntimeFunction& one : rows) {
+    auto& row = *reinterpret_cast<Elf64_Sym*>(base + one.address);
+    row.st_value = reinterpret_cast<std::uintptr_t>(piece) - base;  // which the loader adds
+    piece += kPieceBytes;
+  }
+  if (mprotect(pages, bytes, exports.rights) != 0) {
+    refuse_program("its symbols were changed and may not be used any more (SELinux: execmod)");
   }
   return "";
 }

@@ -20,4 +20,9 @@ namespace vramscope::simulator {
 [[nodiscard]] std::string redirect(const std::vector<RuntimeFunction>& functions,
                                    std::uintptr_t base, const std::string& library);
 
+// The same for exports of an object: its table of symbols leads to the functions in `library` from
+// now on, and its code stays as it is.
+[[nodiscard]] std::string redirect_exports(const ExportRows& exports, std::uintptr_t base,
+                                           const std::string& library);
+
 }  // namespace vramscope::simulator

@@ -2,6 +2,7 @@
 #include "test/simulator/redirect/runtime_inside.h"
 
 #include <limits.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -182,16 +183,49 @@ void choose(const ElfFile& object, std::vector<ElfFunction> all,
   }
 }
 
+int rights_at(const ElfFile& object, std::uint64_t address) {
+  int rights = 0;
+  for (const Elf64_Phdr& segment : object.segments()) {
+    if (segment.p_type != PT_LOAD || address < segment.p_vaddr ||
+        address - segment.p_vaddr >= segment.p_filesz) {
+      continue;
+    }
+    rights |= (segment.p_flags & PF_R) != 0 ? PROT_READ : 0;
+    rights |= (segment.p_flags & PF_W) != 0 ? PROT_WRITE : 0;
+    rights |= (segment.p_flags & PF_X) != 0 ? PROT_EXEC : 0;
+  }
+  return rights;
+}
+
+bool is_mapped_file(const ElfFile& object, std::uint64_t dynamic) {
+  return std::ranges::any_of(object.segments(), [dynamic](const Elf64_Phdr& segment) {
+    return segment.p_type == PT_DYNAMIC && segment.p_vaddr == dynamic;
+  });
+}
+
 }  // namespace
+
+ExportRows rows_to_replace(const std::string& path, std::uint64_t dynamic,
+                           const std::string& library) {
+  ExportRows found;
+  const std::optional<ElfFile> object = ElfFile::open(path);
+  if (!object || !is_mapped_file(*object, dynamic)) return found;
+  const auto ours = names_of(library);
+  const auto theirs = names_of(path);
+  for (const ElfFunction& one : object->functions(SHT_DYNSYM)) {
+    const bool has_both = theirs.contains("p" + std::string(one.name));
+    if (one.place == 0 || !has_both || !ours.contains(one.name)) continue;
+    found.rows.push_back({std::string(one.name), one.place, sizeof(Elf64_Sym)});
+    found.rights = rights_at(*object, one.place);
+  }
+  return found;
+}
 
 RuntimeInside runtime_inside(const std::string& path, std::uint64_t dynamic,
                              const std::string& simulator) {
   RuntimeInside found;
   const std::optional<ElfFile> object = ElfFile::open(path);
-  const auto is_that = [dynamic](const Elf64_Phdr& segment) {
-    return segment.p_type == PT_DYNAMIC && segment.p_vaddr == dynamic;
-  };
-  if (!object || std::ranges::none_of(object->segments(), is_that)) return found;
+  if (!object || !is_mapped_file(*object, dynamic)) return found;
   const Symbols symbols = symbols_of(*object, path);
   const bool is_shared = file_of(path).starts_with("libcudart.so");
   const bool is_runtime = is_shared || std::ranges::any_of(symbols.functions, [](const auto& one) {

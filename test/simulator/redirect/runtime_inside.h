@@ -29,4 +29,15 @@ struct RuntimeInside {
 [[nodiscard]] RuntimeInside runtime_inside(const std::string& path, std::uint64_t dynamic,
                                            const std::string& simulator);
 
+// Rows of an object's exported symbols.
+struct ExportRows {
+  std::vector<RuntimeFunction> rows;  // their addresses in the place of the functions'
+  int rights = 0;                     // of the memory in which they lie: PROT_READ ...
+};
+
+// Those that `library` has, too, and that the object has under a second name, with a "p" in front:
+// NCCL's, by which a profiler calls them.
+[[nodiscard]] ExportRows rows_to_replace(const std::string& path, std::uint64_t dynamic,
+                                         const std::string& library);
+
 }  // namespace vramscope::simulator
