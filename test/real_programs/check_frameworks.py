@@ -220,14 +220,14 @@ def write(path, rows):
 
 
 def check_framework(bench, framework, folder):
-    """Its row, how many scripts differ, and whether it was skipped."""
+    """Its row, how many scripts differ, and whether it was skipped. None for a row: what stands there stays."""
 
     def skip(reason, version="?"):
         print(f"SKIPPED {framework.name}: {reason}", flush=True)
         return skipped_row(framework, version, reason), 0, True
 
     if time.monotonic() > bench.end:
-        return skip("the time is over")
+        return None, skip("the time is over")[1], True
     wrapper = file_wrapper() if framework.device_file else []
     if wrapper is None:
         return skip("it looks for /dev/nvidiactl or /dev/nvidia0 before it asks the driver, and nothing can be mounted here")
@@ -273,14 +273,14 @@ def main():
     rows, failed, skipped = [], 0, 0
     for framework in chosen:
         line, wrong, is_skipped = check_framework(bench, framework, folder)
-        rows.append(line)
+        rows += [line] if line else []
         failed += wrong
         skipped += is_skipped
     shutil.rmtree(bench.folder, ignore_errors=True)
     print(table(rows), end="")
     if arguments.readme and rows:
         write(arguments.readme, rows)
-    print(f"{len(rows) - skipped} frameworks, {failed} scripts differ, {skipped} frameworks skipped")
+    print(f"{len(chosen) - skipped} frameworks, {failed} scripts differ, {skipped} frameworks skipped")
     return 1 if failed else 0
 
 
