@@ -6,6 +6,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/free_calls.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/thread_text.h"
@@ -20,13 +21,24 @@ struct ServedCalls {
   bool is_of_device = false;
   std::string what;
   Duration time;
+  std::optional<std::uint64_t> freed_nothing = {};  // of frees by the driver
 };
 
-const char* served_words(std::string_view part) {
-  if (part == "alloc_hit") return "allocations from the library's cache";
-  if (part == "alloc_driver") return "allocations by the driver";
-  if (part == "free_hit") return "frees whose memory the cache kept";
-  if (part == "free_driver") return "frees that gave memory back";
+// "frees: 41 gave memory back, 1 had nothing to free".
+std::string words_for_driver_frees(const ServedCalls& row) {
+  if (!row.freed_nothing) return "frees by the driver";
+  const std::uint64_t nothing = *row.freed_nothing;
+  if (nothing == 0) return "frees that gave memory back";
+  if (nothing == row.time.count) return "calls with nothing to free";
+  return "frees: " + count_text(row.time.count - nothing) + " gave memory back, " +
+         count_text(nothing) + " had nothing to free";
+}
+
+std::string served_words(const ServedCalls& row) {
+  if (row.what == "alloc_hit") return "allocations from the library's cache";
+  if (row.what == "alloc_driver") return "allocations by the driver";
+  if (row.what == "free_hit") return "frees whose memory the cache kept";
+  if (row.what == "free_driver") return words_for_driver_frees(row);
   return "waits for the GPU, before freed memory was used again";
 }
 
@@ -34,13 +46,17 @@ const char* served_words(std::string_view part) {
 std::vector<ServedCalls> served_rows(const Report& report) {
   std::vector<ServedCalls> rows;
   if (report.chosen) return rows;
-  const auto add = [&](const Timing& timing, bool is_of_device, std::uint64_t ordinal) {
-    Timing::visit(timing, [&](const char* part, const Duration& time) {
-      if (time.count != 0) rows.push_back({ordinal, is_of_device, part, time});
+  const auto add = [&](const Timing& timing, const FreeCalls& frees, bool is_of_device,
+                       std::uint64_t ordinal) {
+    Timing::visit(timing, [&](std::string_view part, const Duration& time) {
+      if (time.count == 0) return;
+      rows.push_back({ordinal, is_of_device, std::string(part), time});
+      if (part == "free_driver") rows.back().freed_nothing = frees.of_nothing;
     });
   };
-  for (const DeviceReport& device : report.devices) add(device.timing, true, device.facts.index);
-  add(report.host.timing, false, 0);
+  for (const DeviceReport& device : report.devices)
+    add(device.timing, free_calls(report, device), true, device.facts.index);
+  add(report.host.timing, host_free_calls(report), false, 0);
   return rows;
 }
 
@@ -55,13 +71,17 @@ Columns<ServedCalls> served_columns() {
           {"calls", "so many", of(&Duration::count), Titled("CALLS")},
           {"total_ns", "time in them", of(&Duration::total_ns), Titled("TIME")},
           {"max_ns", "the longest", of(&Duration::max_ns), Titled("LONGEST")},
+          {"freed_nothing",
+           "calls among frees by the driver that had nothing to free, as cudaFree(nullptr); "
+           "`null`: not known, or of the other rows",
+           &Row::freed_nothing},
           {{"MEMORY"},
            [](const Row& row) {
              return row.is_of_device
                         ? memory_name(Kind::device, static_cast<std::uint16_t>(row.ordinal))
                         : std::string("host");
            }},
-          {{"WHAT BECAME OF THEM"}, [](const Row& row) { return served_words(row.what); }}};
+          {{"WHAT BECAME OF THEM"}, served_words}};
 }
 
 std::string served_rows_text(const CallsOf& of, const Page& page) {

@@ -10,6 +10,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/free_calls.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/words.h"
@@ -87,16 +88,18 @@ std::string time_of(const Report& report, std::uint64_t ns) {
          " since the library was loaded";
 }
 
-// ", and 341 ms in 20,000 frees"; "": none took time, or a filter left calls out.
+// ", and 341 ms in 20,000 frees", "in 13,171 calls for 13,167 frees"; "": none took time, or a
+// filter left calls out.
 std::string frees_of(const Report& report) {
-  std::uint64_t calls = 0;
-  std::uint64_t ns = 0;
-  for (const FunctionFacts& function : report.functions) {
-    if (report.chosen || !function.name.starts_with("cuMemFree")) continue;
-    calls += function.totals.calls;
-    ns += function.totals.time.total_ns;
-  }
-  return ns == 0 ? "" : ", and " + duration_text(ns) + " in " + counted(calls, "free");
+  if (report.chosen) return "";
+  const AllFrees all = all_frees(report);
+  if (all.total_ns == 0) return "";
+  const std::string calls = counted(all.calls, "call");
+  std::string text = ", and " + duration_text(all.total_ns) + " in ";
+  if (all.calls == all.frees) return text + counted(all.frees, "free");
+  if (all.frees == 0 && report.unrecorded_calls == 0) return text + calls + " that freed nothing";
+  if (all.calls < all.frees || all.frees == 0) return text + calls + " that free memory";
+  return text + calls + " for " + counted(all.frees, "free");
 }
 
 std::string peaks_of(const Report& report) {
