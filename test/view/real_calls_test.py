@@ -72,5 +72,43 @@ class Frees(Case):
                     self.assertIsNone(row["freed_nothing"], name)
 
 
+class Saved(Case):
+    def saved(self, name):
+        return self.json("report", self.real(name))["devices"][0]["saved_driver_calls"]
+
+    def test_what_went_back_later_was_not_saved(self):
+        for name in NAMES:
+            report = self.report(name)
+            stats, timing = report["devices"][0]["memory_stats"], report["devices"][0]["timing"]
+            freed = stats["allocation.all.freed"] - stats["num_device_free"]
+            self.assertEqual(timing["alloc_hit"]["count"] + freed, self.saved(name), name)
+        self.assertIn(
+            " 33 from the cache (13.8 %), 199 frees kept by it, 86 segments given back later: 146 driver calls saved ",
+            self.one_line("report", self.real("fill-refused")))
+        self.assertIn(" 15 from the cache (46.9 %), 19 frees kept by it, 2 segments given back later: 32 driver calls saved ",
+                      self.one_line("report", self.real("cupy")))
+
+    def test_the_length_of_the_run_is_no_end_of_a_range(self):
+        """ "106 ms to 320 ms" of a run of 320 ms, where 86 of the frees came after all. """
+        for name, least in (("gpt-no-cache", "784"), ("gpt-no-cache-pytorch", "820"), ("fill-refused", "60.8")):
+            self.assertIn(f"\n  the cache saved at least {least} ms (estimated)\n", self.text("report", self.real(name)))
+        self.assertIn("\n  the cache saved 35.6 ms to 66.9 ms (estimated)\n", self.text("report", self.real("torch-oom-at-exit")))
+
+    def test_hits_that_took_as_long_as_the_driver_saved_nothing(self):
+        """5 hits of 210 us beside a driver of 183 us."""
+        self.assertNotIn("the cache saved", self.text("report", self.real("gpt")))
+        self.assertIn("the cache saved", self.text("report", self.real("cupy")))
+
+    def test_nothing_is_estimated_of_sums(self):
+        """4 pinned allocations and 6 became enough for an estimate, of 38.7 ms for each."""
+        merged = self.path("merged.json")
+        self.assertEqual(0, self.call("merge", "-o", merged, *map(self.real, ("jax", "cupy", "nccl"))).returncode)
+        text = self.text("report", merged)
+        self.assertIn("pinned: 442 of 452 allocations from the cache; the driver took 68.4 ms for 10\n", text)
+        self.assertNotIn("(estimated)", text + self.text("stats", merged))
+        for device in self.json("report", merged)["devices"]:
+            self.assertIsNone(device["estimated_saved_ns"])
+
+
 if __name__ == "__main__":
     harness.main()

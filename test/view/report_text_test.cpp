@@ -118,6 +118,7 @@ TEST(ReportText, SaysWhichDriverCallsWereSaved) {
   timing.alloc_driver.count = 1;
   timing.alloc_hit = {};
   timing.free_hit.count = 1;
+  report.devices[0].statistics.allocation.all.freed = 1;
   EXPECT_TRUE(
       has(screen(report),
           "\n  1 allocation, none from the cache, 1 free kept by it: 1 driver call saved\n"));

@@ -5,16 +5,18 @@
 #include <algorithm>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/free_calls.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 namespace {
 
 // Calls that went to the driver say nothing where they are too few, for themselves or beside what
 // the cache served: they are the first ones of the process then.
-bool are_enough(const Duration& driver, const Duration& cached) {
+bool are_enough(std::uint64_t by_driver, std::uint64_t cached) {
   constexpr std::uint64_t kEnoughCalls = 10;
   constexpr std::uint64_t kServedByEach = 1000;
-  return driver.count >= kEnoughCalls && cached.count <= driver.count * kServedByEach;
+  return by_driver >= kEnoughCalls && cached <= by_driver * kServedByEach;
 }
 
 struct Range {
@@ -47,49 +49,83 @@ Range usual_ns(const Duration& calls) {
 }
 
 // What `count` calls would have taken, less what the cache took for them.
-void add(Range& sum, const Range& each, const Duration& cached, std::uint64_t also_ns) {
-  const auto count = static_cast<double>(cached.count);
-  const auto took = static_cast<double>(cached.total_ns + also_ns);
-  sum.least += each.least * count - took;
-  sum.most += each.most * count - took;
+void add(Range& sum, const Range& each, std::uint64_t count, std::uint64_t took_ns) {
+  sum.least += each.least * static_cast<double>(count) - static_cast<double>(took_ns);
+  sum.most += each.most * static_cast<double>(count) - static_cast<double>(took_ns);
 }
 
 std::uint64_t positive_ns(double ns) {
   return ns > 0 && ns < 1e18 ? static_cast<std::uint64_t>(ns) : 0;
 }
 
-// An estimate beyond the run's length is not told: this is a convention, as several threads could
-// have waited in the driver at one time. Each process lasted no longer than all of them together.
-std::uint64_t run_ns(const Report& report) {
-  return report.timeline.duration_ns * std::max<std::uint64_t>(report.processes.size(), 1);
+// Calls that have nothing to free are the shortest.
+Duration without_shortest(const Duration& calls, std::uint64_t count) {
+  Duration rest = calls;
+  for (std::uint64_t& bucket : rest.histogram) {
+    const std::uint64_t left_out = std::min(bucket, count);
+    bucket -= left_out;
+    count -= left_out;
+  }
+  return rest;
+}
+
+// Whether the cache took as long as the driver, whose longest call is its first: it loads code.
+bool were_hits_as_slow(const Duration& hits, const Duration& driver) {
+  if (driver.count < 2) return false;
+  const auto mean =
+      static_cast<double>(driver.total_ns - std::min(driver.total_ns, driver.max_ns)) /
+      static_cast<double>(driver.count - 1);
+  return static_cast<double>(hits.total_ns) >= mean * static_cast<double>(hits.count);
+}
+
+void estimate(Savings& result, const Timing& timing, const FreeCalls& frees) {
+  result.estimated = are_enough(timing.alloc_driver.count, timing.alloc_hit.count);
+  if (!result.estimated) return;
+  Range saved;
+  add(saved, usual_ns(timing.alloc_driver), timing.alloc_hit.count, timing.alloc_hit.total_ns);
+  const std::uint64_t gave_back = frees.by_driver - frees.of_nothing.value_or(frees.by_driver);
+  if (frees.given_back_later && are_enough(gave_back, frees.kept)) {
+    const std::uint64_t kept = frees.kept - std::min(frees.kept, *frees.given_back_later);
+    add(saved, usual_ns(without_shortest(timing.free_driver, *frees.of_nothing)), kept,
+        timing.free_hit.total_ns + timing.sync.total_ns);
+  }
+  const bool is_none = saved.least <= 0 && were_hits_as_slow(timing.alloc_hit, timing.alloc_driver);
+  result.least_ns = positive_ns(saved.least);
+  result.most_ns = is_none ? 0 : positive_ns(saved.most);
+}
+
+// Nothing longer was measured: this is a convention, as several threads could have waited in the
+// driver at one time.
+void cut(Savings& result, std::uint64_t run_ns) {
+  if (run_ns == 0 || result.most_ns <= run_ns) return;
+  result.is_cut = true;
+  result.least_ns = std::min(result.least_ns, run_ns);
+  result.most_ns = run_ns;
+}
+
+Savings savings(const Report& report, const Timing& timing, const FreeCalls& frees) {
+  Savings result;
+  result.hits = timing.alloc_hit.count;
+  result.allocations = timing.alloc_hit.count + timing.alloc_driver.count;
+  result.kept_frees = frees.kept;
+  result.given_back_later = frees.given_back_later.value_or(0);
+  if (frees.given_back_later) {
+    const std::uint64_t all = result.hits + frees.kept;
+    result.driver_calls = all - std::min(all, *frees.given_back_later);
+  }
+  if (is_of_several(report)) return result;
+  estimate(result, timing, frees);
+  cut(result, report.timeline.duration_ns);
+  return result;
 }
 
 }  // namespace
 
-Savings savings(const Timing& timing, std::uint64_t run_ns) {
-  Savings result;
-  result.hits = timing.alloc_hit.count;
-  result.allocations = timing.alloc_hit.count + timing.alloc_driver.count;
-  result.kept_frees = timing.free_hit.count;
-  result.driver_calls = result.hits + result.kept_frees;
-  result.estimated = are_enough(timing.alloc_driver, timing.alloc_hit);
-  if (!result.estimated) return result;
-  Range saved;
-  add(saved, usual_ns(timing.alloc_driver), timing.alloc_hit, 0);
-  if (are_enough(timing.free_driver, timing.free_hit)) {
-    add(saved, usual_ns(timing.free_driver), timing.free_hit, timing.sync.total_ns);
-  }
-  result.least_ns = positive_ns(saved.least);
-  result.most_ns = positive_ns(saved.most);
-  if (run_ns == 0) return result;
-  result.is_cut = result.least_ns > run_ns;
-  result.least_ns = std::min(result.least_ns, run_ns);
-  result.most_ns = std::min(result.most_ns, run_ns);
-  return result;
-}
-
+// Pages of a segment that grows are mapped and unmapped in calls that neither counts.
 Savings device_savings(const Report& report, const DeviceReport& device) {
-  return savings(device.timing, run_ns(report));
+  FreeCalls frees = free_calls(report, device);
+  if (device.facts.pages.map.count != 0) frees.given_back_later.reset();
+  return savings(report, device.timing, frees);
 }
 
 // Counts and sums only: a longest call of the rest is not known.
@@ -108,8 +144,9 @@ Duration pinned_driver_time(const Report& report) {
 Savings pinned_savings(const Report& report) {
   Timing timing = report.host.timing;
   timing.alloc_driver = pinned_driver_time(report);
-  timing.free_driver = {};
-  return savings(timing, run_ns(report));
+  FreeCalls frees = host_free_calls(report);
+  frees.of_nothing = frees.by_driver;  // registrations are among them: no measure, either
+  return savings(report, timing, frees);
 }
 
 }  // namespace vramscope

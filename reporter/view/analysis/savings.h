@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "reporter/ground/facts.h"
 
@@ -14,20 +15,21 @@ struct Report;
 // The estimate assumes that what the cache served would have taken as long as calls that went to
 // the driver, between the first and the third quartile of these, so that the far longer first calls
 // of a process do not count. Frees are included if enough of them went to the driver. The cache's
-// own time is subtracted. The range ends at the length of the run: nothing longer was measured, and
-// a few measured calls support no estimate beyond it.
+// own time is subtracted. A few measured calls support no estimate beyond the length of the run:
+// only the least is known then. Sums of several processes have no estimate, because the first calls
+// of many look like usual ones.
 struct Savings {
   std::uint64_t allocations = 0;
   std::uint64_t hits = 0;
-  std::uint64_t kept_frees = 0;    // frees that gave nothing back to the driver
-  std::uint64_t driver_calls = 0;  // allocations and frees that were not made
+  std::uint64_t kept_frees = 0;        // frees that gave nothing back to the driver at once
+  std::uint64_t given_back_later = 0;  // segments that the cache gave back apart from frees
+  // Allocations and frees that were not made; nothing: not known.
+  std::optional<std::uint64_t> driver_calls = {};
   std::uint64_t least_ns = 0;
   std::uint64_t most_ns = 0;
-  bool is_cut = false;     // least_ns is the whole run: the saving may be larger
-  bool estimated = false;  // false: too few calls went to the driver for a comparison
+  bool is_cut = false;     // by the length of the run: the saving may be larger
+  bool estimated = false;  // false: too few calls went to the driver for a comparison, or a sum
 };
-// run_ns: length of the run; 0: not known.
-[[nodiscard]] Savings savings(const Timing& timing, std::uint64_t run_ns = 0);
 [[nodiscard]] Savings device_savings(const Report& report, const DeviceReport& device);
 
 // Estimates the saving for pinned memory. The host's times include registrations, which no cache

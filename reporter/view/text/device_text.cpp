@@ -72,21 +72,23 @@ std::vector<UsedDevice> used_devices(const Report& report) {
 }
 
 // "34 allocations, 29 from the cache (85.3 %), 33 frees kept by it: 62 driver calls saved".
-std::string savings_text(const DeviceReport& device, bool has_cache) {
-  const Savings saved = savings(device.timing);
+std::string savings_text(const Report& report, const DeviceReport& device, bool has_cache) {
+  const Savings saved = device_savings(report, device);
   const std::int64_t counted_ones = device.statistics.allocation.all.allocated;
   if (saved.allocations == 0 && counted_ones > 0) {  // nobody knows how they were served
     return counted(static_cast<std::uint64_t>(counted_ones), "allocation");
   }
   if (saved.allocations == 0) return "no allocation succeeded";
   std::string result = counted(saved.allocations, "allocation");
-  if (!has_cache && saved.driver_calls == 0) return result + ", by the driver";
+  if (!has_cache && saved.hits + saved.kept_frees == 0) return result + ", by the driver";
   result += saved.hits == 0 ? ", none from the cache"
                             : ", " + count_text(saved.hits) + " from the cache (" +
                                   percent_text(saved.hits, saved.allocations) + ")";
   if (saved.kept_frees != 0) result += ", " + counted(saved.kept_frees, "free") + " kept by it";
-  if (saved.driver_calls == 0) return result;
-  return result + ": " + counted(saved.driver_calls, "driver call") + " saved";
+  if (saved.given_back_later != 0)
+    result += ", " + counted(saved.given_back_later, "segment") + " given back later";
+  const std::uint64_t spared = saved.driver_calls.value_or(0);
+  return spared == 0 ? result : result + ": " + counted(spared, "driver call") + " saved";
 }
 
 std::string saved_time_text(const Report& report, const DeviceReport& device, const Page& page) {
@@ -167,8 +169,8 @@ std::string plain_memory(const Report& report, const UsedDevice& used, bool has_
                            : levels_without_bars(used, memory, page);
   result += needed_paragraph(report, memory, page);
   if (!page.is_brief) {
-    result +=
-        paragraph(savings_text(device, has_cache), page) + saved_time_text(report, device, page);
+    result += paragraph(savings_text(report, device, has_cache), page) +
+              saved_time_text(report, device, page);
   }
   const std::string trouble = trouble_text(stats);
   return trouble.empty() ? result : result + "  " + coloured(trouble, Colour::red, page) + "\n";
@@ -272,7 +274,7 @@ std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>&
     others += used_level(device, cells, gpu_name(whole, device.index) + "  ", page);
     if (device.report == nullptr || !device.report->used) continue;
     const DeviceStatistics& stats = device.report->statistics;
-    const Savings saved = savings(device.report->timing);
+    const Savings saved = device_savings(whole, *device.report);
     const std::uint64_t peak = positive(stats.reserved_bytes.all.peak);
     const ReservedMemory memory = reserved_memory(whole, *device.report);
     idle += memory.idle_at_peak();

@@ -99,10 +99,13 @@ Columns<DeviceRow> device_fields() {
        of([](Stats stats) { return if_known(stats.num_alloc_retries); })},
       {"allocations", "of plain device memory", saved(&Savings::allocations)},
       {"hits", "of these from the cache", saved(&Savings::hits)},
-      {"saved_driver_calls", "allocations and frees that the driver was spared",
+      {"saved_driver_calls",
+       "allocations and frees that the driver was spared, less segments that the cache gave back "
+       "later; `null`: not known, as where memory ended with its context",
        saved(&Savings::driver_calls)},
       {"estimated_saved_ns",
-       "least time that the cache saved; `null`: too few calls went to the driver to compare with",
+       "least time that the cache saved; `null`: too few calls went to the driver to compare with, "
+       "or a sum of processes",
        [](const Row& row) {
          return row.saved.estimated ? std::optional(row.saved.least_ns) : std::nullopt;
        }}};

@@ -101,7 +101,7 @@ std::string bounds_text(const PeakBounds& bounds) {
 }
 
 std::string saved_text(const Savings& saved) {
-  if (saved.most_ns == 0) return "";
+  if (saved.most_ns == 0 || (saved.is_cut && saved.least_ns == 0)) return "";
   const std::string most = duration_text(saved.most_ns);
   const std::string least = duration_text(saved.least_ns);
   if (saved.is_cut) return "at least " + least;
