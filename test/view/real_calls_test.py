@@ -110,5 +110,25 @@ class Saved(Case):
             self.assertIsNone(device["estimated_saved_ns"])
 
 
+class Retries(Case):
+    """ "cache emptied to retry": whose, and where nothing was in it?"""
+
+    def test_only_what_went_back_is_said_to_have(self):
+        asked = "Vramscope asked the driver again "
+        for name, told in (("torch-oom", "1 time, with nothing idle in its cache to give back"),
+                           ("torch-oom-at-exit", "2 times; in the whole run its cache gave back 2 idle segments"),
+                           ("fill-refused", "8 times; in the whole run its cache gave back 86 idle segments")):
+            for verb in ("report", "stats"):
+                self.assertIn(asked + told + " ", self.one_line(verb, self.real(name)), (name, verb))
+class Counters(Case):
+    def test_they_are_our_own(self):
+        """torch.cuda.memory_stats said 13,170 allocations, where these are 97."""
+        text = self.one_line("stats", self.real("gpt"))
+        self.assertIn(" Vramscope's own counters, under PyTorch's names and with their meanings:"
+                      " a segment of PyTorch's cache is one block here. ", text)
+        self.assertNotIn("that torch.cuda.memory_stats(0) returns", self.call("stats", "--help").stdout)
+        self.assertIn("Vramscope's", self.call("stats", "--help").stdout)
+
+
 if __name__ == "__main__":
     harness.main()

@@ -202,9 +202,14 @@ TEST(ReportText, ShowsOutOfMemoryAndWarnings) {
 
   EXPECT_TRUE(has(text, "  out of memory 1 time\n"));
   report.devices[0].statistics.num_alloc_retries = 2;
-  EXPECT_TRUE(has(screen(report), "  out of memory 1 time; cache emptied to retry 2 times\n"));
+  EXPECT_TRUE(
+      has(screen(report), "  out of memory 1 time; Vramscope asked the driver again 2 times\n"));
   report.devices[0].statistics.num_ooms = 0;
-  EXPECT_TRUE(has(screen(report), "  cache emptied to retry 2 times\n"));
+  EXPECT_TRUE(has(screen(report), "  Vramscope asked the driver again 2 times\n"));
+  report.unrecorded_calls = 0;
+  EXPECT_TRUE(has(screen(report),
+                  "  Vramscope asked the driver again 2 times, with nothing idle in its cache to "
+                  "give back\n"));
   report.oom.count = 2;  // that no device counts
   EXPECT_TRUE(has(screen(report), "  out of memory 2 times\n"));
   EXPECT_TRUE(has(text, "  warning: 7 calls went unrecorded\n"));

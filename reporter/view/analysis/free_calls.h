@@ -17,7 +17,7 @@ struct FreeCalls {
   // How many of `by_driver` had nothing to free, as cudaFree(nullptr); nothing: not known, because
   // memory also ended with its context, or calls went unrecorded.
   std::optional<std::uint64_t> of_nothing = {};
-  // Segments that the cache gave back apart from these calls; nothing: not known.
+  // Segments that the cache gave back apart from these calls; nothing: not known, as of pages.
   std::optional<std::uint64_t> given_back_later = {};
 };
 [[nodiscard]] FreeCalls free_calls(const Report& report, const DeviceReport& device);

@@ -121,11 +121,8 @@ Savings savings(const Report& report, const Timing& timing, const FreeCalls& fre
 
 }  // namespace
 
-// Pages of a segment that grows are mapped and unmapped in calls that neither counts.
 Savings device_savings(const Report& report, const DeviceReport& device) {
-  FreeCalls frees = free_calls(report, device);
-  if (device.facts.pages.map.count != 0) frees.given_back_later.reset();
-  return savings(report, device.timing, frees);
+  return savings(report, device.timing, free_calls(report, device));
 }
 
 // Counts and sums only: a longest call of the rest is not known.

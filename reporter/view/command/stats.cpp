@@ -32,7 +32,7 @@ int show_stats(OneReport& given) {
 
 Verb add_stats(CommandLine& line) {
   auto arguments = std::make_shared<OneReport>();
-  Command& command = line.add_verb("stats", "Show every counter under its PyTorch name");
+  Command& command = line.add_verb("stats", "Show Vramscope's counters under PyTorch's names");
   arguments->adds_up = true;
   add_one_report(command, *arguments, kAllRows);
   arguments->use.subject = Subject::counters;
@@ -42,7 +42,7 @@ Verb add_stats(CommandLine& line) {
       "Examples:\n"
       "  vramscope stats vramscope.train.4711.json\n"
       "  vramscope stats --device 0 --json vramscope.train.4711.json\n"
-      "      the dictionary that torch.cuda.memory_stats(0) returns");
+      "      a dictionary with the names that torch.cuda.memory_stats(0) has");
   return {.command = &command, .act = [arguments] { return show_stats(*arguments); }};
 }
 

@@ -172,8 +172,8 @@ std::string plain_memory(const Report& report, const UsedDevice& used, bool has_
     result += paragraph(savings_text(report, device, has_cache), page) +
               saved_time_text(report, device, page);
   }
-  const std::string trouble = trouble_text(stats);
-  return trouble.empty() ? result : result + "  " + coloured(trouble, Colour::red, page) + "\n";
+  const std::string trouble = trouble_text(report, device);
+  return trouble.empty() ? result : result + paragraph(trouble, Colour::red, page);
 }
 
 std::string limit_text(const UsedDevice& device, const Page& page) {

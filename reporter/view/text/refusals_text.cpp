@@ -4,19 +4,28 @@
 
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/free_calls.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
 
-std::string trouble_text(const DeviceStatistics& stats) {
-  const auto times = [](std::int64_t count) {
-    return counted(static_cast<std::uint64_t>(count), "time");
-  };
+std::string retries_text(const Report& report, const DeviceReport& device) {
+  const std::string text = "Vramscope asked the driver again " +
+                           counted(positive(device.statistics.num_alloc_retries), "time");
+  const FreeCalls frees = free_calls(report, device);
+  if (!frees.given_back_later) return text;
+  const std::uint64_t segments = *frees.given_back_later;
+  return segments == 0
+             ? text + ", with nothing idle in its cache to give back"
+             : text + "; in the whole run its cache gave back " + counted(segments, "idle segment");
+}
+
+std::string trouble_text(const Report& report, const DeviceReport& device) {
+  const DeviceStatistics& stats = device.statistics;
   std::string text;
-  if (stats.num_ooms != 0) text = "out of memory " + times(stats.num_ooms);
+  if (stats.num_ooms != 0) text = "out of memory " + counted(positive(stats.num_ooms), "time");
   if (stats.num_alloc_retries <= 0) return text;
-  return text + (text.empty() ? "" : "; ") + "cache emptied to retry " +
-         times(stats.num_alloc_retries);
+  return text + (text.empty() ? "" : "; ") + retries_text(report, device);
 }
 
 std::string other_refusals(const Report& report) {

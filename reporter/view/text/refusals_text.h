@@ -4,14 +4,17 @@
 
 #include <string>
 
-#include "allocator/ground/statistics.h"
-
 namespace vramscope {
 
+struct DeviceReport;
 struct Report;
 
-// Of one device: "out of memory 2 times; cache emptied to retry 3 times"; "": neither.
-[[nodiscard]] std::string trouble_text(const DeviceStatistics& stats);
+// "Vramscope asked the driver again 3 times; in the whole run its cache gave back 2 idle segments":
+// what went back for each refusal is not recorded.
+[[nodiscard]] std::string retries_text(const Report& report, const DeviceReport& device);
+
+// Of one device: "out of memory 2 times; Vramscope asked the driver again 3 times"; "": neither.
+[[nodiscard]] std::string trouble_text(const Report& report, const DeviceReport& device);
 
 // "out of memory 2 times" or "1 more refusal of other memory": those that no device counts, since
 // they were of other memory than plain device memory, or the report is of before that; "": none.

@@ -95,7 +95,9 @@ Columns<DeviceRow> device_fields() {
       {"allocated_current_bytes", "in blocks in use now; null: not known",
        of([](Stats stats) { return if_known(stats.allocated_bytes.all.current); })},
       {"num_ooms", "allocations that failed for want of memory", of(&DeviceStatistics::num_ooms)},
-      {"num_alloc_retries", "allocations for which idle segments were given back; null: not known",
+      {"num_alloc_retries",
+       "times that Vramscope asked the driver again after a refusal, when it had given back what "
+       "was idle, if anything was; null: not known",
        of([](Stats stats) { return if_known(stats.num_alloc_retries); })},
       {"allocations", "of plain device memory", saved(&Savings::allocations)},
       {"hits", "of these from the cache", saved(&Savings::hits)},

@@ -15,6 +15,7 @@
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/device_text.h"
+#include "reporter/view/text/refusals_text.h"
 
 namespace vramscope {
 namespace {
@@ -47,13 +48,21 @@ constexpr const char* kWords =
     "allocated: in blocks in use, rounded up from what was requested. reserved: taken from the "
     "driver, free parts included. active: allocated, or freed and not yet to be handed out again. "
     "inactive split: free beside blocks in use, so it cannot go back to the driver. TOTAL: ever.";
-constexpr const char* kKeys =
-    "All counters under PyTorch's names; small_pool counts requests up to 1 MiB, large_pool the "
-    "others:";
+
+// A file of another tool has that tool's figures.
+std::string words_for_keys(const Report& report) {
+  const std::string whose =
+      trigger_of(report) == Trigger::imported
+          ? "All counters under PyTorch's names. "
+          : "Vramscope's own counters, under PyTorch's names and with their meanings: a segment of "
+            "PyTorch's cache is one block here. ";
+  return whose + "small_pool counts requests up to 1 MiB, large_pool the others:";
+}
 
 // What of a device one looks for first, of all pools: as torch.cuda.memory_summary has it. others:
 // lines of what is not in it.
-std::string summary(const FlatStats& stats, const std::string& others, const Page& page) {
+std::string summary(const Report& report, const DeviceReport& device, const FlatStats& stats,
+                    const std::string& others, const Page& page) {
   using enum Table::Align;
   // Nothing where it is not known.
   const auto value_of = [&](const std::string& key) -> std::optional<std::uint64_t> {
@@ -83,12 +92,12 @@ std::string summary(const FlatStats& stats, const std::string& others, const Pag
     }
     table.add(std::move(cells));
   }
-  const std::optional<std::uint64_t> retried = value_of("num_alloc_retries");
-  const std::string retries =
-      retried ? counted(*retried, "time") + " asked again after idle memory went back"
-              : "how often was asked again is not known";
+  const std::int64_t retried = device.statistics.num_alloc_retries;
+  const std::string retries = retried < 0    ? ", how often was asked again is not known"
+                              : retried == 0 ? ""
+                                             : "; " + retries_text(report, device);
   return table.text(page) +
-         paragraph(counted(value_of("num_ooms").value_or(0), "time") + " out of memory, " + retries,
+         paragraph(counted(value_of("num_ooms").value_or(0), "time") + " out of memory" + retries,
                    page) +
          others + "\n";
 }
@@ -159,7 +168,7 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
       const std::string uncounted = uncounted_text(report, device.facts.index, page);
       const std::string others =
           needed_paragraph(report, reserved_memory(report, device), page) + uncounted;
-      summaries += title_line(title, page) + summary(stats, others, page);
+      summaries += title_line(title, page) + summary(report, device, stats, others, page);
     }
     const auto at =
         is_whole ? keys.begin() + static_cast<std::ptrdiff_t>(summarized++) : keys.end();
@@ -168,7 +177,7 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
   // On a screen, from which what is above is scrolled away, what one looks for first comes last.
   const bool is_last = page.lines != 0;
   if (summarized != 0) summaries += paragraph(kWords, page);
-  if (summarized != 0 && !is_last) summaries += "\n" + paragraph(kKeys, page);
+  if (summarized != 0 && !is_last) summaries += "\n" + paragraph(words_for_keys(report), page);
   // Below the only summary its keys follow; of several devices the summaries stand together.
   if (summarized == 1 && !is_last) keys.front().first.clear();
   if (!of.device) {
@@ -206,11 +215,13 @@ Columns<Report> stats_fields(const StatsOf& of) {
   const auto host = [of](JsonText& json, const Report& report) {
     dictionary(json, first(memory_stats(report.host), of));
   };
-  return {keys_field("devices",
-                     "by number of the GPU: the dictionary that torch.cuda.memory_stats gives",
-                     "numbers_by_name", devices),
-          keys_field("host", "the dictionary that torch.cuda.host_memory_stats gives", "numbers",
-                     host)};
+  return {
+      keys_field(
+          "devices",
+          "by number of the GPU: Vramscope's counters under the names of torch.cuda.memory_stats",
+          "numbers_by_name", devices),
+      keys_field("host", "the same under the names of torch.cuda.host_memory_stats", "numbers",
+                 host)};
 }
 
 std::optional<std::string> stats_json(const Report& report, const StatsOf& of) {

@@ -42,7 +42,7 @@ inline constexpr std::string_view kKeysOfEveryDevice[] = {"allocated_bytes.all.c
 [[nodiscard]] Columns<Report> stats_fields(const StatsOf& of);
 
 // {"devices": {"0": {...}}, "host": {...}}; of one device its dictionary alone, as
-// torch.cuda.memory_stats gives it. nullopt: the report has no such device.
+// torch.cuda.memory_stats has it. nullopt: the report has no such device.
 [[nodiscard]] std::optional<std::string> stats_json(const Report& report, const StatsOf& of);
 
 // A row for each counter. False: the report has no such device.
