@@ -270,8 +270,10 @@ struct Chosen {
   // sums over the chosen ones: bytes at the instant of the kind's own peak, bytes now, allocations,
   // frees.
   bool by_rows = false;
-  std::optional<Axis> axis = {};         // values of this axis were chosen, not call sites
-  std::optional<Kind> kind = {};         // only this kind is left
+  std::optional<Axis> axis = {};            // values of this axis were chosen, not call sites
+  std::optional<Kind> kind = {};            // only this kind is left
+  std::optional<std::size_t> threads = {};  // that allocated any of the kinds that are left;
+                                            // nothing: not known
   std::vector<KindFacts> kinds = {};     // the kinds that are left, with all their rows
   std::vector<LedgerEntry> ledger = {};  // the whole ledger, since no filter chooses what a device
                                          // uses

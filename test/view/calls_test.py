@@ -15,7 +15,7 @@ from real_case import NAMES, RealReports  # noqa: E402
 class OfReports(RealReports):
     def test_times_in_the_driver_are_read_at_once(self):
         text = self.text("calls", self.real("threads"))
-        self.assertIn("2,024,804 driver calls of 5 functions, 1 failed: 10.9 s, of 62 threads added; the run took 1.92 s\n", text)
+        self.assertIn("2,024,804 driver calls of 5 functions, 1 failed: 10.9 s, of all threads added (62 of them allocated); the run took 1.92 s\n", text)
         self.assertIn("974 ms of it waiting for the GPU", text)
         self.assertRegex(text, r"\n +5\.30 s +48\.7 % +1,012,401 +0 +2\.05 us +65\.5 us +1\.04 ms +cuMemFree_v2\n")
         self.assertRegex(text, r"\n +1,012,400 +974 ms +982 us +GPU 0 +waits for the GPU, before freed memory was used again\n")
@@ -53,7 +53,7 @@ class OfReports(RealReports):
     def test_calls_of_two_reports(self):
         before, after = self.real("gpt"), self.real("gpt-no-cache")
         text = self.text("diff", "--by", "call", before, after)
-        self.assertIn("  357 ms in 2,053 calls of 2 threads added -> 543 ms in 28,301 calls of 2 threads added\n", text)
+        self.assertIn("  357 ms in 2,053 calls -> 543 ms in 28,301 calls\n", text)
         self.assertRegex(text, r"\n +\+113 ms +15\.7 us +113 ms +4 +13,171 +cuMemFree_v2\n")
         for by in ("site", "function"):
             self.assertIn("  driver calls  357 ms -> 543 ms: vramscope diff --by call\n", self.text("diff", "--by", by, before, after))

@@ -143,7 +143,8 @@ Report golden_report() {
                    .frees = 0}};
   report.axes = {
       owner("program", Kind::device, 724 * kMiB), owner("libkernels.so", Kind::device, 36 * kMiB),
-      owner("libkernels.so", Kind::managed, 96 * kMiB), owner("program", Kind::pinned, 64 * kMiB)};
+      owner("libkernels.so", Kind::managed, 96 * kMiB), owner("program", Kind::pinned, 64 * kMiB),
+      AxisEntry{.axis = Axis::thread, .value = "train 4711", .totals = {.total_count = 3300}}};
   report.ledger = {
       {.device = 0,
        .kind = "device",

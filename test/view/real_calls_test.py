@@ -120,6 +120,36 @@ class Retries(Case):
                            ("fill-refused", "8 times; in the whole run its cache gave back 86 idle segments")):
             for verb in ("report", "stats"):
                 self.assertIn(asked + told + " ", self.one_line(verb, self.real(name)), (name, verb))
+class Threads(Case):
+    """Times are added over threads, and only of a thread known to be the only one they are a share of the run."""
+
+    def total(self, *arguments):
+        return re.search(r"\n  Total: (?:.|\n)*?\n(?=  at the|  peak )", self.text(*arguments)).group(0).replace("\n   ", "")
+
+    def test_of_calls_of_functions_the_threads_are_not_known(self):
+        for name in NAMES:
+            text = self.text("calls", self.real(name))
+            self.assertIn(", of all threads added", text, name)
+            self.assertNotIn(" of the run's ", text, name)
+        self.assertIn(" of all threads added (10 of them allocated); the run took 14.8 s\n", self.text("calls", self.real("jax")))
+        self.assertIn(" of all threads added; the run took 3.58 s\n", self.text("calls", self.real("cupy")))
+        self.assertIn(" % of the run's 3.58 s\n", self.text("calls", "--by", "thread", self.real("cupy")))
+
+    def test_of_chosen_rows_the_threads_are_not_known(self):
+        """Two of four allocations were another thread's; of 199, all were of one."""
+        for name, owner, took in (("gpt", "cuBLAS", "1.09 ms"), ("nccl", "NCCL", "331 ms")):
+            for verb in ("report", "owners", "sites", "peak"):
+                self.assertIn(f" {took} in them, of all threads added\n", self.total(verb, "--owner", owner, self.real(name)), (verb, name))
+        self.assertIn(", of all threads added\n", self.total("peak", "--kind", "device", "--min-bytes", "300MiB", self.real("gpt")))
+
+    def test_of_one_thread_it_is_a_share(self):
+        self.assertRegex(self.total("report", self.real("cupy")), r" 309 ms in them, 8\.6 % of the run's 3\.58 s, and ")
+        self.assertRegex(self.total("sites", "--owner", "CuPy", self.real("cupy")), r" in them, [\d.]+ % of the run's 3\.58 s\n")
+        of_one = self.total("owners", "--by", "thread", "--thread", "pt_autograd_0", self.real("nccl"))
+        self.assertRegex(of_one, r" in them, <?[\d.]+ % of the run's 12\.8 s\n")
+        self.assertIn(" in them, of 2 threads added, and ", self.total("report", self.real("nccl")))
+
+
 class Counters(Case):
     def test_they_are_our_own(self):
         """torch.cuda.memory_stats said 13,170 allocations, where these are 97."""

@@ -110,6 +110,7 @@ Report sample_report() {
                    .peak_bytes = 64 * kMiB,
                    .allocations = 4,
                    .frees = 4}};
+  report.axes = {{.axis = Axis::thread, .value = "train 4711", .totals = {.total_count = 1004}}};
   report.modules = {{.path = "/app/train", .build_id = "", .base = 0},
                     {.path = "/cuda/lib64/libcudart.so.12", .build_id = "", .base = 0},
                     {.path = "/app/libnet.so", .build_id = "", .base = 0}};

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/allocating_threads.h"
 #include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
@@ -38,17 +38,9 @@ std::optional<std::uint64_t> took_at_most(const Duration& time, std::uint64_t pe
   return is_last ? time.max_ns : std::min(end, time.max_ns);
 }
 
-std::size_t allocating_threads(const Report& report) {
-  std::set<std::string_view> threads;
-  for (const AxisEntry& row : report.axes) {
-    if (row.axis == Axis::thread && row.totals.total_count != 0) threads.insert(row.value);
-  }
-  return threads.size();
-}
-
 // Of the calls that the run itself took, one after the other where it had one thread.
 void describe_run_of(DriverCalls& calls, const Report& report) {
-  calls.threads = allocating_threads(report);
+  calls.threads = allocating_threads(report).value_or(0);
   if (!is_of_several(report)) calls.run_ns = report.timeline.duration_ns;
   std::uint64_t waited = 0;
   std::uint64_t timed = 0;
@@ -112,10 +104,12 @@ DriverCalls allocating_calls(const Report& report) {
     call.total_ns += row.totals.total_ns;
   }
   DriverCalls calls;
-  for (auto& [name, call] : by_thread) calls.rows.push_back(std::move(call));
+  for (const auto& [name, call] : by_thread) calls.rows.push_back(call);
   settle(calls);
   describe_run_of(calls, report);
   calls.waited_ns.reset();
+  calls.are_all_threads = !by_thread.contains("others") && !by_thread.contains("unknown");
+  calls.threads = calls.are_all_threads ? by_thread.size() : 0;
   return calls;
 }
 

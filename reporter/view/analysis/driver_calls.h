@@ -37,8 +37,9 @@ struct DriverCalls {
   std::uint64_t failures = 0;
   std::uint64_t total_ns = 0;
   std::optional<std::uint64_t> waited_ns = {};  // in all calls, for any device
-  std::uint64_t run_ns = 0;  // 0: not known, or the report is of several processes
-  std::size_t threads = 0;   // threads that allocated; 0: not known
+  std::uint64_t run_ns = 0;      // 0: not known, or the report is of several processes
+  std::size_t threads = 0;       // threads that allocated; 0: not known
+  bool are_all_threads = false;  // no other thread made these calls
 };
 
 // Returns the calls by function. May throw bad_alloc.

@@ -19,8 +19,7 @@ std::string time_change_text(std::int64_t ns) {
 }
 
 std::string calls_of_side(const DriverCalls& calls) {
-  return duration_text(calls.total_ns) + " in " + counted(calls.calls, "call") +
-         (calls.threads > 1 ? " of " + counted(calls.threads, "thread") + " added" : "");
+  return duration_text(calls.total_ns) + " in " + counted(calls.calls, "call");
 }
 
 }  // namespace
@@ -62,8 +61,8 @@ Columns<CallsOfTwo> call_changes_fields(std::size_t most) {
 }
 
 std::string call_changes_text(const CallsOfTwo& two, const Page& page, std::size_t most) {
-  std::string text = coloured("Time in driver calls", Colour::bold, page) + "\n  from " +
-                     printable(two.before_file, page) + "\n  to   " +
+  std::string text = coloured("Time in driver calls, of all threads added", Colour::bold, page) +
+                     "\n  from " + printable(two.before_file, page) + "\n  to   " +
                      printable(two.after_file, page) + "\n\n" +
                      paragraph(calls_of_side(two.before) + " -> " + calls_of_side(two.after), page);
   const std::string next = next_command("calls", two.after_file, page);

@@ -93,7 +93,24 @@ std::string served_rows_text(const CallsOf& of, const Page& page) {
   return part_title("Allocations and frees, as they were served", page) + table.text(page);
 }
 
-// "2,024,804 calls of 14 functions, 1 failed: 10.9 s, of 31 threads added; the run took 1.92 s".
+// ", of 62 threads added"; of one thread a share of the run. A report does not tell which threads
+// called a function, but which of them allocated.
+std::string whose_time(const CallsOf& of) {
+  const DriverCalls& calls = of.calls;
+  if (is_of_several(of.report)) return ", of all processes added";
+  if (calls.are_all_threads && calls.threads == 1) {
+    if (calls.run_ns == 0 || calls.total_ns > calls.run_ns) return "";
+    return ", " + percent_text(calls.total_ns, calls.run_ns) + " of the run's " +
+           duration_text(calls.run_ns);
+  }
+  const std::string count = count_text(calls.threads);
+  std::string text = ", of " + (calls.are_all_threads ? count : "all") + " threads added";
+  if (!calls.are_all_threads && calls.threads > 1) text += " (" + count + " of them allocated)";
+  return calls.run_ns == 0 ? text : text + "; the run took " + duration_text(calls.run_ns);
+}
+
+// "2,024,804 driver calls of 14 functions, 1 failed: 10.9 s, of all threads added; the run took
+// 1.92 s".
 std::string calls_head(const CallsOf& of, const Page& page) {
   const DriverCalls& calls = of.calls;
   std::string text = counted(
@@ -101,19 +118,7 @@ std::string calls_head(const CallsOf& of, const Page& page) {
   if (of.by == CallsBy::function) text += " of " + counted(calls.rows.size(), "function");
   if (calls.failures != 0)
     text += ", " + count_text(static_cast<std::int64_t>(calls.failures)) + " failed";
-  text += ": " + duration_text(calls.total_ns);
-  if (is_of_several(of.report)) {
-    text += ", of all processes added";
-  } else if (calls.threads > 1 || calls.total_ns > calls.run_ns ||
-             (calls.threads == 0 && of.report.chosen)) {
-    text += calls.threads > 1 ? ", of " + counted(calls.threads, "thread") + " added"
-                              : std::string(", of all threads added");
-    if (calls.run_ns != 0) text += "; the run took " + duration_text(calls.run_ns);
-  } else if (calls.run_ns != 0) {
-    text += ", " + percent_text(calls.total_ns, calls.run_ns) + " of the run's " +
-            duration_text(calls.run_ns);
-  }
-  return paragraph(text, page);
+  return paragraph(text + ": " + duration_text(calls.total_ns) + whose_time(of), page);
 }
 
 // A report has the waits of all functions together.

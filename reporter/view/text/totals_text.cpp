@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
-#include <string_view>
+#include <optional>
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/allocating_threads.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/free_calls.h"
 #include "reporter/view/analysis/site_usage.h"
@@ -55,24 +55,14 @@ Sums sums_of(const Report& report) {
   return is_by_axis(report) ? sums_of_axis(report, *report.chosen->axis) : sums_of_sites(report);
 }
 
-// Those whose allocations were counted; "others" counts as one.
-std::size_t threads_of(const Report& report) {
-  std::set<std::string_view> threads;
-  for (const AxisEntry& row : report.axes) {
-    if (row.axis == Axis::thread && holds_memory(row.kind) && row.totals.total_count != 0)
-      threads.insert(row.value);
-  }
-  return threads.size();
-}
-
 std::string time_of(const Report& report, std::uint64_t ns) {
   const ProcessFacts& process = report.process;
   if (ns == 0) return "";  // nobody measured it
   std::string text = "; " + duration_text(ns) + " in them";
   if (is_of_several(report)) return text + ", of all processes added";
-  if (const std::size_t threads = threads_of(report); threads > 1) {
-    return text + ", of " + counted(threads, "thread") + " added";
-  }
+  const std::optional<std::size_t> threads = allocating_threads(report);
+  if (!threads) return text + ", of all threads added";
+  if (*threads > 1) return text + ", of " + counted(*threads, "thread") + " added";
   const std::uint64_t loaded_ns =
       process.report_time_ns - std::min(process.report_time_ns, process.start_time_ns);
   // As the head of a report has it.
@@ -82,8 +72,7 @@ std::string time_of(const Report& report, std::uint64_t ns) {
   if (ns <= run_ns) {
     return text + ", " + percent_text(ns, run_ns) + " of the run's " + duration_text(run_ns);
   }
-  // Time 0 was the first allocation's end, or threads are not listed.
-  if (ns > loaded_ns) return text + ", of all threads added";
+  if (ns > loaded_ns) return text;  // time 0 was the first allocation's end
   return text + ", " + percent_text(ns, loaded_ns) + " of the " + duration_text(loaded_ns) +
          " since the library was loaded";
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/allocating_threads.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/filter/instant.h"
@@ -347,6 +348,11 @@ void filter_report(Report& report, const Filter& filter, const FilterUse& use,
   report.chosen = Chosen{.by_rows = false,
                          .axis = {},
                          .kind = filter.kind.empty() ? std::nullopt : kind_of(filter.kind),
+                         .threads = threads_among(report.axes,
+                                                  [&](const AxisEntry& row) {
+                                                    return holds_memory(row.kind) &&
+                                                           filter.passes(row.kind, row.device);
+                                                  }),
                          .kinds = report.kinds,
                          .ledger = std::move(ledger)};
   switch (use.subject) {

@@ -80,6 +80,7 @@ DriverCalls TraceCalls::calls_of(const std::map<Key, Totals>& totals, const Name
   calls.waited_ns = waited_ns;
   calls.run_ns = length_ns;
   calls.threads = threads_.size();
+  calls.are_all_threads = true;
   return calls;
 }
 
