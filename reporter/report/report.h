@@ -87,16 +87,6 @@ struct KindFacts {
   std::uint64_t frees = 0;
 };
 
-// What was live at the peak of all kinds of a device's memory together. Only devices with several
-// kinds have it.
-struct JointPeak {
-  KindFacts facts;                    // of all kinds together, given as Kind::device; without calls
-  std::vector<OomShare> shares = {};  // by site and kind, the largest first
-  // Not written. The owners of these bytes by whole stacks, the largest first. Noted when a view
-  // shortens stacks.
-  std::vector<std::pair<std::string, std::uint64_t>> owners = {};
-};
-
 // The most that one process held of a device at one time, all kinds together, lies between `lower`
 // and `upper`, in requested bytes.
 struct JointBounds {
@@ -168,6 +158,23 @@ struct RecordedStack {
   std::vector<std::uint32_t> frames;
   std::vector<SitePart> parts;
 };
+
+// What one recorded stack held of one kind of memory at a joint peak. frames: the whole stack.
+struct JointStack {
+  std::vector<std::uint32_t> frames;
+  SitePart part;  // the stack's numbers for that kind
+  std::uint64_t live_bytes = 0;
+};
+// What was live at the peak of all kinds of a device's memory together. Only devices with several
+// kinds have it.
+struct JointPeak {
+  KindFacts facts;                    // of all kinds together, given as Kind::device; without calls
+  std::vector<OomShare> shares = {};  // by site and kind, the largest first
+  // Not written. The shares by recorded stack, noted when a view shortens or joins stacks. Owners
+  // and holders are determined from them. Empty: each site's `frames` are a whole stack.
+  std::vector<JointStack> stacks = {};
+};
+
 struct Site {
   std::vector<std::uint32_t> frames;  // indices into Report::frames, innermost first
   SiteTotals totals;

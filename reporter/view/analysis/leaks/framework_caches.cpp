@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -219,6 +220,18 @@ std::optional<std::size_t> FrameworkCaches::of(const std::vector<std::uint32_t>&
   // The library that both have in common.
   if (*cache == xla && owner_of_stack(report_, frames) == "TensorFlow") cache = tensorflow;
   return cache;
+}
+
+std::optional<std::size_t> FrameworkCaches::of(const Site& site, Kind kind) {
+  std::set<std::optional<std::size_t>> found;
+  const auto look_at = [&](const auto& frames, const std::vector<SitePart>& parts) {
+    for (const SitePart& part : parts) {
+      if (part.kind == kind) found.insert(of(frames, part));
+    }
+  };
+  if (site.whole.empty()) look_at(site.frames, site.parts);
+  for (const RecordedStack& stack : site.whole) look_at(stack.frames, stack.parts);
+  return found.size() == 1 ? *found.begin() : std::nullopt;
 }
 
 }  // namespace vramscope

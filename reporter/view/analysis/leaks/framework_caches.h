@@ -11,11 +11,13 @@
 #include <string_view>
 #include <vector>
 
+#include "allocator/ground/place.h"
 #include "reporter/view/analysis/stacks/frames.h"
 
 namespace vramscope {
 
 struct Report;
+struct Site;
 struct SitePart;
 
 struct FrameworkCache {
@@ -40,6 +42,9 @@ class FrameworkCaches {
   // whole stack, innermost first. May throw bad_alloc.
   [[nodiscard]] std::optional<std::size_t> of(const std::vector<std::uint32_t>& frames,
                                               const SitePart& part);
+
+  // Returns the cache that holds everything that a site allocated of one kind, or nothing.
+  [[nodiscard]] std::optional<std::size_t> of(const Site& site, Kind kind);
 
  private:
   struct KnownFrame {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "reporter/record/stack/owners.h"
+#include "reporter/view/analysis/site_usage.h"
 
 namespace vramscope {
 namespace {
@@ -58,14 +59,26 @@ std::string owner_of_site(const Report& report, const Site& site) {
       ->first;
 }
 
-std::vector<std::pair<std::string, std::uint64_t>> owners_of(const Report& report,
-                                                             const JointPeak& joint) {
-  if (!joint.owners.empty()) return joint.owners;
-  std::map<std::string, std::uint64_t> bytes;
+std::vector<JointStack> joint_stacks(const Report& report, const JointPeak& joint) {
+  if (!joint.stacks.empty()) return joint.stacks;
+  std::vector<JointStack> stacks;
   for (const OomShare& share : joint.shares) {
     if (share.site < 0) continue;
     const Site& site = report.sites[static_cast<std::size_t>(share.site)];
-    bytes[owner_of_site(report, site)] += share.live_bytes;
+    const SitePart* const part = part_of(site.parts, share.kind, joint.facts.device);
+    JointStack& stack = stacks.emplace_back();
+    stack.frames = first_stack(site);
+    stack.part = part != nullptr ? *part : SitePart{.kind = share.kind, .totals = {}};
+    stack.live_bytes = share.live_bytes;
+  }
+  return stacks;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> owners_of(const Report& report,
+                                                             const JointPeak& joint) {
+  std::map<std::string, std::uint64_t> bytes;
+  for (const JointStack& stack : joint_stacks(report, joint)) {
+    bytes[owner_of_stack(report, stack.frames)] += stack.live_bytes;
   }
   std::vector<std::pair<std::string, std::uint64_t>> owners(bytes.begin(), bytes.end());
   std::stable_sort(owners.begin(), owners.end(),

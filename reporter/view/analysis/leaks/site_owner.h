@@ -28,6 +28,10 @@ namespace vramscope {
 // report's frames.
 [[nodiscard]] std::string owner_of_frame(const Report& report, std::uint32_t frame);
 
+// Returns what each recorded stack held at a joint peak, as it was before a view joined sites. May
+// throw bad_alloc.
+[[nodiscard]] std::vector<JointStack> joint_stacks(const Report& report, const JointPeak& joint);
+
 // Returns the bytes that were live at a joint peak of the report by owner, the largest first. It
 // uses whole stacks. May throw bad_alloc.
 [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> owners_of(const Report& report,

@@ -74,22 +74,16 @@ class OfDevice {
   [[nodiscard]] Asked of_joint(const JointPeak& joint) {
     Asked asked;
     std::uint64_t told = 0;
-    for (const auto& [owner, bytes] : owners_of(report_, joint)) {
-      asked.by_owner[owner] += bytes;
-      told += bytes;
-    }
-    if (told < joint.facts.peak_bytes) asked.by_owner["unknown"] += joint.facts.peak_bytes - told;
-    for (const OomShare& share : joint.shares) {
-      note_kind(asked, share.kind, share.live_bytes);
-      if (share.site < 0) continue;
-      const Site& site = report_.sites[static_cast<std::size_t>(share.site)];
-      const SitePart* const part = part_of(site.parts, share.kind, index_);
-      if (part == nullptr) continue;
-      if (const auto cache = caches_.of(first_stack(site), *part)) {
-        move_to_cache(asked, owner_of_site(report_, site), framework_caches()[*cache].name,
-                      share.live_bytes);
+    for (const OomShare& share : joint.shares) note_kind(asked, share.kind, share.live_bytes);
+    for (const JointStack& stack : joint_stacks(report_, joint)) {
+      told += stack.live_bytes;
+      if (const auto cache = caches_.of(stack.frames, stack.part)) {
+        asked.by_cache[std::string(framework_caches()[*cache].name)] += stack.live_bytes;
+      } else {
+        asked.by_owner[owner_of_stack(report_, stack.frames)] += stack.live_bytes;
       }
     }
+    if (told < joint.facts.peak_bytes) asked.by_owner["unknown"] += joint.facts.peak_bytes - told;
     return asked;
   }
 

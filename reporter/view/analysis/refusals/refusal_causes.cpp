@@ -68,10 +68,9 @@ void add_caches(Leaks& leaks, const Report& report, const NameFrame& name) {
     for (const OomShare& share : event.shares) {
       const auto at = static_cast<std::size_t>(share.site);
       if (share.site < 0 || at >= report.sites.size()) continue;
-      const Site& site = report.sites[at];
-      for (const SitePart& part : site.parts) {
-        if (part.kind != share.kind || leaks.cache_of_site.contains(at)) continue;
-        if (const auto cache = caches.of(first_stack(site), part)) leaks.cache_of_site[at] = *cache;
+      if (leaks.cache_of_site.contains(at)) continue;
+      if (const auto cache = caches.of(report.sites[at], share.kind)) {
+        leaks.cache_of_site[at] = *cache;
       }
     }
   }

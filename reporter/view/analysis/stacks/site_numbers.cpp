@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/analysis/stacks/site_numbers.h"
 
+#include <algorithm>
+#include <map>
+#include <utility>
+
 #include "reporter/report/report.h"
 
 namespace vramscope {
@@ -17,6 +21,51 @@ void renumber(std::vector<SegmentFacts>& segments, const Places& places) {
   for (SegmentFacts& segment : segments) {
     for (BlockFacts& block : segment.blocks) renumber(block.site, places);
   }
+}
+
+// Makes one of those that are equal by `key` now; rows without a site stay as they are.
+template <class Row, class Key, class Add>
+void join_equal(std::vector<Row>& rows, const Key& key, const Add& add) {
+  std::map<decltype(key(Row())), std::size_t> first;
+  std::vector<Row> joined;
+  for (Row& row : rows) {
+    const auto [known, is_new] = first.try_emplace(key(row), joined.size());
+    if (is_new || row.site < 0) {
+      joined.push_back(std::move(row));
+    } else {
+      add(joined[known->second], row);
+    }
+  }
+  rows = std::move(joined);
+}
+
+void renumber(std::vector<OomShare>& shares, const Places& places) {
+  for (OomShare& share : shares) renumber(share.site, places);
+  join_equal(
+      shares, [](const OomShare& share) { return std::pair(share.site, share.kind); },
+      [](OomShare& sum, const OomShare& more) {
+        sum.live_bytes += more.live_bytes;
+        sum.live_count += more.live_count;
+      });
+  std::stable_sort(shares.begin(), shares.end(), [](const OomShare& a, const OomShare& b) {
+    return a.live_bytes > b.live_bytes;
+  });
+}
+
+void renumber(std::vector<OomPin>& pins, const Places& places) {
+  for (OomPin& pin : pins) renumber(pin.site, places);
+  join_equal(
+      pins, [](const OomPin& pin) { return pin.site; },
+      [](OomPin& sum, const OomPin& more) {
+        sum.segments += more.segments;
+        sum.total_size += more.total_size;
+        sum.free_bytes += more.free_bytes;
+        sum.largest_free_bytes = std::max(sum.largest_free_bytes, more.largest_free_bytes);
+        sum.live_bytes += more.live_bytes;
+        sum.live_count += more.live_count;
+      });
+  std::stable_sort(pins.begin(), pins.end(),
+                   [](const OomPin& a, const OomPin& b) { return a.free_bytes > b.free_bytes; });
 }
 
 }  // namespace
@@ -40,7 +89,7 @@ void renumber_sites(Report& report, const Places& places) {
   for (KindFacts& kind : report.kinds) renumber(kind.peak_site, places);
   for (JointPeak& joint : report.joint_peaks) {
     renumber(joint.facts.peak_site, places);
-    for (OomShare& share : joint.shares) renumber(share.site, places);
+    renumber(joint.shares, places);
   }
   for (MergedProcess& process : report.processes) {
     std::erase_if(process.live, [&](LiveShare& share) {
@@ -52,8 +101,8 @@ void renumber_sites(Report& report, const Places& places) {
   for (OomEvent& event : report.oom.events) {
     renumber(event.site, places);
     renumber(event.served_site, places);
-    for (auto& share : event.shares) renumber(share.site, places);
-    for (auto& pin : event.pins) renumber(pin.site, places);
+    renumber(event.shares, places);
+    renumber(event.pins, places);
   }
 }
 

@@ -18,8 +18,9 @@ struct Report;
 // Must be called before sites are moved: each keeps its number.
 void keep_site_numbers(Report& report);
 
-// Changes all references to sites. places: for each former index of a site its present index; -1:
-// it was removed. report.sites must already be in its new state.
+// Changes all references to sites, and joins shares whose sites are now one. places: for each
+// former index of a site its present index; -1: it was removed. report.sites must already be in its
+// new state.
 void renumber_sites(Report& report, const std::vector<std::int64_t>& places);
 
 }  // namespace vramscope

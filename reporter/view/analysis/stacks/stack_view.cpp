@@ -177,10 +177,28 @@ std::vector<std::size_t> join_equal_sites(Report& report, const TellingOf& telli
   return {numbers.begin(), numbers.end()};
 }
 
+// Of Python's frames the evaluation loop's place alone. Whole stacks keep the frames that they
+// have.
+void show_native_code(Report& report, const Chooser& chooser) {
+  std::map<std::uint32_t, std::uint32_t> without_code;
+  for (Site& site : report.sites) {
+    for (std::uint32_t& frame : site.frames) {
+      if (report.frames[frame].code == kNoCode || chooser.is_imported_native(frame)) continue;
+      const auto next = static_cast<std::uint32_t>(report.frames.size());
+      const auto [known, is_new] = without_code.try_emplace(frame, next);
+      if (is_new) {
+        report.frames.push_back(FrameFact(report.frames[frame]));
+        report.frames.back().code = kNoCode;
+      }
+      frame = known->second;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::size_t> choose_frames(Report& report, const StackChoice& choice) {
-  for (JointPeak& joint : report.joint_peaks) joint.owners = owners_of(report, joint);
+  for (JointPeak& joint : report.joint_peaks) joint.stacks = joint_stacks(report, joint);
   std::vector<std::size_t> sites(report.sites.size());
   std::iota(sites.begin(), sites.end(), std::size_t{0});
   if (report.codes.empty() && choice.view != StackView::python_only) return sites;
@@ -194,11 +212,7 @@ std::vector<std::size_t> choose_frames(Report& report, const StackChoice& choice
   if (joins) {
     sites = join_equal_sites(report, [&](const Site& site) { return chooser.telling(site); });
   }
-  if (choice.view == StackView::native_only) {
-    for (std::uint32_t i = 0; i < report.frames.size(); ++i) {
-      if (!chooser.is_imported_native(i)) report.frames[i].code = kNoCode;
-    }
-  }
+  if (choice.view == StackView::native_only) show_native_code(report, chooser);
   return sites;
 }
 
