@@ -60,6 +60,17 @@ Report made_report() {
   return report;
 }
 
+// All sites in a joint peak, each with 10 bytes.
+Report with_joint_peak() {
+  Report report = made_report();
+  JointPeak& joint = report.joint_peaks.emplace_back();
+  joint.facts.peak_bytes = 40;
+  for (std::int64_t site = 0; site < 4; ++site) {
+    joint.shares.push_back({.site = site, .kind = Kind::device, .live_bytes = 10, .live_count = 1});
+  }
+  return report;
+}
+
 std::string stack(const Report& report, std::size_t site) {
   return text(call_site(report, report.sites.at(site), {}, 9));
 }
@@ -98,6 +109,35 @@ TEST(AlikeLeaks, AreOneWhereEveryFrameReadsTheSame) {
   ASSERT_NE(joined, report.sites.end());
   EXPECT_EQ(joined->numbers, (std::vector<std::uint32_t>{0, 1}));
   EXPECT_EQ(joined->totals.live_bytes, 300U);
+}
+
+TEST(StackView, JoinsTheSharesOfJoinedSites) {
+  Report report = with_joint_peak();
+
+  choose_frames(report, {});
+
+  const JointPeak& joint = report.joint_peaks[0];
+  ASSERT_EQ(joint.shares.size(), 3U);
+  EXPECT_EQ(joint.shares[0].site, 1);
+  EXPECT_EQ(joint.shares[0].live_bytes, 20U);
+  EXPECT_EQ(joint.shares[0].live_count, 2U);
+}
+
+// Whose memory it is must not depend on the frames that are shown.
+TEST(StackView, KeepsWholeStacksOfAJointPeak) {
+  for (const StackView view : {StackView::usual, StackView::native_only}) {
+    Report report = with_joint_peak();
+    const std::size_t frames = report.frames.size();
+    const std::vector<FrameFact> recorded = report.frames;
+
+    choose_frames(report, {.view = view});
+
+    ASSERT_EQ(report.joint_peaks[0].stacks.size(), 4U);
+    const JointStack& second = report.joint_peaks[0].stacks[1];
+    EXPECT_EQ(second.frames, (std::vector<std::uint32_t>{9, 7, 8, 3, 5, 6}));
+    EXPECT_EQ(second.live_bytes, 10U);
+    for (std::size_t i = 0; i < frames; ++i) EXPECT_EQ(report.frames[i].code, recorded[i].code);
+  }
 }
 
 TEST(StackView, KnowsEachSiteByItsNewNumber) {

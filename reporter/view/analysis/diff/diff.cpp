@@ -116,12 +116,13 @@ RowSides by_function(const Report& report, std::size_t which, DiffAt at, const S
 // Where call stacks were chosen, by these.
 RowSides by_owner_of_stacks(const Report& report, DiffAt at, NamesOfBoth& names) {
   RowSides sides;
+  const auto numbers = [at](const SiteTotals& totals) { return numbers_at(totals, at); };
   for (const Share& share : shares_at(report, at)) {
-    add(sides,
-        {.what = names.words.of(owner_of_site(report, report.sites[share.site])),
-         .kind = share.kind,
-         .device = share.device},
-        share.bytes, share.count, -1);
+    for (const OwnerPart& part : owner_parts(report, share, numbers)) {
+      const std::uint32_t owner = names.words.of(part.owner);
+      add(sides, {.what = owner, .kind = share.kind, .device = share.device}, part.bytes,
+          part.count, -1);
+    }
   }
   return sides;
 }

@@ -59,6 +59,30 @@ std::string owner_of_site(const Report& report, const Site& site) {
       ->first;
 }
 
+std::vector<OwnerPart> owner_parts(const Report& report, const Share& share,
+                                   const NumbersOfTotals& numbers) {
+  const Site& site = report.sites[share.site];
+  if (site.whole.size() < 2) {
+    return {{owner_of_stack(report, first_stack(site)), share.bytes, share.count}};
+  }
+  std::vector<OwnerPart> parts;
+  OwnerPart rest{.owner = {}, .bytes = share.bytes, .count = share.count};
+  for (const RecordedStack& stack : site.whole) {
+    const SitePart* const part = part_of(stack.parts, share.kind, share.device);
+    if (part == nullptr) continue;
+    const auto [bytes, count] = numbers(numbers_of(*part));
+    OwnerPart& its = parts.emplace_back(OwnerPart{.owner = owner_of_stack(report, stack.frames)});
+    its.bytes = std::min(bytes, rest.bytes);
+    its.count = std::min(count, rest.count);
+    rest.bytes -= its.bytes;
+    rest.count -= its.count;
+  }
+  if (parts.empty()) return {{std::string(kUnknownOwner), share.bytes, share.count}};
+  parts.back().bytes += rest.bytes;
+  parts.back().count += rest.count;
+  return parts;
+}
+
 std::vector<JointStack> joint_stacks(const Report& report, const JointPeak& joint) {
   if (!joint.stacks.empty()) return joint.stacks;
   std::vector<JointStack> stacks;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/digest.h"
 
 namespace vramscope {
 
@@ -27,6 +29,19 @@ namespace vramscope {
 // Returns the owner of a frame's code, or "unknown" for generated code. frame: an index into the
 // report's frames.
 [[nodiscard]] std::string owner_of_frame(const Report& report, std::uint32_t frame);
+
+// A part of what a site holds.
+struct OwnerPart {
+  std::string owner;
+  std::uint64_t bytes = 0;
+  std::uint64_t count = 0;
+};
+// Divides what a site holds of one kind by the owners of its recorded stacks. Each stack has at
+// most what `numbers` returns of its totals: bytes and count; the last one has the rest. May throw
+// bad_alloc.
+using NumbersOfTotals = std::function<std::pair<std::uint64_t, std::uint64_t>(const SiteTotals&)>;
+[[nodiscard]] std::vector<OwnerPart> owner_parts(const Report& report, const Share& share,
+                                                 const NumbersOfTotals& numbers);
 
 // Returns what each recorded stack held at a joint peak, as it was before a view joined sites. May
 // throw bad_alloc.
