@@ -169,6 +169,35 @@ TEST(FrameworkCaches, CupysPoolIsKnownByItsDepthAndSizes) {
   EXPECT_EQ(made.cache_of(2), "");
 }
 
+TEST(FrameworkCaches, JaxsPoolAsksOnceOrForPiecesThatDouble) {
+  const std::string plugin = "/v/site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so";
+  Made once;
+  once.site({once.frame(plugin, 1)}, 112'583'507'968, Kind::physical);
+  once.site({once.frame(plugin, 2)}, 8, Kind::pinned);
+  once.site({once.frame("/usr/lib/libcublas.so.13", 1), once.frame(plugin, 3)}, 32 * kMebibyte);
+  EXPECT_EQ(once.cache_of(0), "JAX's pool");
+  EXPECT_EQ(once.cache_of(1), "");
+  EXPECT_EQ(once.cache_of(2), "");
+
+  Made grown;
+  grown.site({grown.frame(plugin, 1)}, 2 * kMebibyte);
+  grown.site({grown.frame(plugin, 1)}, 64 * kMebibyte);
+  EXPECT_EQ(grown.cache_of(0), "JAX's pool");
+  grown.site({grown.frame(plugin, 1)}, 6 * kMebibyte);  // an array's own size: there is no pool
+  EXPECT_EQ(grown.cache_of(0), "");
+}
+
+TEST(FrameworkCaches, HoldASiteOfWhichAllStacksAreTheirs) {
+  Made made;
+  made.site({made.frame("/usr/bin/python3", 1)}, 6 * kMebibyte);
+  Site& site = made.report.sites[0];
+  const std::uint32_t asking = made.frame(kTorch + "libc10_cuda.so", 1);
+  site.whole = {{{asking}, site.parts}, {{asking}, site.parts}};
+  EXPECT_TRUE(FrameworkCaches(made.report, {}).of(site, Kind::device));
+  site.whole.push_back({{made.frame("/usr/lib/libcublas.so.13", 1)}, site.parts});
+  EXPECT_FALSE(FrameworkCaches(made.report, {}).of(site, Kind::device));
+}
+
 // A view that shows Python's frames alone hides who asked.
 TEST(FrameworkCaches, AskWholeStacks) {
   Made made;

@@ -51,7 +51,7 @@ class PeakUse(RealReports):
             kinds = {row["kind"]: row["peak_bytes"] for row in report["kinds"]}
             asked = sum(row["bytes"] for row in rows if row["part"] in ("requested", "framework_cache"))
             self.assertEqual(joint.get(0, kinds["device"]), asked, name)
-            reserved = sum(row["bytes"] for row in rows if row["part"] in ("rounding", "beside_blocks", "idle", "reserved"))
+            reserved = sum(row["bytes"] for row in rows if row["part"] == "reserved")
             most = report["devices"][0]["memory_stats"]["reserved_bytes.all.peak"]
             self.assertLessEqual(reserved, most, name)
             if 0 not in joint:

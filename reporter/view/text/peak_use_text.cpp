@@ -6,26 +6,28 @@
 #include <set>
 
 #include "reporter/view/analysis/leaks/framework_caches.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
 
 using enum Table::Align;
 
+// A framework's cache, which alone knows how much of it is idle.
+const FrameworkCache* cutting_cache(const PeakUseRow& row) {
+  if (row.part != PeakPart::held_by_pool) return nullptr;
+  const FrameworkCache* const cache = framework_cache(row.owner);
+  return cache != nullptr && cache->cuts_blocks ? cache : nullptr;
+}
+
 std::string words_of(const PeakUseRow& row) {
   switch (row.part) {
     case PeakPart::memory:
       return row.owner;
     case PeakPart::held_by_pool:
-      return row.owner + (row.owner.find("workspaces") == row.owner.npos ? ", live or idle" : "");
-    case PeakPart::rounding:
-      return "rounding of requests";
-    case PeakPart::beside:
-      return "free beside live blocks, or freed and still pending";
-    case PeakPart::idle:
-      return "idle in Vramscope's cache";
-    case PeakPart::untold_idle:
-      return "rounding, gaps and idle memory of the cache, not told apart";
+      return row.owner + (cutting_cache(row) != nullptr ? ", live or idle" : "");
+    case PeakPart::reserved:
+      return "rounding, free beside live blocks, and idle in Vramscope's cache";
     case PeakPart::pages:
       return "rounding to the driver's pages";
     case PeakPart::pools:
@@ -42,20 +44,39 @@ std::string amount_or_unknown(const std::optional<std::uint64_t>& bytes) {
   return bytes ? amount_text(*bytes) : "not known";
 }
 
+// The allocator's counters bound what was reserved then.
+std::string row_bytes_text(const PeakUseRow& row) {
+  const bool is_bound = row.part == PeakPart::reserved && row.bytes;
+  return (is_bound ? "at most " : "") + amount_or_unknown(row.bytes);
+}
+
 // What stands in the end, where the peak does not tell it.
 std::string end_text(const PeakUseRow& row) {
   return row.bytes || !row.end_bytes ? "" : amount_text(*row.end_bytes);
 }
 
 std::string known_text(const PeakUse& use) {
-  return amount_text(use.bytes) + (use.is_all ? "" : " known");
+  return bounds_text({.lower = use.bytes - use.most_reserved, .upper = use.bytes}) +
+         (use.is_all ? "" : " known");
 }
 
+// "64.1 MiB to 66.0 MiB, what is live of the 6.82 GiB in PyTorch's cache, and the parts that are
+// not known".
 std::string needed_amount(const PeakUse& use) {
-  const std::string least = amount_text(use.needed_least);
-  const std::string most = amount_text(use.needed_most);
-  return (least == most ? most : least + " to " + most) +
-         (use.is_all ? "" : " and the parts that are not known");
+  std::vector<std::string> parts;
+  if (use.needed_most != 0) parts.push_back(bounds_text({use.needed_least, use.needed_most}));
+  for (const PeakUseRow& row : use.rows) {
+    if (cutting_cache(row) == nullptr) continue;
+    parts.push_back("what is live of the " + amount_or_unknown(row.bytes) + " in " + row.owner);
+  }
+  if (!use.is_all) parts.emplace_back("the parts that are not known");
+  std::string text;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const bool is_last = i + 1 == parts.size();
+    text += i == 0 ? "" : is_last ? (i == 1 ? " and " : ", and ") : ", ";
+    text += parts[i];
+  }
+  return text;
 }
 
 constexpr const char* kNeeded =
@@ -73,13 +94,12 @@ std::string inside_text(const std::vector<PeakUse>& uses, const Page& page) {
   std::string text;
   for (const PeakUse& use : uses) {
     for (const PeakUseRow& row : use.rows) {
-      if (row.part != PeakPart::held_by_pool || !told.insert(row.owner).second) continue;
-      for (const FrameworkCache& cache : framework_caches()) {
-        if (cache.name != row.owner || cache.inside.empty()) continue;
-        text += paragraph(row.owner + " alone knows how much of it is idle; to see inside: " +
-                              std::string(cache.inside),
-                          page);
-      }
+      const FrameworkCache* const cache = cutting_cache(row);
+      if (cache == nullptr || !told.insert(row.owner).second) continue;
+      text += paragraph(row.owner + " alone knows how much of it is idle" +
+                            (cache->inside.empty() ? "" : "; to see inside: ") +
+                            std::string(cache->inside),
+                        page);
     }
   }
   return text;
@@ -90,7 +110,8 @@ std::string table_text(const PeakUse& use, const Page& page) {
   const auto share = [&use](const PeakUseRow& row) {
     return row.bytes ? percent_text(*row.bytes, use.bytes) : "";
   };
-  if (use.is_all) columns.insert(columns.begin() + 1, {{"SHARE", right}, share});
+  if (use.is_all && use.most_reserved == 0)
+    columns.insert(columns.begin() + 1, {{"SHARE", right}, share});
   Table table = table_of(columns, use.rows, page, 0);
   table.place_last(Table::Last::wrapped);
   return table.text(page);
@@ -104,7 +125,7 @@ const PeakUse* use_of(const std::vector<PeakUse>& uses, std::uint16_t device) {
 
 std::string change_text(const PeakUsePair& pair) {
   const bool are_known = (!pair.before || pair.before->bytes) && (!pair.after || pair.after->bytes);
-  if (!are_known) return "";
+  if (!are_known || pair.row.part == PeakPart::reserved) return "";  // upper bounds have no change
   const auto bytes = [](const std::optional<PeakUseRow>& row) {
     return static_cast<std::int64_t>(row ? *row->bytes : 0);
   };
@@ -113,7 +134,7 @@ std::string change_text(const PeakUsePair& pair) {
 }
 
 std::string side_text(const std::optional<PeakUseRow>& row) {
-  return row ? amount_or_unknown(row->bytes) : "-";
+  return row ? row_bytes_text(*row) : "-";
 }
 
 }  // namespace
@@ -123,15 +144,15 @@ Columns<PeakUseRow> peak_use_columns() {
   return {
       {"part",
        "`requested` and not freed, by owner; `framework_cache`, the same of a framework's cache, "
-       "idle or not; `rounding` of requests; `beside_blocks`, free in segments with blocks in "
-       "use; `idle` in Vramscope's cache; `reserved`, these three where nothing tells them "
-       "apart; `driver_pages`, rounding to the driver's pages; `pools`, freed and kept by the "
+       "idle or not; `reserved` by Vramscope's cache beyond requests: rounding, free beside live "
+       "blocks, and idle, at most; `driver_pages`, rounding to the driver's pages; `pools`, freed "
+       "and kept by the "
        "driver's pools; `contexts` and code of the process; `others`, other processes and the "
        "rest",
        &Row::part, OneOf(kPeakPartNames)},
       {"owner", "whose code asked, or the cache; else empty", &Row::owner},
-      {"bytes", "then; `null`: not known", &Row::bytes, Titled("BYTES"),
-       [](const Row& row) { return amount_or_unknown(row.bytes); }},
+      {"bytes", "then; of `reserved` at most; `null`: not known", &Row::bytes, Titled("BYTES"),
+       row_bytes_text},
       {"end_bytes",
        "the same in the end, of what no call asks for; `null`: not known, or asked "
        "for",
@@ -148,10 +169,10 @@ std::string peak_uses_text(const std::vector<PeakUse>& uses, const Page& page) {
       continue;
     }
     text += "\n" + sentence(title + known_text(use), Colour::bold, page) + table_text(use, page);
-    if (use.are_instants_apart) {
+    if (use.most_reserved != 0) {
       text += paragraph(
-          "Requested and reserved bytes may have peaked at different times: the rows of reserved "
-          "memory are upper bounds",
+          "Requested and reserved bytes may have peaked at different times: what was reserved "
+          "beyond requests is an upper bound",
           page);
     }
     if (&use == &uses.back()) text += inside_text(uses, page);
@@ -165,8 +186,7 @@ std::vector<std::string> peak_use_sentences(const std::vector<PeakUse>& uses) {
   for (const PeakUse& use : uses) {
     std::string parts;
     for (const PeakUseRow& row : use.rows) {
-      parts += (parts.empty() ? "" : "; ") + harmless(words_of(row)) + " " +
-               amount_or_unknown(row.bytes);
+      parts += (parts.empty() ? "" : "; ") + harmless(words_of(row)) + " " + row_bytes_text(row);
     }
     sentences.push_back(title_of(use) + known_text(use) + ". " + capitalised(parts) + ".");
     sentences.push_back(capitalised(needed_line(use)) + ".");
@@ -202,7 +222,8 @@ Columns<PeakUsePair> peak_use_pair_columns() {
            OneOf(kPeakPartNames)},
           {"owner", "likewise", [](const Row& row) { return row.row.owner; }},
           {{"CHANGE", right}, change_text},
-          {"before_bytes", "in BEFORE; `null`: not there, or not known", bytes(&Row::before)},
+          {"before_bytes", "in BEFORE; of `reserved` at most; `null`: not there, or not known",
+           bytes(&Row::before)},
           {"after_bytes", "the same in AFTER", bytes(&Row::after)},
           {{"BEFORE", right}, [](const Row& row) { return side_text(row.before); }},
           {{"AFTER", right}, [](const Row& row) { return side_text(row.after); }},

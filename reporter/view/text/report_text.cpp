@@ -14,6 +14,8 @@
 #include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/analysis/leaks/leaked_shares.h"
 #include "reporter/view/analysis/leaks/leaks.h"
+#include "reporter/view/analysis/peaks/peak_caches.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/site_listing.h"
@@ -98,7 +100,7 @@ std::string with_note(const std::string& heading, const Report& report) {
   return estimates.empty() ? heading : heading + " (" + estimates + ")";
 }
 
-// "and 7 more sites, 24.0 MiB"; of several memories each by its name.
+// "and 7 more rows, 24.0 MiB"; of several memories each by its name.
 std::string rest_text(const Report& report, const std::vector<Share>& shares, std::size_t shown,
                       const Page& page) {
   if (shown >= shares.size()) return "";
@@ -109,7 +111,7 @@ std::string rest_text(const Report& report, const std::vector<Share>& shares, st
         is_of_one && shares[i].kind == shares[0].kind && shares[i].device == shares[0].device;
     if (i >= shown) rest[{shares[i].kind, shares[i].device}] += shares[i].bytes;
   }
-  std::string text = "and " + counted(shares.size() - shown, "more site");
+  std::string text = "and " + counted(shares.size() - shown, "more row");
   for (const auto& [memory, bytes] : rest) {
     const std::string name =
         is_of_one ? "" : memory_name(report, memory.first, memory.second) + " ";
@@ -149,6 +151,24 @@ std::string peak_trees(std::vector<Share> rest, const Report& report, const Name
   return result;
 }
 
+std::string peak_heading(const Report& report) {
+  if (!tells_frees(report)) return "Live at the snapshot: ";
+  return is_of_several(report) ? "What made the peaks, added: " : "What made the peak: ";
+}
+
+// Rows of a framework's cache show who made it grow, not what the program holds.
+std::string caches_text(const Report& report, const NameFrame& name, const Page& page) {
+  std::string text;
+  if (page.is_brief) return text;
+  for (const CacheAtPeak& held : caches_at_peak(report, name)) {
+    text += paragraph(std::string(held.cache.name) + " held " + bytes_text(held.bytes) + " of " +
+                          memory_name(report, held.kind.kind, held.kind.device) +
+                          ", live or idle: its rows show who made it grow",
+                      page);
+  }
+  return text;
+}
+
 std::string peak_sites(const std::vector<Share>& all, std::size_t most, const Report& report,
                        const NameFrame& name, const Page& page) {
   if (all.empty()) return "";
@@ -156,14 +176,14 @@ std::string peak_sites(const std::vector<Share>& all, std::size_t most, const Re
   const std::size_t shown = rows_shown(shares.size(), most);
   const std::vector<Share> ordered =
       by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
-  const std::string heading =
-      (is_of_several(report) ? "What made the peaks, added: " : "What made the peak: ") +
-      whole_text(report, ordered.front());
+  const std::string heading = peak_heading(report) + whole_text(report, ordered.front());
   const std::string title = part_title(with_note(heading, report), page);
   if (page.stacks == Stacks::as_tree) {
-    return title + peak_trees(by_memory(shares), report, name, page, most);
+    return title + peak_trees(by_memory(shares), report, name, page, most) +
+           caches_text(report, name, page);
   }
-  return title + peak_rows(ordered, report, name, page) + rest_text(report, shares, shown, page);
+  return title + peak_rows(ordered, report, name, page) + rest_text(report, shares, shown, page) +
+         caches_text(report, name, page);
 }
 
 std::string live_rows(const std::vector<Share>& shares, std::size_t most, const Report& report,

@@ -3,7 +3,9 @@
 #include "reporter/view/analysis/leaks/framework_caches.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -109,6 +111,36 @@ bool asks_for_segments_alone(const Report& report) {
   return segments != 0 && others == 0;
 }
 
+bool is_of_xla(std::string_view file) {
+  return file.starts_with("xla_cuda_plugin") || file.starts_with("xla_extension");
+}
+
+// A sum of `count` powers of two from 2 MiB on. The pool's pieces double up to the device's size.
+bool may_be_doubled(std::uint64_t bytes, std::uint64_t count) {
+  constexpr std::uint64_t kFirstPiece = std::uint64_t{2} << 20;
+  const std::uint64_t pieces = bytes / kFirstPiece;
+  return bytes % kFirstPiece == 0 && count <= pieces &&
+         static_cast<std::uint64_t>(std::popcount(pieces)) <= count;
+}
+
+// Without its pool (XLA_PYTHON_CLIENT_ALLOCATOR=platform) XLA asks for each array.
+bool asks_for_a_pool(const Report& report) {
+  constexpr std::uint64_t kMostPieces = 24;  // from 2 MiB on more than any device has
+  std::map<std::uint16_t, std::uint64_t> counts;
+  bool doubles = true;
+  for_each_stack(report, [&](const auto& frames, const std::vector<SitePart>& parts) {
+    if (!is_of_xla(asking_file(report, frames))) return;
+    for (const SitePart& part : parts) {
+      if (!takes_segments(part.kind)) continue;
+      counts[part.device] += part.totals.total_count;
+      doubles = doubles && may_be_doubled(part.totals.total_bytes, part.totals.total_count);
+    }
+  });
+  return !counts.empty() && std::all_of(counts.begin(), counts.end(), [&](const auto& device) {
+    return device.second == 1 || (doubles && device.second <= kMostPieces);
+  });
+}
+
 // The first frame of PyTorch behind `begin`, but for its allocator's; kNoFrame: there is none.
 constexpr std::uint32_t kNoFrame = UINT32_MAX;
 std::uint32_t torch_frame(const Report& report, const std::vector<std::uint32_t>& frames,
@@ -142,9 +174,10 @@ const std::vector<FrameworkCache>& framework_caches() {
   static const std::vector<FrameworkCache> kCaches = {
       {"PyTorch's cache", kTorchInside},
       {"PyTorch's cache of pinned memory", ""},
-      {"PyTorch's workspaces for cuBLAS", ""},
-      {"CuPy's pool", "vramscope run --preset cupy"},
-      {"CuPy's pool of pinned memory", ""},
+      {"PyTorch's workspaces for cuBLAS", "", false},
+      {"CuPy's pool", "call cupy.cuda.set_allocator(None) in the program"},
+      {"CuPy's pool of pinned memory",
+       "call cupy.cuda.set_pinned_memory_allocator(None) in the program"},
       {"JAX's pool", "vramscope run --preset jax"},
       {"TensorFlow's pool", ""},
       {"RMM's pool", ""},
@@ -153,11 +186,19 @@ const std::vector<FrameworkCache>& framework_caches() {
   return kCaches;
 }
 
+const FrameworkCache* framework_cache(std::string_view name) {
+  const std::vector<FrameworkCache>& all = framework_caches();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const FrameworkCache& cache) { return cache.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
 FrameworkCaches::FrameworkCaches(const Report& report, const NameFrame& name)
     : report_(report),
       name_(name),
       known_(report.frames.size()),
       has_torch_cache_(asks_for_segments_alone(report)),
+      has_xla_pool_(asks_for_a_pool(report)),
       handle_makers_(handle_makers(report)) {}
 
 bool FrameworkCaches::is_workspace(const std::vector<std::uint32_t>& frames) const {
@@ -198,6 +239,7 @@ std::optional<std::size_t> FrameworkCaches::by_size(const std::vector<std::uint3
   if (has_torch_cache_ && takes_segments(part.kind) && file.starts_with("libc10_cuda")) {
     return torch;
   }
+  if (has_xla_pool_ && takes_segments(part.kind) && is_of_xla(file)) return xla;
   if (part.kind != Kind::pinned && is_workspace(frames)) return torch_workspace;
   // PyTorch has no pinned memory but that of its cache.
   if (part.kind == Kind::pinned && is_of_torch(file)) return torch_pinned;

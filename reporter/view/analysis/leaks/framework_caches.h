@@ -23,7 +23,10 @@ struct SitePart;
 struct FrameworkCache {
   std::string_view name;    // "PyTorch's cache"
   std::string_view inside;  // how to see its content, after "to see inside: "; "": not possible
+  bool cuts_blocks = true;  // it serves parts of what it holds, and some may be idle
 };
+// Returns the cache of that name, or null.
+[[nodiscard]] const FrameworkCache* framework_cache(std::string_view name);
 // Returns the caches in the order of the indices that FrameworkCaches::of() returns.
 [[nodiscard]] const std::vector<FrameworkCache>& framework_caches();
 
@@ -31,9 +34,10 @@ struct FrameworkCache {
 // (stripped libraries, a report from another machine), PyTorch's and CuPy's caches are recognised
 // by the requesting library and by sizes that only they use: PyTorch's cache asks for multiples of
 // 2 MiB (CUDACachingAllocator.cpp, roundLarge), CuPy's pool for multiples of 512 bytes
-// (memory.pyx). PyTorch's workspaces are then the allocations next to its code that makes cuBLAS
-// handles (both are in CublasHandlePool.cpp). The report and `name` outlive this object. Threads:
-// one.
+// (memory.pyx); XLA's pool, which is JAX's, asks once for a part of the device, or for pieces that
+// double (bfc_allocator.cc, Extend). PyTorch's workspaces are then the allocations next to its code
+// that makes cuBLAS handles (both are in CublasHandlePool.cpp). The report and `name` outlive this
+// object. Threads: one.
 class FrameworkCaches {
  public:
   FrameworkCaches(const Report& report, const NameFrame& name);
@@ -60,6 +64,7 @@ class FrameworkCaches {
   const NameFrame& name_;
   std::vector<KnownFrame> known_;  // by frame
   bool has_torch_cache_ = false;   // libc10_cuda.so asked only for segments
+  bool has_xla_pool_ = false;      // XLA's library asked as its pool does
   std::vector<std::uint32_t>
       handle_makers_;  // frames of PyTorch that called cuBLAS, which then allocated
 };

@@ -37,6 +37,11 @@ void move_to_cache(Asked& asked, const std::string& owner, std::string_view cach
   asked.by_cache[std::string(cache)] += moved;
 }
 
+bool may_be_idle(const PeakUseRow& row) {
+  const FrameworkCache* const cache = framework_cache(row.owner);
+  return row.part == PeakPart::held_by_pool && (cache == nullptr || cache->cuts_blocks);
+}
+
 class OfDevice {
  public:
   OfDevice(const Report& report, const DeviceReport& device, FrameworkCaches& caches)
@@ -131,36 +136,29 @@ class OfDevice {
     }
     std::stable_sort(use.rows.begin(), use.rows.end(),
                      [](const auto& a, const auto& b) { return *a.bytes > *b.bytes; });
-    for (const PeakUseRow& row : use.rows) use.needed_least += *row.bytes;
+    for (const PeakUseRow& row : use.rows) {
+      if (!may_be_idle(row)) use.needed_least += *row.bytes;
+    }
     use.needed_most = use.needed_least;
   }
 
-  // What was reserved and not asked for. Each part is the most that its counters allow.
+  // What was reserved and not asked for. Counters bound rounding, free memory and idle memory at
+  // the peak of reserved memory alone, so at another instant only their sum is bounded.
   void add_reserved(PeakUse& use, const Asked& asked) const {
     if (asked.of_plain == 0) return;
     if (!device_.used) {  // a trace, or another tool's file
-      use.rows.push_back({.part = PeakPart::untold_idle});
+      use.rows.push_back({.part = PeakPart::reserved});
       use.is_all = false;
       return;
     }
     const ReservedMemory memory = reserved_memory(report_, device_);
-    std::uint64_t rest = memory.peak - std::min(asked.of_plain, memory.peak);
-    if (rest == 0) return;
-    use.are_instants_apart = true;
-    const auto add = [&](PeakPart part, std::uint64_t bytes) {
-      const std::uint64_t taken = std::min(bytes, rest);
-      rest -= taken;
-      if (taken != 0) use.rows.push_back({.part = part, .bytes = taken});
-      return taken;
+    const auto beyond = [&](std::uint64_t bytes) {
+      return bytes - std::min(asked.of_plain, bytes);
     };
-    const std::optional<std::uint64_t> allocated = allocated_peak(device_);
-    if (!allocated || memory.needed_most == memory.peak) {
-      use.needed_most += add(PeakPart::untold_idle, rest);
-      return;
-    }
-    use.needed_most += add(PeakPart::rounding, *allocated - std::min(*allocated, asked.of_plain));
-    (void)add(PeakPart::idle, memory.idle_at_peak());
-    use.needed_most += add(PeakPart::beside, rest);
+    use.most_reserved = beyond(memory.peak);
+    if (use.most_reserved == 0) return;
+    use.rows.push_back({.part = PeakPart::reserved, .bytes = use.most_reserved});
+    use.needed_most += beyond(memory.needed_most);
   }
 
   [[nodiscard]] std::uint64_t at_end(LedgerRow which) const {
@@ -214,7 +212,7 @@ class OfDevice {
 }  // namespace
 
 std::vector<PeakUse> peak_uses(const Report& report, const NameFrame& name) {
-  if (is_of_several(report) || report.chosen) return {};
+  if (is_of_several(report) || report.chosen || !tells_frees(report)) return {};
   FrameworkCaches caches(report, name);
   std::vector<PeakUse> uses;
   for (const DeviceReport& device : report.devices) {

@@ -18,18 +18,14 @@ struct Report;
 enum class PeakPart : std::uint8_t {
   memory,        // requested and not freed, by owner
   held_by_pool,  // the same in a framework's cache, idle or not
-  rounding,      // by our allocator, for requests
-  beside,        // free in segments with blocks in use, or freed and possibly still in use
-  idle,          // in our cache
-  untold_idle,   // the three rows above, which cannot be separated
-  pages,         // what the driver rounds up to whole pages
-  pools,         // freed memory that the driver's pools keep
-  driver,        // contexts and code
-  others,        // other processes, and what no row explains
+  reserved,  // by our allocator beyond requests: rounding, free beside live blocks, idle; at most
+  pages,     // what the driver rounds up to whole pages
+  pools,     // freed memory that the driver's pools keep
+  driver,    // contexts and code
+  others,    // other processes, and what no row explains
 };
 inline constexpr std::string_view kPeakPartNames[] = {
-    "requested", "framework_cache", "rounding", "beside_blocks", "idle",
-    "reserved",  "driver_pages",    "pools",    "contexts",      "others"};
+    "requested", "framework_cache", "reserved", "driver_pages", "pools", "contexts", "others"};
 
 struct PeakUseRow {
   PeakPart part = PeakPart::memory;
@@ -40,23 +36,23 @@ struct PeakUseRow {
 };
 
 // Requested bytes are from the instant at which all kinds of memory together peaked. What our
-// allocator had reserved is the most at any time, so its rows are exact if both peaks coincided,
-// and bounds otherwise. Contexts and code are those of the end.
+// allocator had reserved is the most at any time, which need not be that instant: its row is an
+// upper bound. Contexts and code are those of the end.
 struct PeakUse {
   std::uint16_t device = 0;
   std::string gpu = {};               // for people: gpu_name()
   std::vector<PeakUseRow> rows = {};  // memory first, the largest first
   std::uint64_t bytes = 0;            // of all rows that are known
+  std::uint64_t most_reserved = 0;    // of `bytes`, what is an upper bound
   bool is_all = true;                 // every row of this process is known
-  bool are_instants_apart = false;    // reserved memory may be from another instant
-  // What the process needs without idle memory of ours and of the driver's pools. Everything in a
-  // framework's cache counts as needed.
+  // What the process needs without idle memory of ours, of the driver's pools, and of what
+  // frameworks' caches hold.
   std::uint64_t needed_least = 0;
   std::uint64_t needed_most = 0;
 };
 
 // Returns the GPUs by number. Returns none for several processes, which peaked at different times,
-// nor if rows or kinds were chosen. May throw bad_alloc.
+// nor if rows or kinds were chosen, nor for a snapshot without history. May throw bad_alloc.
 [[nodiscard]] std::vector<PeakUse> peak_uses(const Report& report, const NameFrame& name);
 
 }  // namespace vramscope
