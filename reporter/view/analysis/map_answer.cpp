@@ -18,36 +18,37 @@ namespace vramscope {
 namespace {
 
 struct Held {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  // with rounding
+  std::uint64_t requested = 0;
   std::uint64_t blocks = 0;
 };
 
 using ByCache = std::map<std::size_t, Held>;
 
+void add(Held& sum, const Held& more) {
+  sum.bytes += more.bytes;
+  sum.requested += more.requested;
+  sum.blocks += more.blocks;
+}
+
 // Of the place's blocks, that a site allocated. Which stack each is of is not known where a view
-// made one site of several: then as much as these hold.
+// made one site of several and not all are of one cache: then as much as these hold, and of the
+// rounding their share.
 void add(ByCache& found, const Site& site, Held blocks, const MapPlace& place,
          FrameworkCaches& caches) {
-  const auto cache_of = [&](const auto& frames, const auto& parts) -> std::optional<std::size_t> {
-    const SitePart* const part = part_of(parts, place.kind, place.device);
-    return part == nullptr ? std::nullopt : caches.of(frames, *part);
-  };
-  if (site.whole.size() < 2) {
-    const auto cache = cache_of(first_stack(site), site.parts);
-    if (!cache) return;
-    found[*cache].bytes += blocks.bytes;
-    found[*cache].blocks += blocks.blocks;
-    return;
-  }
+  if (const auto cache = caches.of(site, place.kind)) return add(found[*cache], blocks);
+  const Held all = blocks;
   for (const RecordedStack& stack : site.whole) {
-    const auto cache = cache_of(stack.frames, stack.parts);
-    if (!cache) continue;
-    const SiteTotals& live = numbers_of(*part_of(stack.parts, place.kind, place.device));
-    const Held its{std::min(blocks.bytes, live.live_bytes),
-                   std::min(blocks.blocks, live.live_count)};
-    found[*cache].bytes += its.bytes;
-    found[*cache].blocks += its.blocks;
-    blocks.bytes -= its.bytes;
+    const SitePart* const part = part_of(stack.parts, place.kind, place.device);
+    const auto cache = part == nullptr ? std::nullopt : caches.of(stack.frames, *part);
+    if (!cache || all.requested == 0) continue;
+    const SiteTotals& live = numbers_of(*part);
+    Held its{.requested = std::min(blocks.requested, live.live_bytes),
+             .blocks = std::min(blocks.blocks, live.live_count)};
+    const double share = static_cast<double>(its.requested) / static_cast<double>(all.requested);
+    its.bytes = static_cast<std::uint64_t>(static_cast<double>(all.bytes) * share);
+    add(found[*cache], its);
+    blocks.requested -= its.requested;
     blocks.blocks -= its.blocks;
   }
 }
@@ -62,8 +63,7 @@ std::vector<MapCache> caches_in(const Report& report, const MapPlace& place,
     for (const BlockFacts& block : segment.facts->blocks) {
       if (block.state != BlockState::active_allocated || block.site < 0) continue;
       Held& held = by_site[block.site];
-      held.bytes += block.requested_size;
-      ++held.blocks;
+      add(held, {.bytes = block.size, .requested = block.requested_size, .blocks = 1});
     }
   }
   ByCache found;
@@ -73,8 +73,7 @@ std::vector<MapCache> caches_in(const Report& report, const MapPlace& place,
   std::vector<MapCache> all;
   for (const auto& [number, held] : found) {
     const FrameworkCache& cache = framework_caches()[number];
-    const bool cuts_blocks = !cache.name.starts_with("PyTorch's workspaces");
-    if (held.bytes != 0 && cuts_blocks)
+    if (held.bytes != 0 && cache.cuts_blocks)
       all.push_back({std::string(cache.name), std::string(cache.inside), held.bytes, held.blocks});
   }
   std::stable_sort(all.begin(), all.end(),

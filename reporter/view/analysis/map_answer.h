@@ -19,7 +19,7 @@ namespace vramscope {
 struct MapCache {
   std::string name;         // "PyTorch's cache"
   std::string inside;       // how to see what is in it; "": no way
-  std::uint64_t bytes = 0;  // of blocks that it holds, requested
+  std::uint64_t bytes = 0;  // of blocks that it holds, with rounding
   std::uint64_t blocks = 0;
 };
 // The largest first. May throw bad_alloc.

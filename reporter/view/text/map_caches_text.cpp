@@ -9,7 +9,7 @@ namespace vramscope {
 Columns<MapCache> map_cache_columns() {
   return {{"name", "of the cache", &MapCache::name},
           {"inside", "how to see what is free inside; empty: no way", &MapCache::inside},
-          {"bytes", "requested, of blocks that it holds, idle inside it or not", &MapCache::bytes},
+          {"bytes", "of blocks that it holds, with rounding, idle inside it or not", &MapCache::bytes},
           {"blocks", "that it holds", &MapCache::blocks}};
 }
 

@@ -119,7 +119,12 @@ std::string figures(const PlaceAnswer& of, const MapMoment& moment, const Page& 
 // Is it fragmentation?
 std::string verdict(const Report& report, const PlaceAnswer& of, const MapMoment& moment) {
   const MapPlace& place = *of.place;
-  const std::string outside = of.caches.empty() ? "" : " outside " + of.caches.front().name;
+  std::string outside;
+  std::uint64_t whole = place.total_bytes;  // of which stranded memory is a share
+  for (const MapCache& cache : of.caches) {
+    outside += (outside.empty() ? " outside " : " and ") + cache.name;
+    whole -= std::min(whole, cache.bytes);
+  }
   const std::string about = "Fragmentation" +
                             std::string(has_chosen_rows(report) ? " of what passes" : "") +
                             outside + ": ";
@@ -127,21 +132,23 @@ std::string verdict(const Report& report, const PlaceAnswer& of, const MapMoment
     return about + "nobody knows, the driver's pools cut these" + kept_by_pools(of) + ".";
   }
   if (place.is_direct()) return about + "none by Vramscope, the driver gave each block separately.";
-  const std::string stranded = amount_text(place.stranded_bytes) + " (" +
-                               percent_text(place.stranded_bytes, place.total_bytes) +
-                               ") is stranded: free beside live blocks, in " +
-                               counted(place.stranded_segments, "segment");
+  const std::string stranded =
+      amount_text(place.stranded_bytes) + " (" + percent_text(place.stranded_bytes, whole) +
+      (of.caches.empty() ? "" : " of what lies there") +
+      ") is stranded: free beside live blocks, in " + counted(place.stranded_segments, "segment");
   if (place.stranded_bytes == 0 && place.free_bytes == 0) {
     return about + "no, nothing in these segments is free.";
   }
   if (place.stranded_bytes == 0) {
     return about + "no, all that is free can go back to the driver.";
   }
-  if (!is_fragmented(place.stranded_bytes, place.total_bytes)) {
+  if (!is_fragmented(place.stranded_bytes, whole)) {
+    const bool is_large_share = place.stranded_bytes > whole / 10;  // of a small amount
     return about +
            (of.refused && of.refused->is_of_stranding
                 ? "little, but enough to refuse " + amount_text(moment.refused->bytes) + ": "
-                : "hardly, ") +
+            : is_large_share ? "little, "
+                             : "hardly, ") +
            stranded + ".";
   }
   return about + "yes, " + stranded + ".";
@@ -156,7 +163,7 @@ std::string pinners_table(const Report& report, const MapPlace& place, const Map
   return site_listing(report, name, columns, first_rows(place.pinners, most), &MapPinner::site,
                       "PINNED BY", page)
              .text(page) +
-         and_more(place.pinners.size() - rows_shown(place.pinners.size(), most), "site");
+         and_more(place.pinners.size() - rows_shown(place.pinners.size(), most), "row");
 }
 
 const char* name_of(MapPool pool) {
