@@ -45,9 +45,10 @@ std::string owners_words(const Report& report, const std::vector<LedgerEntry>& r
   }
   if (has(LedgerRow::pools)) {
     text += paragraph(
-        "pools: memory that the program freed (cudaFreeAsync) and the driver's pools keep until "
-        "the program synchronizes or trims them (cudaMemPoolTrimTo), or while blocks in use lie "
-        "beside it",
+        "pools: memory that the program freed (cudaFreeAsync) and the driver's pools keep. A "
+        "synchronization gives back what lies above a pool's release threshold "
+        "(cudaMemPoolAttrReleaseThreshold, at first 0), cudaMemPoolTrimTo the rest, except beside "
+        "blocks in use",
         page);
   }
   const auto is_rounded = [](const LedgerEntry& row) {
