@@ -7,6 +7,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/driver_calls.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
@@ -90,6 +91,9 @@ int publish_diff(const Listing& listing, const Differences& found, const DiffOf&
 
 // "was killed by SIGKILL", "went on (oom)": of a report that is not of all of its run.
 std::string unusual_end(const Report& report) {
+  if (!tells_frees(report)) {
+    return "has no history: it tells what was live at the snapshot, not the peak";
+  }
   if (is_merged(report) || trigger_of(report) == Trigger::merged) return "";
   MergedProcess process;
   process.process = report.process;

@@ -17,6 +17,7 @@
 #include "reporter/view/analysis/peaks/device_peaks.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/savings.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/device_levels.h"
 #include "reporter/view/text/idle_text.h"
@@ -146,12 +147,24 @@ std::string levels_without_bars(const UsedDevice& used, const ReservedMemory& me
   return paragraph(text, page);
 }
 
+// A snapshot without history has no peaks.
+std::string memory_at_snapshot(const DeviceStatistics& stats, const ReservedMemory& memory,
+                               const Page& page) {
+  const std::int64_t allocated = stats.allocated_bytes.all.current;
+  return paragraph(
+      "at the snapshot " + amount_text(memory.now) + " reserved" + idle_now_text(memory) +
+          (allocated < 0 ? "" : ", " + bytes_text(allocated) + " allocated") + ", " +
+          bytes_text(stats.requested_bytes.all.current) + " requested; the peak is not in the file",
+      page);
+}
+
 std::string plain_memory(const Report& report, const UsedDevice& used, bool has_cache,
                          const Page& page) {
   const DeviceReport& device = *used.report;
   const ReservedMemory memory = reserved_memory(report, device);
   const std::size_t cells = name_cells_of(used);
   const DeviceStatistics& stats = device.statistics;
+  if (!tells_frees(report)) return memory_at_snapshot(stats, memory, page);
   const auto level = [&](const char* name, const Stat& stat, const std::string& idle = "") {
     const std::string text = level_text(used, name, cells, positive(stat.peak), stat.current, page);
     return paragraph(text + idle, page);

@@ -21,9 +21,11 @@ std::string words(const GpusOfNumber& one) {
 std::string other_gpus_text(const std::vector<OtherGpu>& others) {
   if (others.empty()) return "";
   const OtherGpu& first = others.front();
+  const bool are_known = !first.before.uuids.empty() && !first.after.uuids.empty();
   std::string text = "GPU " + std::to_string(first.device) + " was " + words(first.before) +
                      ", and is " + words(first.after) +
-                     ": different devices, compared by their number.";
+                     (are_known ? ": different" : ": perhaps different") +
+                     " devices, compared by their number.";
   if (others.size() > 1) {
     text += " So " + std::string(others.size() == 2 ? "is " : "are ") +
             counted(others.size() - 1, "more GPU") + ".";

@@ -8,6 +8,7 @@
 #include "reporter/ground/axes.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
 #include "reporter/view/analysis/subject.h"
@@ -61,6 +62,8 @@ std::string axis_lines(const Report& report, const PeakOfKind& peak, const NameF
   std::string whole;
   std::string lines;
   for (const Axis axis : {Axis::owner, Axis::thread, Axis::stream, Axis::range}) {
+    const bool is_of_call = axis == Axis::owner || axis == Axis::thread;
+    if (is_of_call && !tells_frees(report)) continue;  // a snapshot has no calls
     const std::vector<AxisEntry>& values = peak.values_of(axis);
     if (values.size() > 1) lines += axis_line(report, kind, axis, values, name, page);
     if (values.size() != 1 || values[0].value == "none") continue;
@@ -105,6 +108,7 @@ std::string added_text(const Report& report, const AddedPeaks& added, bool is_le
 
 std::string who_made_it(const Report& report, const KindFacts& kind, const NameFrame& name,
                         const Page& page, bool is_least) {
+  if (!tells_frees(report)) return "";  // a snapshot without history
   std::string result = "reached after ";
   if (report.chosen && report.chosen->by_rows) result = "the peak of all was " + result;
   if (is_of_several(report)) result = "the highest of them was reached after ";
@@ -143,7 +147,7 @@ std::string live_then(const Report& report, const PeakOfKind& peak, const NameFr
   for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
   return table.text(page) + (shown == shares.size()
                                  ? ""
-                                 : "  and " + counted(shares.size() - shown, "more site") + ", " +
+                                 : "  and " + counted(shares.size() - shown, "more row") + ", " +
                                        bytes_text(rest) + "\n");
 }
 
@@ -179,10 +183,11 @@ std::string kind_text_of(const Report& report, const PeakOfKind& peak, bool is_l
   const bool is_choice = report.chosen && report.chosen->by_rows;
   const std::string bytes = amount_text(kind.peak_bytes);
   const std::string held =
-      is_choice ? bytes + of_all_text(report, kind) + " requested " + peak_word(report) + " of all"
+      is_choice ? bytes + of_all_text(report, kind) + " requested " + peak_word(report) +
+                      (tells_frees(report) ? " of all" : "")
                 : peak_word(report) + " " + bytes + " requested" + rounded(report, kind);
-  const std::string title = memory_name(report, kind.kind, kind.device) + ": " + held + ", now " +
-                            amount_text(kind.current_bytes);
+  const std::string title = memory_name(report, kind.kind, kind.device) + ": " + held +
+                            (tells_frees(report) ? ", now " + amount_text(kind.current_bytes) : "");
   std::string result = sentence(title, Colour::bold, page);
   result += added_text(report, peak.added, is_least, page);
   if (!is_least || !is_of_several(report))
@@ -226,7 +231,7 @@ std::string peak_text(const Report& report, const PeakAnswer& answer, const Name
   if (result.empty()) return nothing_text(report);
   if (report.joint_peaks.empty()) result.insert(0, all_kinds_text(report, page));
   result += peak_uses_text(answer.uses, page);
-  if (report.chosen && report.chosen->by_rows) {
+  if (report.chosen && report.chosen->by_rows && tells_frees(report)) {
     result +=
         "\n" + paragraph(
                    "This is what the rows that pass held when all of the memory was at its peak. "

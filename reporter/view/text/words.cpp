@@ -7,6 +7,7 @@
 #include "allocator/ground/place.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/text/process_text.h"
@@ -52,6 +53,7 @@ std::string of_all_text(const Report& report, Kind kind, std::uint16_t device) {
 
 std::string peak_word(const Report& report) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
+  if (!tells_frees(report)) return is_choice ? "at the snapshot" : "live at the snapshot";
   if (is_choice) return is_of_several(report) ? "at the peaks" : "at the peak";
   return is_of_several(report) ? "sum of peaks" : "peak";
 }
