@@ -88,6 +88,7 @@ bool tells_frees(const Report& report) {
 TemporaryShare temporary_share(const Report& report) {
   TemporaryShare share;
   if (!tells_frees(report)) return share;
+  share.counts_last = report.timeline.past_interval_ns != 0;
   for (const Site& site : report.sites) {
     if (site.is_part) continue;
     std::uint64_t allocations = 0;  // views are none

@@ -50,6 +50,8 @@ struct SiteUsage {
 struct TemporaryShare {
   std::uint64_t temporary = 0;
   std::uint64_t allocations = 0;
+  // An earlier version, which measured the run in time, also counted what a thread freed last.
+  bool counts_last = false;
 };
 // Returns whether the report says what was freed: a snapshot without history has only what was
 // live.

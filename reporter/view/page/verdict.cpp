@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
@@ -42,10 +43,10 @@ std::size_t processes_with(const Report& report, const KindFacts& kind) {
 }
 
 // "All kinds of memory of GPU 0 together held 185 MiB at their peak, 38.2 ms after the first call."
-std::string joint_sentence(const Report& report, const KindFacts& kind) {
+std::string joint_sentence(const Report& report, std::uint16_t device) {
   for (const JointPeak& joint : report.joint_peaks) {
-    if (joint.facts.device != kind.device || !takes_device_memory(kind.kind)) continue;
-    return " All kinds of memory of " + gpu_name(report, kind.device) + " together held " +
+    if (joint.facts.device != device) continue;
+    return "All kinds of memory of " + gpu_name(report, device) + " together held " +
            amount_text(joint.facts.peak_bytes) + " at their peak, " +
            duration_text(joint.facts.peak_ns) + " after the first call.";
   }
@@ -72,18 +73,20 @@ std::string peak_sentence(const Report& report, const KindFacts& kind) {
            "; their own peaks, each at its own time, add up to " + amount_text(kind.peak_bytes) +
            ".";
   }
-  text += amount_text(kind.peak_bytes) + " at its peak" +
+  text += amount_text(kind.peak_bytes) +
+          (tells_frees(report) ? " at its peak" : " at the snapshot") +
           share_of_device(report, kind, kind.peak_bytes);
-  return text + ", " + duration_text(kind.peak_ns) + " after the first call." +
-         joint_sentence(report, kind);
+  if (!tells_frees(report)) return text + "; its peak is not known.";
+  return text + ", " + duration_text(kind.peak_ns) + " after the first call.";
 }
 
 std::string whose_sentence(const Report& report, const KindFacts& highest, const NameFrame& name) {
   for (const Share& share : shares_of_peak(report)) {
     if (share.kind != highest.kind || share.device != highest.device) continue;
-    return percent_text(share.bytes, share.whole) +
-           (is_of_several(report) ? " of these, " : " of that, ") + amount_text(share.bytes) +
-           " in " + counted(share.count, "allocation") + ", came from " +
+    return percent_text(share.bytes, share.whole) + " of the " + amount_text(share.whole) + " of " +
+           memory_name(report, share.kind, share.device) +
+           (is_of_several(report) ? ", peaks added, " : ", ") + amount_text(share.bytes) + " in " +
+           counted(share.count, "allocation") + ", came from " +
            where_text(report, share.site, name) + ".";
   }
   return "";
@@ -113,9 +116,12 @@ std::string leak_sentence(const PageOf& of, const NameFrame& name) {
   if (count == 0) return never_freed_text(report) + ": nothing but" + suppressed + ".";
   std::string text = amount_text(bytes) + " in " + counted(count, "allocation") +
                      (count == 1 ? " was " : " were ") + never_freed_phrase(report);
-  if (!suppressed.empty()) text += ", and" + suppressed;
-  if (growing != 0) text += "; " + amount_text(growing) + " of it look like a leak that grows";
-  return text + ", the most likely one from " +
+  if (!suppressed.empty()) text += ", beside" + suppressed;
+  if (growing != 0) {
+    text += "; " + amount_text(growing) + " of the " + amount_text(bytes) +
+            " look like a leak that grows";
+  }
+  return text + ", the most likely leak from " +
          where_text(report, leaks.leaks.front().share.site, name) + ".";
 }
 
@@ -126,13 +132,13 @@ std::string oom_sentence(const Report& report, const NameFrame& name) {
          (last.empty() ? "." : ", at last " + last + ".");
 }
 
-// "; PyTorch's cache holds 6.82 GiB of it, and what is free inside only that knows".
+// "; PyTorch's cache holds 6.82 GiB of GPU 0, and that cache alone knows what is free inside".
 std::string caches_clause(const PageOf& of, const MapPlace& place, const NameFrame& name) {
   std::string text;
   for (const MapCache& cache : caches_in(of.report, place, name)) {
     text += "; " + cache.name + " holds " + amount_text(cache.bytes) + " of " +
             memory_name(of.report, place.kind, place.device) +
-            ", and what is free inside only that knows";
+            ", and that cache alone knows what is free inside";
   }
   return text;
 }
@@ -151,11 +157,12 @@ std::string fragmentation_sentence(const PageOf& of, const NameFrame& name) {
   }
   std::string text = amount_text(worst->stranded_bytes) + " of " + memory +
                      (when.empty() ? " are" : " were") + " free but stranded beside live blocks" +
-                     when + ", in " + counted(worst->stranded_segments, "segment") +
-                     caches_clause(of, *worst, name);
-  if (worst->pinners.empty() || worst->pinners.front().site < 0) return text + ".";
-  return text + "; most of it is held by blocks from " +
-         where_text(of.report, static_cast<std::size_t>(worst->pinners.front().site), name) + ".";
+                     when + ", in " + counted(worst->stranded_segments, "segment");
+  if (!worst->pinners.empty() && worst->pinners.front().site >= 0) {
+    text += ", most of them beside blocks from " +
+            where_text(of.report, static_cast<std::size_t>(worst->pinners.front().site), name);
+  }
+  return text + caches_clause(of, *worst, name) + ".";
 }
 
 std::string temporary_sentence(const Report& report) {
@@ -163,7 +170,8 @@ std::string temporary_sentence(const Report& report) {
   if (share.temporary == 0) return "";
   return count_text(share.temporary) + " of " + counted(share.allocations, "allocation") + " (" +
          percent_text(share.temporary, share.allocations) + ") were temporary: freed before " +
-         "the next allocation of their thread.";
+         "the next allocation of their thread" +
+         (share.counts_last ? ", or as the last of their thread." : ".");
 }
 
 }  // namespace
@@ -177,6 +185,12 @@ std::vector<std::string> verdict(const PageOf& of, const NameFrame& name) {
   for (std::size_t i = 0; i < std::min(kinds.size(), kKindsNamed); ++i) {
     sentences.push_back(peak_sentence(report, kinds[i]));
     if (i == 0) sentences.push_back(whose_sentence(report, kinds[i], name));
+  }
+  std::set<std::uint16_t> devices;
+  for (const KindFacts& kind : kinds) {
+    if (takes_device_memory(kind.kind) && devices.insert(kind.device).second) {
+      sentences.push_back(joint_sentence(report, kind.device));
+    }
   }
   for (std::string& sentence : peak_use_sentences(peak_uses(report, name))) {
     sentences.push_back(std::move(sentence));

@@ -114,7 +114,7 @@ std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order,
 namespace {
 
 std::string remarks(const Report& report, std::size_t left_out, const Page& page) {
-  std::string result = and_more(left_out, "site");
+  std::string result = and_more(left_out, "row");
   if (report.sample_bytes != 0) {
     result += paragraph("All numbers are " + sampling_text(report) + ".", page);
   }
@@ -208,7 +208,9 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
         },
         Titled("TEMP", 7),
         [&report, tells](Row row) { return tells ? temporary_text(report.sites[row]) : "-"; },
-        Legend("TEMP: freed before the next allocation of the thread.")},
+        Legend(report.timeline.past_interval_ns == 0
+                   ? "TEMP: freed before the next allocation of the thread."
+                   : "TEMP: freed before the next allocation of the thread, or as its last.")},
        {{"LIFE", Table::Align::right, 8},
         of(lifetime_text),
         Legend("LIFE: half of what was freed lived less.")},

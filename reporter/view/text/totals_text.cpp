@@ -130,7 +130,8 @@ std::string temporary_text(const Sums& sums, std::uint64_t allocations) {
   const std::string of = share.allocations == allocations
                              ? ""
                              : " of " + count_text(share.allocations) + " known ones";
-  return ", " + count_text(share.temporary) + of + " temporary (" +
+  return ", " + count_text(share.temporary) + of +
+         (share.counts_last ? " temporary or freed last (" : " temporary (") +
          percent_text(share.temporary, share.allocations) + ")";
 }
 
