@@ -61,7 +61,7 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
 // "1 call", "1,234 calls".
 [[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun);
 
-// "  and 7 more sites", a line; "" of none.
+// "  and 7 more rows", a line; "" of none.
 [[nodiscard]] std::string and_more(std::uint64_t count, std::string_view noun);
 
 // "98.2 %". "100 %" and "0 %" only where exact; "-" of nothing.

@@ -229,7 +229,7 @@ std::string one_tree(const Report& report, const NameFrame& name, const std::vec
   tree.draw(table, whole, page, uncut.room(page));
   const std::string more = shown == shares.size()
                                ? ""
-                               : "  and " + counted(shares.size() - shown, "more site") + ", " +
+                               : "  and " + counted(shares.size() - shown, "more row") + ", " +
                                      bytes_text(sum_of(shares, shown)) + ", in these sums\n";
   return table.text(page) + more + table.left_out(page);
 }

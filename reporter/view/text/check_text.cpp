@@ -93,7 +93,7 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
   table.fill_last(page, [&](std::size_t room) { return stack_texts(stacks, room, beside); });
   std::string text = table.text(page);
   if (shown < check.sites.size()) {
-    text += "  and " + counted(check.sites.size() - shown, "more site") + "\n";
+    text += "  and " + counted(check.sites.size() - shown, "more row") + "\n";
   }
   if (!check.adds_kinds) return text;
   return text + paragraph("each kind at its own peak, which need not be the combined peak", page);

@@ -147,7 +147,7 @@ std::string own_lines_text(const Differences& found, const Page& page) {
       page);
 }
 
-// "  8 sites matched by functions alone, in files of other names: server.py -> server3.py".
+// "  8 rows matched by functions alone, in files of other names: server.py -> server3.py".
 std::string renamed_text(const Differences& found, const Page& page) {
   if (found.by_functions == 0) return "";
   constexpr std::size_t kMostFiles = 4;
@@ -162,7 +162,7 @@ std::string renamed_text(const Differences& found, const Page& page) {
     files += " and " + counted(found.renamed.size() - shown, "more file");
   }
   if (!files.empty()) files = ", in files of other names" + files;
-  return paragraph(counted(found.by_functions, "site") + " matched by functions alone" + files,
+  return paragraph(counted(found.by_functions, "row") + " matched by functions alone" + files,
                    page);
 }
 

@@ -190,7 +190,7 @@ std::vector<SiteGroup> group_rows(const Report& report, GroupBy by, SiteOrder or
     group.kind = usage.kind;
     group.device = usage.device;
     group.memory = memory_name(report, usage.kind, usage.device);
-    ++group.sites;
+    group.sites += std::max<std::size_t>(report.sites[usage.site].numbers.size(), 1);
     group.totals += usage.totals;
     whole[memory] += usage.totals.peak_bytes;
   }

@@ -172,7 +172,7 @@ std::string sites_text(const Report& report, const NameFrame& name, const Page& 
   return site_listing(report, name, trace_site_columns(report, name),
                       first_rows(sites, choice.most), std::identity(), "WHERE", page)
              .text(page) +
-         and_more(sites.size() - rows_shown(sites.size(), choice.most), "site");
+         and_more(sites.size() - rows_shown(sites.size(), choice.most), "row");
 }
 
 }  // namespace
