@@ -109,7 +109,7 @@ TEST(Map, IsReadAtEightyColumns) {
   STRANDED  GIVES BACK  OLDEST  PINNED BY
   28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42) < main
   No room for SEGMENTS, BLOCKS: --wide shows all.
-  and 1 more site
+  and 1 more row
 
   large pool: 4 segments, 80.0 MiB; a character is 512 KiB
   # a block in use, = its neighbour, . free, @ pins its segment

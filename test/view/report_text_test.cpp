@@ -132,7 +132,7 @@ TEST(ReportText, SaysWhichDriverCallsWereSaved) {
 
 TEST(ReportText, CutsSitesAndSaysWhatIsLeftOut) {
   EXPECT_TRUE(
-      has(screen(sample_report(), 1), "  and 2 more sites, GPU 0 256 MiB, pinned 64.0 MiB\n"));
+      has(screen(sample_report(), 1), "  and 2 more rows, GPU 0 256 MiB, pinned 64.0 MiB\n"));
 }
 
 // Seen on a terminal: bars and the sums of what stands above were kept, and rows were left out.
@@ -156,7 +156,7 @@ TEST(ReportText, ASmallMemoryDoesNotHideALargerRow) {
   const std::string text = screen(sample_report(), 2);
 
   EXPECT_TRUE(has(text, "    256 MiB  33.3 %      3  libnet.so+0x40")) << text;
-  EXPECT_TRUE(has(text, "  and 1 more site, pinned 64.0 MiB\n")) << text;
+  EXPECT_TRUE(has(text, "  and 1 more row, pinned 64.0 MiB\n")) << text;
 }
 
 TEST(ReportText, OfAMergedReportCallsAreNoShareOfOneTime) {

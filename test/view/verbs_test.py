@@ -43,7 +43,7 @@ class Texts(ToolTest):
             self.assertTrue(rows, shown)
             self.assertLess(len(rows), len(whole), words)
             self.assertEqual([], [row for row in rows if row not in whole], words)
-            self.assertRegex(shown, r"\n  and \d+ more sites?, \S+ \w+, in these sums\n", words)
+            self.assertRegex(shown, r"\n  and \d+ more rows?, \S+ \w+, in these sums\n", words)
 
     def test_a_tree_of_several_kinds_of_memory_has_a_share_of_each_and_says_which(self):
         path = self.sample()
