@@ -303,6 +303,8 @@ void visit_fields(Self& device, F&& f) {
   f("total_bytes", device.total_bytes);
   f("reserved_peak_bytes", device.reserved_peak_bytes);
   f("needed_most_bytes", OrNull{device.needed_most_bytes, -1});
+  f("reserved_least_bytes", OrNull{device.reserved_least_bytes, -1});
+  f("reserved_most_bytes", OrNull{device.reserved_most_bytes, -1});
   f("others_bytes", OrNull{device.others_bytes, -1});
 }
 

@@ -55,6 +55,7 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
     one.joint_peaks.push_back({.facts = joint.facts});
   }
   for (const DeviceReport& device : report.devices) {
+    const ReservedOfAllKinds reserved = reserved_of_all_kinds(report, device.facts.index);
     one.devices.push_back(
         {.index = device.facts.index,
          .name = device.facts.name,
@@ -63,6 +64,8 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
          .total_bytes = device.facts.total_bytes,
          .reserved_peak_bytes = device.used ? device.statistics.reserved_bytes.all.peak : 0,
          .needed_most_bytes = needed_most(report, device),
+         .reserved_least_bytes = static_cast<std::int64_t>(reserved.least),
+         .reserved_most_bytes = static_cast<std::int64_t>(reserved.most),
          .others_bytes = others_on(report, device.facts)});
   }
   return {one};

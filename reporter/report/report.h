@@ -241,7 +241,10 @@ struct ProcessDevice {
   std::uint64_t total_bytes = 0;
   std::int64_t reserved_peak_bytes = 0;
   std::int64_t needed_most_bytes = -1;  // of these bytes (reserved_memory.h); -1: not known
-  std::int64_t others_bytes = -1;       // used by others at the last query; -1: not known
+  // Of all kinds of memory: ReservedOfAllKinds; -1: not known.
+  std::int64_t reserved_least_bytes = -1;
+  std::int64_t reserved_most_bytes = -1;
+  std::int64_t others_bytes = -1;  // used by others at the last query; -1: not known
 };
 
 // What a process had not freed of one call site, of one kind of memory on one device.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "allocator/ground/place.h"
+#include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/options_of.h"
 #include "reporter/report/report.h"
@@ -64,6 +66,31 @@ std::optional<std::uint64_t> idle_in(const Report& report, const DeviceReport& d
   return idle;
 }
 
+// Returns the whole pages that the driver gave for what is live of a kind.
+std::uint64_t pages_of(const Report& report, const KindFacts& kind) {
+  std::uint64_t bytes = 0;
+  for (const LedgerEntry& entry : report.ledger) {
+    const bool is_its = entry.device == kind.device && row_of(entry) == LedgerRow::memory &&
+                        entry.kind == kKindNames[static_cast<std::size_t>(kind.kind)];
+    if (is_its) bytes += entry.device_bytes;
+  }
+  return bytes;
+}
+
+// Pages and pools were sampled once: what was live then, and what the pools kept, was reserved.
+std::uint64_t reserved_for(const Report& report, const KindFacts& kind) {
+  const auto device =
+      std::find_if(report.devices.begin(), report.devices.end(),
+                   [&](const DeviceReport& one) { return one.facts.index == kind.device; });
+  const bool is_known = device != report.devices.end();
+  if (is_known && kind.kind == Kind::device && device->used) {
+    return positive(device->statistics.reserved_bytes.all.peak);
+  }
+  const bool has_pools = is_known && kind.kind == Kind::stream_ordered;
+  return std::max(kind.peak_bytes,
+                  pages_of(report, kind) + (has_pools ? device->facts.pool_bytes : 0));
+}
+
 // Returns the sum of the most that each process of a merged report needed, or nothing if one of
 // them is not known.
 std::optional<std::uint64_t> needed_by_all(const Report& report, std::uint16_t device) {
@@ -107,6 +134,17 @@ ReservedMemory reserved_memory(const Report& report, const DeviceReport& device)
     found.needed_most = std::clamp(most, found.needed_least, found.peak);
   }
   return found;
+}
+
+ReservedOfAllKinds reserved_of_all_kinds(const Report& report, std::uint16_t device) {
+  ReservedOfAllKinds all;
+  for (const KindFacts& kind : report.kinds) {
+    if (!takes_device_memory(kind.kind) || kind.device != device || kind.peak_bytes == 0) continue;
+    const std::uint64_t bytes = reserved_for(report, kind);
+    all.least = std::max(all.least, bytes);
+    all.most += bytes;
+  }
+  return all;
 }
 
 bool cuts_large_segments(const Report& report) {

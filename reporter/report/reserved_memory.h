@@ -36,6 +36,16 @@ struct ReservedMemory {
 // Counts plain device memory.
 [[nodiscard]] ReservedMemory reserved_memory(const Report& report, const DeviceReport& device);
 
+// What was reserved of a device at one time for all kinds of memory together, at its most: segments
+// of the allocator, and what the driver itself served, in whole pages as far as they were counted.
+// The kinds peaked at `most` together, or apart, but then none was above `least` alone.
+struct ReservedOfAllKinds {
+  std::uint64_t least = 0;
+  std::uint64_t most = 0;
+};
+// Takes a report of one process.
+[[nodiscard]] ReservedOfAllKinds reserved_of_all_kinds(const Report& report, std::uint16_t device);
+
 // Returns whether large segments are cut: mode cache with PyTorch's policy.
 [[nodiscard]] bool cuts_large_segments(const Report& report);
 

@@ -162,7 +162,7 @@ class Widths(ToolTest):
         for report in ("all.json", "ranks"):
             shown = self.call("report", "--kind", "managed", report).stdout
             self.assertIn("\n3 processes of train", shown)
-            peak, reserved = (re.search(rf"\n  {name} +(\S+ \S+) ", shown)[1] for name in ("peak", "reserved"))
+            peak, reserved = (re.search(rf"\n  {name} +(\S+ \S+) ", shown)[1] for name in ("peak", "all reserved"))
             self.assertEqual(peak, reserved)  # the driver gave it, past the cache
             self.assertIn("8 processes of train", self.call("report", report).stdout)
 

@@ -18,20 +18,17 @@ using Reports = std::vector<ReportOfProcess>;
 
 std::uint64_t highest_of(const ReportOfProcess& one) { return peak_bounds(one).upper; }
 std::uint64_t allocations_by(const ReportOfProcess& one) { return allocations_of(one.process); }
-std::uint64_t reserved_by(const ReportOfProcess& one) { return reserved_of(one.process); }
-std::uint64_t needed_by(const ReportOfProcess& one) { return needed_of(one.process); }
-std::uint64_t host_peak_by(const ReportOfProcess& one) {
-  std::uint64_t sum = 0;
-  for (const KindFacts& kind : one.process.kinds) {
-    if (is_of_host_memory(kind)) sum += kind.peak_bytes;
-  }
-  return sum;
+PeakBounds host_bounds(const MergedProcess& process) {
+  return peak_bounds(process, is_of_host_memory);
 }
+std::uint64_t reserved_by(const ReportOfProcess& one) { return reserved_bounds(one.process).upper; }
+std::uint64_t needed_by(const ReportOfProcess& one) { return needed_of(one.process); }
+std::uint64_t host_peak_by(const ReportOfProcess& one) { return host_bounds(one.process).upper; }
 
 constexpr auto kFigures =
     std::to_array<Figure>({{FigureOf::peak, "peak", highest_of},
-                           {FigureOf::reserved, "reserved", reserved_by},
-                           {FigureOf::needed, "needed", needed_by},
+                           {FigureOf::reserved, "all reserved", reserved_by},
+                           {FigureOf::needed, "all needed", needed_by},
                            {FigureOf::left, "at the end", held_by},
                            {FigureOf::host, "host memory", host_peak_by},
                            {FigureOf::allocations, "allocations", allocations_by}});
@@ -98,16 +95,25 @@ std::uint64_t held_by(const ReportOfProcess& one) {
   return sum;
 }
 
-PeakBounds peak_bounds(const ReportOfProcess& one) {
-  if (one.is_of_host) {
-    PeakBounds bounds;
-    for (const KindFacts& kind : one.process.kinds) {
-      if (!is_of_host_memory(kind)) continue;
-      bounds.lower = std::max(bounds.lower, kind.peak_bytes);
-      bounds.upper += kind.peak_bytes;
-    }
-    return bounds;
+PeakBounds figure_bounds(const ReportOfProcess& one, const Figure& figure) {
+  switch (figure.what) {
+    case FigureOf::peak:
+      return peak_bounds(one);
+    case FigureOf::reserved:
+      return reserved_bounds(one.process);
+    case FigureOf::needed:
+      return {peak_bounds(one.process).lower, needed_of(one.process)};
+    case FigureOf::host:
+      return host_bounds(one.process);
+    case FigureOf::left:
+    case FigureOf::allocations:
+      break;
   }
+  return {figure.of(one), figure.of(one)};
+}
+
+PeakBounds peak_bounds(const ReportOfProcess& one) {
+  if (one.is_of_host) return host_bounds(one.process);
   if (one.traced_peak) return {.lower = *one.traced_peak, .upper = *one.traced_peak};
   return peak_bounds(one.process);
 }

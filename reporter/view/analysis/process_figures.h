@@ -57,6 +57,9 @@ struct Figure {
   [[nodiscard]] bool is_bytes() const { return what != FigureOf::allocations; }
 };
 
+// Returns what is known of a figure that was highest at different times for its parts.
+[[nodiscard]] PeakBounds figure_bounds(const ReportOfProcess& one, const Figure& figure);
+
 // Returns the figures, the peak first.
 [[nodiscard]] std::span<const Figure> figures_of_processes();
 [[nodiscard]] inline const Figure& peak_figure() { return figures_of_processes().front(); }

@@ -149,8 +149,8 @@ void add_devices(const Exported& exported, Metrics& metrics) {
 void add_ledger(const Exported& exported, Metrics& metrics) {
   metrics.family(
       "ledger_bytes", "gauge", "bytes",
-      "Of the used memory of the device, by kind and owner; others: of other processes, and "
-      "what nobody can tell from that.");
+      "Of the used memory of the device, by kind and owner; others: contexts, code and other "
+      "processes, where nobody measured the first two.");
   for (const LedgerEntry& entry : exported.report().ledger) {
     if (entry.device_bytes == 0) continue;
     const std::string device = std::to_string(entry.device);

@@ -42,12 +42,21 @@ std::string amounts_text(const Check& check) {
       check.what + (check.at_least ? ": at most " : ": ") + compared_text(check, check.value);
   if (!check.is_count && check.is_requested) value += " requested";
   if (!check.baseline) {
-    value += ", " + number_text(check, check.value - check.limit) + " above the limit of " +
-             compared_text(check, check.limit);
-    if (!check.at_least) return value;
-    value += "; at least " + amount_text(*check.at_least);
-    if (!check.is_requested) return value;
-    return value + ": its trace, beside it, tells exactly (run --trace)";
+    const std::string above = number_text(check, check.value - check.limit) +
+                              " above the limit of " + compared_text(check, check.limit);
+    if (!check.at_least) return value + ", " + above;
+    value += ", at least " + amount_text(*check.at_least);
+    value += *check.at_least > check.limit
+                 ? ": at least " + number_text(check, *check.at_least - check.limit) +
+                       " above the limit of " + compared_text(check, check.limit)
+                 : ": not known whether above the limit of " + compared_text(check, check.limit);
+    return value +
+           (check.is_exact_by_trace ? "; its trace, beside it, tells exactly (run --trace)" : "");
+  }
+  if (check.at_least && *check.at_least <= check.limit) {
+    return value + ", at least " + amount_text(*check.at_least) +
+           ": not known whether above the baseline's " + compared_text(check, *check.baseline) +
+           "; " + compared_text(check, check.limit) + " would pass";
   }
   const std::uint64_t grown = check.value - *check.baseline;
   const std::string share =
@@ -173,8 +182,8 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
   const std::size_t shown = rows_shown(rows.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const Check& check = *rows[i];
-    text += (i == 0 ? ": " : ", ") + check.what + " " + number_text(check, check.value) + " of " +
-            number_text(check, check.limit);
+    text += (i == 0 ? ": " : ", ") + check.what + (check.at_least ? " at most " : " ") +
+            number_text(check, check.value) + " of " + number_text(check, check.limit);
     if (are_several) text += " in " + check.process.words;
     has_bytes = has_bytes || (!check.is_count && check.is_requested);
     has_others = has_others || !check.is_requested;

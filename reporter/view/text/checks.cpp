@@ -45,19 +45,25 @@ std::vector<CheckedSite> sites_of(const Report& report, const std::vector<Share>
   return sites;
 }
 
-// What a part of the rows held of each device when all was at its peak.
-std::vector<DeviceSum> sums_of_choice(const Report& report) {
-  std::map<std::uint16_t, std::uint64_t> sums;
+// What a part of the rows held of a device when each kind of all its memory was at its peak.
+struct ChosenSum {
+  std::uint16_t device = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t highest = 0;  // of one kind
+  std::size_t kinds = 0;
+};
+std::vector<ChosenSum> sums_of_choice(const Report& report) {
+  std::map<std::uint16_t, ChosenSum> sums;
   for (const KindFacts& kind : report.kinds) {
-    if (takes_device_memory(kind.kind)) sums[kind.device] += kind.peak_bytes;
+    if (!takes_device_memory(kind.kind)) continue;
+    ChosenSum& sum = sums[kind.device];
+    sum.device = kind.device;
+    sum.bytes += kind.peak_bytes;
+    sum.highest = std::max(sum.highest, kind.peak_bytes);
+    sum.kinds += kind.peak_bytes != 0 ? 1 : 0;
   }
-  std::vector<DeviceSum> result;
-  for (const auto& [device, bytes] : sums) {
-    DeviceSum sum;
-    sum.index = device;
-    sum.upper = bytes;
-    result.push_back(std::move(sum));
-  }
+  std::vector<ChosenSum> result;
+  for (const auto& [device, sum] : sums) result.push_back(sum);
   return result;
 }
 
@@ -122,6 +128,7 @@ void add_peaks_of_devices(std::vector<Check>& checks, const Judged& judged, std:
                 .limit = limit,
                 .process = judged.process};
     if (sum.lower != sum.upper) check.at_least = sum.lower;
+    check.is_exact_by_trace = check.at_least.has_value();
     check.adds_kinds = has_several_kinds(judged.one.process, sum.index);
     if (check.adds_kinds) check.what += ", all kinds together";
     if (!check.passed()) {
@@ -136,14 +143,18 @@ void add_peaks_of_devices(std::vector<Check>& checks, const Judged& judged, std:
 // Of a part of the rows, which a merged report has of all processes together.
 void add_peaks_of_choice(std::vector<Check>& checks, const Report& report, std::uint64_t limit,
                          const NameFrame& name) {
-  for (const DeviceSum& sum : sums_of_choice(report)) {
-    Check check{.what = "at the peak of " + gpu_name(report, sum.index),
-                .value = sum.upper,
+  for (const ChosenSum& sum : sums_of_choice(report)) {
+    const bool is_one_instant = sum.kinds < 2 && !is_of_several(report);
+    Check check{.what = (is_one_instant ? "at the peak of " : "sum of peaks of ") +
+                        gpu_name(report, sum.device) +
+                        (sum.kinds < 2 ? "" : ", all kinds together"),
+                .value = sum.bytes,
                 .limit = limit,
                 .process = all_processes(report)};
+    if (sum.kinds > 1 && !is_of_several(report)) check.at_least = sum.highest;
     if (!check.passed()) {
       check.sites = sites_of(report, shares_of_peak(report), name, [&](const Share& share) {
-        return takes_device_memory(share.kind) && share.device == sum.index;
+        return takes_device_memory(share.kind) && share.device == sum.device;
       });
     }
     checks.push_back(std::move(check));

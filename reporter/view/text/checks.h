@@ -56,6 +56,7 @@ struct Check {
   std::optional<std::uint64_t> at_least = {};  // where `value` is the most that it can have been
   std::uint64_t limit = 0;
   std::optional<std::uint64_t> baseline = {};  // that the limit was made from
+  bool is_exact_by_trace = false;              // the process's trace would tell it
   bool is_count = false;
   bool is_requested = true;  // these bytes; false: reserved or used ones
   bool adds_kinds = false;   // of several kinds of memory, whose own peaks `sites` are of

@@ -95,6 +95,7 @@ void add_peaks_of_ranks(std::vector<Check>& checks, const Report& report, const 
                   .limit = allowed(peak, tolerance_percent),
                   .baseline = peak,
                   .process = checked_process(process.process)};
+      if (sum.lower != sum.upper) check.at_least = sum.lower;
       check.adds_kinds = has_several_kinds(process, sum.index);
       if (check.adds_kinds) check.what += ", all kinds together";
       if (!check.passed()) {
@@ -193,9 +194,9 @@ void add_peaks(std::vector<Check>& checks, const Report& report, const Report& b
   const bool adds = is_of_several(report) || is_of_several(baseline);
   const auto add = [&](const std::string& memory, bool is_of_one_instant, std::uint64_t value,
                        std::uint64_t before, const auto& is_its) {
-    const std::string word = is_choice                    ? "at the peak of "
-                             : adds || !is_of_one_instant ? "sum of peaks of "
-                                                          : "peak of ";
+    const std::string word = adds || !is_of_one_instant ? "sum of peaks of "
+                             : is_choice                ? "at the peak of "
+                                                        : "peak of ";
     Check check{.what = word + memory,
                 .value = value,
                 .limit = allowed(before, tolerance_percent),

@@ -9,6 +9,7 @@
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/text/checks.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
@@ -33,7 +34,7 @@ void add_uses(std::vector<Check>& checks, const std::vector<GpuPeaks>& uses,
     const std::optional<PeakBounds> used = use.used();
     add(checks,
         "used on " + gpu +
-            (used ? ", contexts and code included"
+            (used ? ", " + std::string(outside_words(use)) + " included"
                   : ", without contexts and code, which are not known"),
         used.value_or(use.reserved), *limits.used, process);
   }

@@ -71,10 +71,17 @@ std::string used_level(const UsedDevice& device, std::size_t name_cells, const s
   const std::optional<PeakBounds> used = device.use ? device.use->used() : std::nullopt;
   if (!used) return "";
   const bool is_exact = used->lower == used->upper;
-  const PeakBounds& outside = *device.use->outside;
-  const bool is_measured = outside.lower == outside.upper;
-  const std::string end = ", with " + std::string(is_measured ? "" : "at most ") +
-                          amount_text(outside.upper) + " of contexts and code";
+  const bool has_others = device.use->has_others;
+  const std::string end = ", with " + std::string(has_others ? "at most " : "") +
+                          amount_text(device.use->outside->upper) + " of " +
+                          std::string(outside_words(*device.use));
+  if (has_others) {  // a bar would show what others hold, perhaps, as the program's own
+    const std::uint64_t whole = capacity(device);
+    return paragraph(whose + "used at most " + amount_text(used->upper) +
+                         (whole == 0 ? "" : " of " + bytes_text(whole)) +
+                         (device.adds_peaks ? ", bounds of the processes added" : "") + end,
+                     page);
+  }
   if (!has_bars(page)) {
     const std::string word = device.adds_peaks ? "sum of peaks " : is_exact ? "peak " : "up to ";
     return paragraph(whose + "used " + word + amount_text(used->upper) + end, page);

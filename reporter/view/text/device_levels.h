@@ -38,8 +38,9 @@ struct UsedDevice {
                                      std::size_t name_cells, std::optional<std::uint64_t> peak,
                                      std::int64_t now, const Page& page);
 
-// A line, "used  up to 7.41 GiB  [##....]  5.3 % of 139 GiB, with 1.91 GiB of contexts and code";
-// "": not known. `whose`: "GPU 1  ".
+// A line, "used  up to 7.41 GiB  [##....]  5.3 % of 139 GiB, with 1.91 GiB of contexts and code",
+// or, if other processes may be in it, "used at most 7.41 GiB of 139 GiB, with at most 1.91 GiB of
+// contexts, code and other processes"; "": not known. `whose`: "GPU 1  ".
 [[nodiscard]] std::string used_level(const UsedDevice& device, std::size_t name_cells,
                                      const std::string& whose, const Page& page);
 

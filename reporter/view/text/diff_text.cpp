@@ -14,6 +14,7 @@
 #include "reporter/view/text/call_changes_text.h"
 #include "reporter/view/text/other_gpus_text.h"
 #include "reporter/view/text/peak_use_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
@@ -220,18 +221,27 @@ std::string memory_text(const Differences& found, const Page& page) {
 // "GPU 0, reserved  6.89 GiB -> 11.5 GiB (+4.66 GiB, +67.7 %)", and what was used.
 std::string uses_text(const DiffOf& of, const Page& page) {
   std::string text;
-  const auto add = [&](const UseChange& use, const char* what, const PeakBounds& before,
+  // The difference of two bounds bounds nothing.
+  const auto add = [&](const UseChange& use, const std::string& what, const PeakBounds& before,
                        const PeakBounds& after) {
     const bool is_exact = before.lower == before.upper && after.lower == after.upper;
-    text += paragraph(whole_text(use.after.gpu + ", " + what + (is_exact ? "  " : ", at most  "),
-                                 before.upper, after.upper),
+    const std::string head = use.after.gpu + ", " + what + "  ";
+    const auto both = [](const PeakBounds& one) {
+      const std::string upper = amount_text(one.upper);
+      return amount_text(one.lower) == upper ? upper : amount_text(one.lower) + " to " + upper;
+    };
+    text += paragraph(is_exact ? whole_text(head, before.upper, after.upper)
+                               : head + both(before) + " -> " + both(after) +
+                                     ": how much it changed is not known",
                       page);
   };
   for (const UseChange& use : of.uses) {
     add(use, "reserved", use.before.reserved, use.after.reserved);
     const std::optional<PeakBounds> before = use.before.used();
     const std::optional<PeakBounds> after = use.after.used();
-    if (before && after) add(use, "used, contexts and code included", *before, *after);
+    const GpuPeaks& wider = use.before.has_others ? use.before : use.after;
+    if (before && after)
+      add(use, "used, " + std::string(outside_words(wider)) + " included", *before, *after);
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include "allocator/ground/driver_pages.h"
 #include "reporter/report/options_of.h"
 #include "reporter/report/report.h"
+#include "reporter/report/unmeasured.h"
 #include "reporter/view/analysis/segment_sizes.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/oom_text.h"
@@ -174,7 +175,9 @@ std::string hint_of_holders(const Report& report, const OomEvent& event, const L
   const std::uint64_t others = event.outside_bytes - own - pools;
   if (pools > ours && pools > own && pools > others) return pools_text(event, " most of it");
   if (others > ours && others > own) {
-    return "most of it is held by others: vramscope owners, or nvidia-smi" + pools_clause(event);
+    const bool are_told = are_contexts_measured(report, event.device);
+    return "most of it is held by " + std::string(are_told ? "others" : kContextsAndOthers) +
+           ": vramscope owners, or nvidia-smi" + pools_clause(event);
   }
   if (own > ours) {
     const char* const what = event.module_bytes == 0    ? "contexts"

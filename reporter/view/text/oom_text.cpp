@@ -20,6 +20,7 @@
 #include "reporter/view/text/oom_rows.h"
 #include "reporter/view/text/own_time.h"
 #include "reporter/view/text/report_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
@@ -126,8 +127,7 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
   }
   add(pools_then(event), pools_row(event));
   add(event.outside_bytes - (is_told ? own_outside(event) : 0) - pools_then(event),
-      is_told ? "others: processes, and what nobody recorded"
-              : "others: processes, contexts and what nobody recorded");
+      is_told ? "others: processes, and what nobody recorded" : std::string(kContextsAndOthers));
   add(event.free_bytes, "free, says the driver: the most that it could have served");
   return table.empty() ? "" : table.text(page);
 }

@@ -167,13 +167,17 @@ std::string device_part(const Report& report, const GpuOwners& gpu, const Page& 
   using enum Table::Align;
   const DeviceFacts& facts = *gpu.facts;
   const std::uint64_t used = gpu.used;
-  const bool is_bound = gpu.managed != 0 || (is_of_several(report) && gpu.others != 0);
+  // The rest that one process saw bounds nothing of the contexts of the others.
+  const bool lacks_contexts = is_of_several(report) && !is_measured(facts.measured_by);
+  const bool is_bound =
+      !lacks_contexts && (gpu.managed != 0 || (is_of_several(report) && gpu.others != 0));
   std::string title = when_used(report) + (is_bound ? "up to " : "") + amount_text(used);
   const bool is_known = facts.total_bytes != 0;  // not in files of other tools
   if (!is_of_several(report) && is_known) title += " of " + amount_text(facts.total_bytes);
   title += " used on " + gpu_name(report, facts.index) +
            (facts.name.empty() ? "" : ", " + printable(facts.name, page)) +
            (is_known ? "" : ", as far as the file tells") +
+           (lacks_contexts ? ", and contexts and code of the processes, which are not known" : "") +
            (report.chosen ? ", regardless of the filter" : "");
   std::vector<OwnerRow> rows = gpu.rows;
   std::string cached;

@@ -6,6 +6,7 @@
 
 #include "reporter/report/ledger_row.h"
 #include "reporter/view/analysis/subject.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
@@ -16,10 +17,15 @@ std::string others_meaning(const Report& report) {
     const bool are_measured = std::all_of(
         report.devices.begin(), report.devices.end(),
         [](const DeviceReport& device) { return is_measured(device.facts.measured_by); });
-    return are_measured
-               ? "others: processes that NVML does not name, and what the driver keeps for all"
-               : "others: other processes, and contexts and code of this one. This report "
-                 "cannot tell them apart, as NVML was not asked; vramscope run asks it";
+    const bool are_untold =
+        std::any_of(report.devices.begin(), report.devices.end(), [](const DeviceReport& device) {
+          return device.facts.measured_by == word_of(MeasuredBy::none);
+        });
+    if (are_measured)
+      return "others: processes that NVML does not name, and what the driver keeps for all";
+    return "others: " + std::string(kContextsAndOthers) + ". This report cannot tell them apart" +
+           (are_untold ? ": an earlier version wrote it, or no context was left"
+                       : ", as NVML was not asked; vramscope run asks it");
   }
   return "others: outside of these " + count_text(report.processes.size()) +
          " processes there was at most so much on each device when the one that saw least of it "

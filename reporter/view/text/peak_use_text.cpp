@@ -35,7 +35,8 @@ std::string words_of(const PeakUseRow& row) {
     case PeakPart::driver:
       return "contexts and code of this process" + std::string(row.bytes ? ", as at exit" : "");
     case PeakPart::others:
-      return "other processes and unexplained memory";
+      return row.has_contexts ? std::string(kContextsAndOthers)
+                              : "other processes and unexplained memory";
   }
   return "";
 }
@@ -105,6 +106,15 @@ std::string inside_text(const std::vector<PeakUse>& uses, const Page& page) {
   return text;
 }
 
+// Contexts and code that were not measured are in the row of the others.
+bool is_in_others(const PeakUseRow& row) { return row.part == PeakPart::driver && !row.bytes; }
+
+std::vector<PeakUseRow> rows_told(const PeakUse& use) {
+  std::vector<PeakUseRow> rows = use.rows;
+  std::erase_if(rows, is_in_others);
+  return rows;
+}
+
 std::string table_text(const PeakUse& use, const Page& page) {
   Columns<PeakUseRow> columns = picked(peak_use_columns(), {"BYTES", "AT EXIT", "PART"});
   const auto share = [&use](const PeakUseRow& row) {
@@ -112,7 +122,7 @@ std::string table_text(const PeakUse& use, const Page& page) {
   };
   if (use.is_all && use.most_reserved == 0)
     columns.insert(columns.begin() + 1, {{"SHARE", right}, share});
-  Table table = table_of(columns, use.rows, page, 0);
+  Table table = table_of(columns, rows_told(use), page, 0);
   table.place_last(Table::Last::wrapped);
   return table.text(page);
 }
@@ -131,6 +141,16 @@ std::string change_text(const PeakUsePair& pair) {
   };
   const std::int64_t change = bytes(pair.after) - bytes(pair.before);
   return (change > 0 ? "+" : "") + bytes_text(change);
+}
+
+// For readers: a row of contexts that neither side tells is left out.
+std::vector<PeakUsePair> pairs_told(const PeakUse& before, const PeakUse& after) {
+  std::vector<PeakUsePair> pairs = pairs_of(before, after);
+  std::erase_if(pairs, [](const PeakUsePair& pair) {
+    return (!pair.before || is_in_others(*pair.before)) &&
+           (!pair.after || is_in_others(*pair.after));
+  });
+  return pairs;
 }
 
 std::string side_text(const std::optional<PeakUseRow>& row) {
@@ -185,7 +205,7 @@ std::vector<std::string> peak_use_sentences(const std::vector<PeakUse>& uses) {
   std::vector<std::string> sentences;
   for (const PeakUse& use : uses) {
     std::string parts;
-    for (const PeakUseRow& row : use.rows) {
+    for (const PeakUseRow& row : rows_told(use)) {
       parts += (parts.empty() ? "" : "; ") + harmless(words_of(row)) + " " + row_bytes_text(row);
     }
     sentences.push_back(title_of(use) + known_text(use) + ". " + capitalised(parts) + ".");
@@ -203,7 +223,11 @@ std::vector<PeakUsePair> pairs_of(const PeakUse& before, const PeakUse& after) {
     return pairs.emplace_back(PeakUsePair{.row = row, .before = {}, .after = {}});
   };
   for (const PeakUseRow& row : before.rows) pair_for(row).before = row;
-  for (const PeakUseRow& row : after.rows) pair_for(row).after = row;
+  for (const PeakUseRow& row : after.rows) {
+    PeakUsePair& pair = pair_for(row);
+    pair.after = row;
+    pair.row.has_contexts = pair.row.has_contexts || row.has_contexts;
+  }
   std::stable_sort(pairs.begin(), pairs.end(), [](const PeakUsePair& a, const PeakUsePair& b) {
     const auto place = [](const PeakUsePair& pair) {
       return std::max(pair.row.part, PeakPart::held_by_pool);  // those two as they come
@@ -237,7 +261,7 @@ std::string peak_uses_text(const std::vector<PeakUse>& before, const std::vector
     const PeakUse* const other = use_of(before, use.device);
     if (other == nullptr) continue;
     Table table = table_of(picked(peak_use_pair_columns(), {"CHANGE", "BEFORE", "AFTER", "PART"}),
-                           pairs_of(*other, use), page, 0);
+                           pairs_told(*other, use), page, 0);
     table.place_last(Table::Last::wrapped);
     text += "\n" +
             sentence(title_of(use) + known_text(*other) + " -> " + known_text(use), Colour::bold,

@@ -21,11 +21,11 @@ namespace {
 using enum Table::Align;
 using Reports = std::vector<ReportOfProcess>;
 
-// "at most" of a peak that is known by bounds.
+// "at most" of a figure that is known by bounds.
 std::string bound_word(const Figure& figure, const ReportOfProcess& one) {
-  if (!figure.is_peak()) return "";
-  const PeakBounds bounds = peak_bounds(one);
-  return bounds.lower == bounds.upper ? "" : "at most ";
+  const PeakBounds bounds = figure_bounds(one, figure);
+  const bool is_exact = number_text(figure, bounds.lower) == number_text(figure, bounds.upper);
+  return is_exact ? "" : "at most ";
 }
 
 // Whose the figures beside those of an outlier are.
@@ -212,10 +212,11 @@ Columns<ReportOfProcess> figures_of_process() {
   constexpr const char* kMeanings[] = {
       ("the most that all kinds on all devices together can have held at one time, or of host "
        "memory where no process has other; requested bytes"),
-      "most in segments, and of kinds that the driver serves, of all devices",
+      "at most so much was reserved at one time, of all kinds and devices: segments, and what the "
+      "driver serves",
       "of these no more was needed at one time: the rest was idle, as far as that is known",
       "requested, live at the report",
-      "the most of each kind of host memory, added",
+      "at most so much host memory was held at one time, all kinds together",
       "successful ones"};
   Columns<ReportOfProcess> columns;
   for (const Figure& figure : figures_of_processes()) {

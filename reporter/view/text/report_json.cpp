@@ -83,7 +83,9 @@ Columns<DeviceRow> device_fields() {
        [](const Row& row) {
          return row.use ? std::optional(row.use->reserved.upper) : std::nullopt;
        }},
-      {"used_peak_bytes", "the same with contexts and code; null: what those take is not known",
+      {"used_peak_bytes",
+       "the same with contexts and code, and with other processes where nobody measured these; "
+       "null: what they take is not known",
        [](const Row& row) {
          return row.use && row.use->outside ? std::optional(row.use->used()->upper) : std::nullopt;
        }},

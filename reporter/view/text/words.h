@@ -8,7 +8,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/leaks/leaks.h"
-#include "reporter/view/analysis/peaks/held_bounds.h"
+#include "reporter/view/analysis/peaks/device_peaks.h"
 #include "reporter/view/analysis/savings.h"
 
 namespace vramscope {
@@ -46,6 +46,11 @@ inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
 // "256 KiB each 50 calls of on_error", "256 KiB each 50 passes of epoch/step". function: of the
 // place, as it is shown; "": not known.
 [[nodiscard]] std::string rate_text(const GrowthRate& rate, const std::string& function = "");
+
+// What nothing recorded accounts for, where nobody measured what of it this process's is.
+inline constexpr std::string_view kContextsAndOthers = "contexts, code and other processes";
+// "contexts and code", or these words if other processes may be in it.
+[[nodiscard]] std::string_view outside_words(const GpuPeaks& use);
 
 // "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.
 [[nodiscard]] std::string bounds_text(const PeakBounds& bounds);

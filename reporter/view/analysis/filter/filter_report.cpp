@@ -149,6 +149,7 @@ void filter_memory(Report& report, const Filter& filter) {
   const bool counts = filter.has_kind(kKindNames[static_cast<std::size_t>(Kind::device)]);
   for (MergedProcess& process : report.processes) {
     for (ProcessDevice& device : process.devices) {
+      if (!filter.kind.empty()) device.reserved_least_bytes = device.reserved_most_bytes = -1;
       if (!counts) device.reserved_peak_bytes = device.needed_most_bytes = 0;  // of plain memory
     }
   }

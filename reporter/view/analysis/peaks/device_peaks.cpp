@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/report/reserved_memory.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/subject.h"
@@ -22,17 +24,6 @@ std::set<std::uint16_t> devices_with_memory(const Report& report) {
     if (takes_device_memory(kind.kind) && kind.peak_bytes != 0) devices.insert(kind.device);
   }
   return devices;
-}
-
-// Its pools were sampled once: what they kept then, and what was live, they had at least.
-std::uint64_t reserved_for(const KindFacts& kind, const DeviceReport* device) {
-  if (device == nullptr) return kind.peak_bytes;
-  if (kind.kind == Kind::device && device->used) {
-    return positive(device->statistics.reserved_bytes.all.peak);
-  }
-  const bool has_pools = kind.kind == Kind::stream_ordered && device->facts.pool_bytes != 0;
-  return has_pools ? std::max(kind.peak_bytes, kind.current_bytes + device->facts.pool_bytes)
-                   : kind.peak_bytes;
 }
 
 PeakBounds requested_of(const Report& report, std::uint16_t device) {
@@ -49,35 +40,68 @@ PeakBounds requested_of(const Report& report, std::uint16_t device) {
   return sum;
 }
 
+// What each process saw outside itself bounds its own contexts and code. Of several, the ledger has
+// the least of these values alone, which bounds nothing of the others' contexts.
+std::optional<std::uint64_t> outside_of_each(const Report& report, const DeviceFacts& facts) {
+  std::uint64_t bytes = facts.outside_bytes;
+  for (const LedgerEntry& entry : report.ledger) {
+    const bool is_least = entry.device == facts.index && row_of(entry) == LedgerRow::others;
+    if (is_least) bytes -= std::min(bytes, entry.device_bytes);
+  }
+  for (const MergedProcess& process : report.processes) {
+    for (const ProcessDevice& device : process.devices) {
+      if (device.index != facts.index) continue;
+      if (device.others_bytes < 0) return std::nullopt;
+      bytes += positive(device.others_bytes);
+    }
+  }
+  return bytes;
+}
+
 // A device that nobody asked has neither.
-std::optional<PeakBounds> outside_of(const DeviceReport* device) {
-  if (device == nullptr) return std::nullopt;
+void add_outside(GpuPeaks& use, const Report& report, const DeviceReport* device) {
+  if (device == nullptr) return;
   const DeviceFacts& facts = device->facts;
   if (is_measured(facts.measured_by)) {
     const std::uint64_t bytes = facts.context_bytes + facts.module_bytes;
-    return bytes == 0 ? std::nullopt : std::optional(PeakBounds{bytes, bytes});
+    if (bytes != 0) use.outside = {bytes, bytes};
+    return;
   }
-  if (facts.outside_bytes == 0) return std::nullopt;
-  return PeakBounds{0, facts.outside_bytes - std::min(facts.pool_bytes, facts.outside_bytes)};
+  const std::optional<std::uint64_t> bytes =
+      is_of_several(report) ? outside_of_each(report, facts) : facts.outside_bytes;
+  if (!bytes || *bytes == 0) return;
+  use.outside = {0, *bytes - std::min(facts.pool_bytes, *bytes)};
+  use.has_others = true;
+}
+
+PeakBounds reserved_of(const Report& report, std::uint16_t device) {
+  if (!is_of_several(report)) {
+    const ReservedOfAllKinds one = reserved_of_all_kinds(report, device);
+    return {one.least, one.most};
+  }
+  PeakBounds sum;
+  for (const MergedProcess& process : report.processes) {
+    const PeakBounds one = reserved_bounds(process, device);
+    sum.lower = std::max(sum.lower, one.lower);
+    sum.upper += one.upper;
+  }
+  return sum;
 }
 
 GpuPeaks use_of(const Report& report, std::uint16_t device) {
   const DeviceReport* const its = find_device(report, device);
-  GpuPeaks use{
-      .device = device, .gpu = gpu_name(report, device), .requested = requested_of(report, device)};
-  std::size_t kinds = 0;
-  for (const KindFacts& kind : report.kinds) {
-    if (!takes_device_memory(kind.kind) || kind.device != device || kind.peak_bytes == 0) continue;
-    const std::uint64_t bytes = reserved_for(kind, its);
-    use.reserved.lower = std::max(use.reserved.lower, bytes);
-    use.reserved.upper += bytes;
-    ++kinds;
-  }
+  GpuPeaks use{.device = device,
+               .gpu = gpu_name(report, device),
+               .requested = requested_of(report, device),
+               .reserved = reserved_of(report, device),
+               .adds_up = is_of_several(report)};
+  use.has_several_kinds =
+      std::count_if(report.kinds.begin(), report.kinds.end(), [&](const KindFacts& kind) {
+        return takes_device_memory(kind.kind) && kind.device == device && kind.peak_bytes != 0;
+      }) > 1;
   use.reserved.lower = std::max(use.reserved.lower, use.requested.lower);
-  if (is_of_several(report)) use.reserved.lower = use.requested.lower;
   use.reserved.lower = std::min(use.reserved.lower, use.reserved.upper);
-  use.has_several_kinds = kinds > 1;
-  use.outside = outside_of(its);
+  add_outside(use, report, its);
   return use;
 }
 
@@ -92,7 +116,8 @@ bool counts_segments(const Report& report, std::uint16_t device) {
 
 std::optional<PeakBounds> GpuPeaks::used() const {
   if (!outside) return std::nullopt;
-  return PeakBounds{reserved.lower + outside->lower, reserved.upper + outside->upper};
+  const std::uint64_t together = adds_up ? 0 : outside->lower;  // contexts may not have met
+  return PeakBounds{reserved.lower + together, reserved.upper + outside->upper};
 }
 
 std::vector<GpuPeaks> device_peaks(const Report& report) {

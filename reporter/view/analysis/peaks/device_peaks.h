@@ -22,9 +22,11 @@ struct GpuPeaks {
   // Segments of the allocator, and what the driver itself served: the requested bytes of that, and
   // what its pools keep.
   PeakBounds reserved = {};
-  // Contexts and code: as measured, or at most what nothing recorded accounts for. Nothing: not
-  // known.
+  // Contexts and code: as measured, or at most what nothing recorded accounts for, with the memory
+  // of other processes. Nothing: not known.
   std::optional<PeakBounds> outside = {};
+  bool has_others = false;  // other processes may be in `outside`
+  bool adds_up = false;     // the upper bounds of several processes, which differ in time
   bool has_several_kinds = false;
   // Returns reserved memory with contexts and code.
   [[nodiscard]] std::optional<PeakBounds> used() const;

@@ -20,13 +20,18 @@
 namespace vramscope {
 namespace {
 
-// Of kinds that the driver serves, past the cache: reserved for them was what they held at least.
-std::uint64_t past_the_cache(const MergedProcess& process) {
-  std::uint64_t sum = 0;
+// Served by the driver: reserved for it was what it held at least.
+bool is_past_the_cache(const KindFacts& kind) {
+  return takes_device_memory(kind.kind) && kind.kind != Kind::device;
+}
+
+std::set<std::uint16_t> devices_of(const MergedProcess& process) {
+  std::set<std::uint16_t> devices;
+  for (const ProcessDevice& device : process.devices) devices.insert(device.index);
   for (const KindFacts& kind : process.kinds) {
-    if (takes_device_memory(kind.kind) && kind.kind != Kind::device) sum += kind.peak_bytes;
+    if (is_past_the_cache(kind)) devices.insert(kind.device);
   }
-  return sum;
+  return devices;
 }
 
 bool is_on(const KindFacts& kind, std::uint16_t device) {
@@ -149,6 +154,11 @@ PeakBounds peak_bounds(const std::vector<MergedProcess>& processes, Kind kind,
   }
   return bounds_of(parts);
 }
+PeakBounds peak_bounds(const MergedProcess& process, const WantsKind& wants) {
+  Parts parts;
+  add(parts, process, wants);
+  return bounds_of(parts);
+}
 std::uint64_t peak_of(const MergedProcess& process) { return peak_bounds(process).upper; }
 
 bool has_kind(const MergedProcess& process, Kind kind, std::uint16_t device) {
@@ -170,22 +180,42 @@ std::uint64_t allocations_of(const MergedProcess& process) {
   return total(process, &KindFacts::allocations, /*of_all=*/true);
 }
 
-std::uint64_t reserved_of(const MergedProcess& process) {
-  std::uint64_t sum = past_the_cache(process);
-  for (const ProcessDevice& device : process.devices) {
-    sum += positive(device.reserved_peak_bytes);
+PeakBounds reserved_bounds(const MergedProcess& process, std::uint16_t device) {
+  PeakBounds bounds;
+  for (const ProcessDevice& one : process.devices) {
+    if (one.index != device) continue;
+    if (one.reserved_most_bytes >= 0)
+      return {positive(one.reserved_least_bytes), positive(one.reserved_most_bytes)};
+    bounds.lower = bounds.upper = positive(one.reserved_peak_bytes);
   }
-  return sum;
+  for (const KindFacts& kind : process.kinds) {
+    if (!is_past_the_cache(kind) || kind.device != device) continue;
+    bounds.lower = std::max(bounds.lower, kind.peak_bytes);
+    bounds.upper += kind.peak_bytes;
+  }
+  return bounds;
+}
+
+PeakBounds reserved_bounds(const MergedProcess& process) {
+  PeakBounds bounds;
+  for (const std::uint16_t device : devices_of(process)) {
+    const PeakBounds one = reserved_bounds(process, device);
+    bounds.lower = std::max(bounds.lower, one.lower);
+    bounds.upper += one.upper;
+  }
+  bounds.lower = std::clamp(peak_bounds(process).lower, bounds.lower, bounds.upper);
+  return bounds;
 }
 
 std::uint64_t needed_of(const MergedProcess& process) {
-  std::int64_t sum = 0;
+  std::uint64_t idle = 0;
   for (const ProcessDevice& device : process.devices) {
-    const bool is_known = device.needed_most_bytes >= 0;
-    sum +=
-        is_known ? device.needed_most_bytes : std::max<std::int64_t>(device.reserved_peak_bytes, 0);
+    if (device.needed_most_bytes < 0) continue;
+    const std::uint64_t reserved = positive(device.reserved_peak_bytes);
+    idle += reserved - std::min(reserved, positive(device.needed_most_bytes));
   }
-  return static_cast<std::uint64_t>(sum) + past_the_cache(process);
+  const std::uint64_t reserved = reserved_bounds(process).upper;
+  return reserved - std::min(idle, reserved);
 }
 
 }  // namespace vramscope

@@ -58,9 +58,12 @@ struct DeviceSum {
 
 [[nodiscard]] std::uint64_t current_of(const MergedProcess& process);
 [[nodiscard]] std::uint64_t allocations_of(const MergedProcess& process);
-// Return the peak of segments and other kinds on all devices; and the part of it that was needed,
-// as far as the rest is known to have been idle.
-[[nodiscard]] std::uint64_t reserved_of(const MergedProcess& process);
+// Return bounds of what was reserved at one time, for all kinds together, on a device or on all.
+[[nodiscard]] PeakBounds reserved_bounds(const MergedProcess& process, std::uint16_t device);
+[[nodiscard]] PeakBounds reserved_bounds(const MergedProcess& process);
+// Returns the most of it that was needed, as far as the rest is known to have been idle.
 [[nodiscard]] std::uint64_t needed_of(const MergedProcess& process);
+// Returns bounds of the most that the process held at one time of these kinds together.
+[[nodiscard]] PeakBounds peak_bounds(const MergedProcess& process, const WantsKind& wants);
 
 }  // namespace vramscope

@@ -201,6 +201,7 @@ class OfDevice {
     }
     use.rows.push_back(driver);
     unknown(PeakPart::others, at_end(LedgerRow::others));
+    use.rows.back().has_contexts = !driver.bytes;
   }
 
   const Report& report_;

@@ -33,6 +33,7 @@ struct PeakUseRow {
   std::optional<std::uint64_t> bytes = {};      // nothing: not known
   std::optional<std::uint64_t> end_bytes = {};  // the value at the end, for memory that no call
                                                 // requested
+  bool has_contexts = false;  // of others: it includes contexts and code of this process
 };
 
 // Requested bytes are from the instant at which all kinds of memory together peaked. What our

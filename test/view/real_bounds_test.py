@@ -1,0 +1,104 @@
+# What is told of several reports of an H200 (real/README.md) agrees with each alone, and a bound is called one.
+# SPDX-License-Identifier: Apache-2.0
+"""real_bounds_test.py BUILD"""
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+from real_case import MIB, NAMES, RealReports  # noqa: E402
+
+BESIDE = "contexts, code and other processes"
+
+
+class Merged(RealReports):
+    def merged(self, *names):
+        path = self.path("-".join(names) + ".merged.json")
+        if not os.path.exists(path):
+            self.assertEqual(0, self.call("merge", "-o", path, *map(self.real, names)).returncode)
+        return path
+
+
+class Used(Merged):
+    def used(self, *files):
+        return self.json("report", *files)["devices"][0]["used_peak_bytes"]
+
+    def test_bounds_of_several_are_added(self):
+        """3.19 GiB of contexts of three processes, which was what the last one saw outside itself."""
+        names = ("jax", "cupy", "nccl")
+        merged = self.merged(*names)
+        (device,) = self.json("report", merged)["devices"]
+        self.assertEqual(device["used_peak_bytes"], sum(self.used(self.real(name)) for name in names))
+        self.assertEqual(device["reserved_of_all_kinds_bytes"],
+                         sum(self.json("report", self.real(name))["devices"][0]["reserved_of_all_kinds_bytes"] for name in names))
+        self.assertRegex(self.text("report", merged),
+                         rf"\n +used at most 118 GiB, bounds of the processes added, with at most 12\.0 GiB of {BESIDE}\n")
+        self.assertRegex(" ".join(self.text("owners", merged).split()),
+                         "As each process ended, at different times, added: 3.59 GiB used on GPU 0, NVIDIA H200, and contexts and code of "
+                         "the processes, which are not known ")
+
+    def test_processes_reserved_what_their_reports_say(self):
+        names = ("jax", "cupy", "nccl", "gpt-async")
+        rows = {row["pid"]: row for row in self.json("report", *map(self.real, names))["processes"]}
+        for name in names:
+            alone = self.json("report", self.real(name))
+            self.assertEqual(rows[alone["process"]["pid"]]["reserved_peak_bytes"],
+                             alone["devices"][0]["reserved_of_all_kinds_bytes"], name)
+        self.assertIn("all reserved", self.text("report", *map(self.real, names)))
+
+    def test_pages_of_pools_are_reserved(self):
+        """real-gpu.md: the pool had 5,670,699,008 bytes, PyTorch's cache beside it 69,206,016."""
+        (device,) = self.json("report", self.real("gpt-async"))["devices"]
+        self.assertEqual(5670699008 + 69206016, device["reserved_of_all_kinds_bytes"])
+        self.assertEqual(1, self.call("check", "--max-reserved", "5739000000", self.real("gpt-async")).returncode)
+
+
+class Bounds(Merged):
+    def test_what_nobody_measured_has_one_name(self):
+        for name in NAMES:
+            file = self.real(name)
+            self.assertRegex(self.text("report", file), rf"\n +used at most .* with at most .* of {BESIDE}\n", name)
+            self.assertRegex(self.text("peak", file), rf"\n +not known .*{BESIDE}\n", name)
+            self.assertNotIn("contexts and code of this process", self.text("peak", file), name)
+            self.assertIn(f"used on GPU 0, {BESIDE} included at most", self.text("check", "--interim", "--max-used", "140GiB", file))
+            owners = " ".join(self.text("owners", file).split())
+            if " others others " in owners:
+                self.assertIn(f"others: {BESIDE}. This report cannot tell them apart: an earlier version wrote it", owners)
+
+    def test_check_says_at_most_whether_it_passes_or_not(self):
+        file = self.real("gpt-async")
+        self.assertIn("passed: reserved on GPU 0 at most 5.35 GiB of 5.40 GiB", self.text("check", "--max-reserved", "5.4GiB", file))
+        self.assertIn("reserved on GPU 0: at most 5.35 GiB, at least 5.28 GiB: not known whether above the limit of 5.30 GiB\n",
+                      self.text("check", "--max-reserved", "5.3GiB", file))
+        self.assertIn("reserved on GPU 0: at most 5.35 GiB, at least 5.28 GiB: at least 288 MiB above the limit of 5.00 GiB\n",
+                      self.text("check", "--max-reserved", "5GiB", file))
+        self.assertIn("until then failed: used on GPU 0, contexts, code and other processes included at most 29.4 GiB of 10.0 GiB",
+                      " ".join(self.text("check", "--max-used", "10GiB", self.real("beside-others")).split()))
+
+    def test_the_change_of_a_bound_is_not_known(self):
+        for names in (("gpt", "beside-others"), ("gpt", "gpt-expandable"), ("gpt-async", "cupy")):
+            lines = [line for line in self.text("diff", *map(self.real, names)).splitlines() if line.startswith("  GPU 0, used, ")]
+            self.assertRegex("\n".join(lines), rf"^  GPU 0, used, {BESIDE} included  \S+ GiB to \S+ GiB -> \S+ [GM]iB to \S+ GiB: "
+                             "how much it changed is not known$", names)  # fmt: skip
+
+    def test_an_instant_is_named_only_where_it_was_one(self):
+        text = " ".join(self.text("check", "--owner", "CuPy", "--max-peak", "50MiB", self.real("cupy")).split())
+        self.assertIn("sum of peaks of GPU 0, all kinds together: at most 64.0 MiB requested, at least 62.1 MiB: at least 12.1 MiB above "
+                      "the limit of 50.0 MiB", text)
+        self.assertIn("not known whether above the limit of 63.0 MiB",
+                      " ".join(self.text("check", "--owner", "CuPy", "--max-peak", "63MiB", self.real("cupy")).split()))
+        self.assertIn("passed: at the peak of GPU 0 64.0 MiB of 1.00 GiB",
+                      self.text("check", "--owner", "cuBLAS", "--max-peak", "1GiB", self.real("gpt")))
+
+    def test_host_memory_of_several_kinds_was_not_held_at_once(self):
+        """3.16 MiB of 2.00 MiB that were gone when 1.16 MiB came."""
+        files = [self.real(name) for name in ("jax", "cupy", "nccl")]
+        rows = {row["pid"]: row["host_peak_bytes"] for row in self.json("report", *files)["processes"]}
+        self.assertLess(rows[2372], 2 * MIB + 8)
+        self.assertNotIn("3.16 MiB", re.sub(r"sum of peaks.*", "", self.text("report", *files)))
+
+
+if __name__ == "__main__":
+    harness.main()
