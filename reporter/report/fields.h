@@ -244,6 +244,7 @@ void visit_fields(Self& part, F&& f) {
   f("device", Ordinal{part.device});
   visit_fields(part.totals, f);
   f("estimate", part.estimate);
+  f.if_there("cache", part.cache);
 }
 
 template <IsOne<Site> Self, class F>
@@ -315,6 +316,7 @@ void visit_fields(Self& share, F&& f) {
   f("device", Ordinal{share.device});
   f("live_bytes", share.live_bytes);
   f("live_count", share.live_count);
+  f.if_there("cache", share.cache);
 }
 
 template <IsOne<MergedProcess> Self, class F>

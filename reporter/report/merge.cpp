@@ -109,7 +109,8 @@ std::vector<LiveShare> live_of(const Report& report, std::map<Memory, LiveShare>
                       .kind = part.kind,
                       .device = part.device,
                       .live_bytes = totals.live_bytes,
-                      .live_count = totals.live_count});
+                      .live_count = totals.live_count,
+                      .cache = part.cache});
     }
   }
   std::stable_sort(live.begin(), live.end(), [](const LiveShare& a, const LiveShare& b) {

@@ -21,21 +21,38 @@ namespace {
 
 constexpr std::uint32_t kNoReference = std::numeric_limits<std::uint32_t>::max();
 
-auto content_of(const Site& site) { return std::tie(site.frames, site.is_left_out); }
+// Memory of equal stacks may be a cache's in one process and the program's in another.
+std::string caches_of(const Site& site) {
+  std::string caches;
+  for (const SitePart& part : site.parts) {
+    if (part.cache && caches.find(*part.cache) == caches.npos) caches += *part.cache + ' ';
+  }
+  return caches;
+}
+
+std::tuple<const std::vector<std::uint32_t>&, bool, std::string> content_of(const Site& site) {
+  return {site.frames, site.is_left_out, caches_of(site)};
+}
 
 // Returns only what identifies the site.
 Site key_of(const Site& site) {
   Site key;
   key.frames = site.frames;
   key.is_left_out = site.is_left_out;
+  for (const SitePart& part : site.parts) {
+    if (part.cache) key.parts.emplace_back().cache = part.cache;
+  }
   return key;
 }
 
 bool comes_before(const Site& a, const Site& b) {
   const SiteTotals& x = a.totals;
   const SiteTotals& y = b.totals;
-  return std::tie(y.peak_bytes, y.live_bytes, y.total_bytes, a.frames, a.is_left_out) <
-         std::tie(x.peak_bytes, x.live_bytes, x.total_bytes, b.frames, b.is_left_out);
+  const auto numbers = [](const SiteTotals& totals) {
+    return std::tie(totals.peak_bytes, totals.live_bytes, totals.total_bytes);
+  };
+  if (numbers(x) != numbers(y)) return numbers(y) < numbers(x);
+  return content_of(a) < content_of(b);
 }
 
 template <class T>

@@ -152,6 +152,9 @@ struct SitePart {
   std::uint16_t device = 0;
   SiteTotals totals;
   std::optional<SiteTotals> estimate = {};
+  // In a merged report: the framework's cache that holds this memory, as the process's own report
+  // tells by the sizes of its requests; "none": no cache. Nothing: sizes tell nothing of it.
+  std::optional<std::string> cache = {};
 };
 // A call stack as it was recorded, and its totals; frames as in Site.
 struct RecordedStack {
@@ -255,6 +258,7 @@ struct LiveShare {
   std::uint16_t device = 0;
   std::uint64_t live_bytes = 0;  // requested bytes, without those whose free was pending
   std::uint64_t live_count = 0;
+  std::optional<std::string> cache = {};  // as in SitePart
 };
 
 // The parts of one process's report that cannot be added to others'. KindFacts::peak_site and the
@@ -284,7 +288,7 @@ struct Chosen {
   std::optional<Kind> kind = {};            // only this kind is left
   std::optional<std::size_t> threads = {};  // that allocated any of the kinds that are left;
                                             // nothing: not known
-  std::vector<KindFacts> kinds = {};     // the kinds that are left, with all their rows
+  std::vector<KindFacts> kinds = {};        // the kinds that are left, with all their rows
   std::vector<LedgerEntry> ledger = {};  // the whole ledger, since no filter chooses what a device
                                          // uses
   // In a trace, only events up to this time after its first one count; nothing: all count.

@@ -27,6 +27,10 @@ class SiteWriter {
   void required(std::string_view, const T& value) {
     put(value);
   }
+  template <class T>
+  void if_there(std::string_view, const std::optional<T>& value) {
+    put(value);
+  }
   void index(std::string_view) {}
   std::string take() { return std::move(bytes_); }
 
@@ -73,6 +77,10 @@ class SiteReader {
   }
   template <class T>
   void required(std::string_view, T&& value) {
+    get(value);
+  }
+  template <class T>
+  void if_there(std::string_view, std::optional<T>& value) {
     get(value);
   }
   void index(std::string_view) {}

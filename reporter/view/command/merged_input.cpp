@@ -14,6 +14,7 @@
 
 #include "reporter/report/json.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/told_owners.h"
 #include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/inputs.h"
@@ -43,6 +44,7 @@ class Work {
         std::error_code unknown;
         report.file = std::filesystem::absolute(paths_[i], unknown).lexically_normal().string();
         take_in_for_merge(report, reading_);
+        if (report.processes.empty()) note_caches(report);
         add(std::move(report), paths_[i]);
       }
     }

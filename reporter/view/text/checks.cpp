@@ -220,12 +220,12 @@ Check leak_check(const Report& report, const Leaks& leaks, std::uint64_t limit,
 }
 
 // What a process left of the places that are leaks, the largest first.
-std::vector<Share> shares_of(const Leaks& leaks, const MergedProcess& process) {
+std::vector<Share> shares_of(const Leaks& leaks, std::size_t process) {
   std::vector<Share> shares;
   for (const Leak& leak : leaks.leaks) {
     Share share = leak.share;
     share.bytes = share.count = 0;
-    for (const LiveShare& live : process.live) {
+    for (const LiveShare& live : leaks.left_shares[process]) {
       if (!is_of(live, share)) continue;
       share.bytes += live.live_bytes;
       share.count += live.live_count;
@@ -248,11 +248,12 @@ void add_leaks(Checked& checked, const Report& report, std::uint64_t limit,
   for (std::size_t i = 0; i < leaks.left.size(); ++i) {
     const MergedProcess& process = report.processes[i];
     Check check{.what = "never freed",
-                .value = leaks.left[i],
+                .value = leaks.left[i].most,
                 .limit = limit,
                 .process = checked_process(process.process)};
+    if (leaks.left[i].least != leaks.left[i].most) check.at_least = leaks.left[i].least;
     check.died = who_died({process});
-    if (!check.passed()) check.sites = leaked_sites(report, leaks, process, name);
+    if (!check.passed()) check.sites = leaked_sites(report, leaks, i, name);
     checks.push_back(std::move(check));
   }
 }
@@ -338,8 +339,8 @@ void add_totals(std::vector<Check>& checks, const Report& report, const std::str
 
 }  // namespace
 
-std::vector<CheckedSite> leaked_sites(const Report& report, const Leaks& leaks,
-                                      const MergedProcess& process, const NameFrame& name) {
+std::vector<CheckedSite> leaked_sites(const Report& report, const Leaks& leaks, std::size_t process,
+                                      const NameFrame& name) {
   return sites_of(report, shares_of(leaks, process), name, [](const Share&) { return true; });
 }
 

@@ -114,10 +114,9 @@ void add_ends(Checked& checked, const Report& report, const std::string& file);
 // Says which processes went on after the report was written: after none whose trigger is not told.
 void add_unfinished(Checked& checked, const Report& report, const std::string& file);
 
-// What of these leaks a process of the merged report holds, the largest first.
+// What of these leaks a process of the merged report holds, the largest first. process: its index.
 [[nodiscard]] std::vector<CheckedSite> leaked_sites(const Report& report, const Leaks& leaks,
-                                                    const MergedProcess& process,
-                                                    const NameFrame& name);
+                                                    std::size_t process, const NameFrame& name);
 
 // Limits are for each process: of a report that was merged, its processes one by one, where it
 // tells of each; else all of them together, and `process` says so. Which places are responsible for

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/holders_text.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "reporter/view/analysis/process_figures.h"
@@ -60,6 +61,9 @@ std::string spread_text(std::vector<LeakHolder> processes, const Page& page) {
   const LeakHolder& most = processes.front();
   const std::uint64_t least = processes.back().bytes;
   std::string text = count_text(processes.size()) + " processes left ";
+  const bool is_bound = std::any_of(processes.begin(), processes.end(),
+                                    [](const LeakHolder& one) { return one.at_least.has_value(); });
+  if (is_bound) text += "at most ";
   if (most.bytes == least) return paragraph(text + amount_text(least) + " each", page);
   // The most first; of an even number it is the mean of the middle two.
   const std::size_t half = processes.size() / 2;

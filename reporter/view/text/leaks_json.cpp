@@ -14,7 +14,8 @@ std::vector<LeakHolder> left_by_process(const Report& report, const Leaks& leaks
   for (std::size_t i = 0; i < leaks.left.size(); ++i) {
     const MergedProcess& one = report.processes[i];
     processes.push_back(
-        {.process = &one.process, .bytes = leaks.left[i], .death = death_word(one)});
+        {.process = &one.process, .bytes = leaks.left[i].most, .death = death_word(one)});
+    if (leaks.left[i].least != leaks.left[i].most) processes.back().at_least = leaks.left[i].least;
   }
   return processes;
 }
@@ -112,12 +113,17 @@ Columns<Leaks> leaks_fields(const Report& report, const Suppressions& suppressio
   using Used = UsedSuppression;
   Columns<LeakHolder> holder = holder_columns();
   holder.push_back({"count", "allocations", &LeakHolder::count});
+  Columns<LeakHolder> left = holder_columns();
+  left.push_back({"least_bytes",
+                  "not less than this, where `bytes` is the most that it can be: of places beyond "
+                  "its 32 largest nobody knows what stays by design",
+                  [](const LeakHolder& row) { return row.at_least.value_or(row.bytes); }});
   Columns<Leak> leak = leak_columns(report, name);
-  const auto holders = std::make_shared<LeakHolders>(report);
+  const auto holders = std::make_shared<std::optional<LeakHolders>>();  // of the leaks shown
   leak.push_back({"processes",
                   "of a merged report those that hold it, the largest first, as far as each has "
                   "the place among its 32 largest",
-                  holder, [=](const Leak& one) { return holders->of(one.share); }});
+                  holder, [holders](const Leak& one) { return (*holders)->of(one.share); }});
   Columns<Used> used = suppression_columns<Used>(
       [&](const Used& row) -> const Suppression& { return suppressions.rows()[row.row]; });
   append(used, {{"bytes", "left out", &Used::bytes},
@@ -141,9 +147,12 @@ Columns<Leaks> leaks_fields(const Report& report, const Suppressions& suppressio
       {"processes",
        "of a merged report what each process left, but for what is suppressed, in the report's "
        "order; empty: of one process, or an earlier version merged it",
-       holder_columns(), [&](const Leaks& leaks) { return left_by_process(report, leaks); }},
+       left, [&](const Leaks& leaks) { return left_by_process(report, leaks); }},
       {"leaks", "places, by class, then the largest first", leak,
-       [most](const Leaks& leaks) { return first_rows(leaks.leaks, most); }},
+       [&report, holders, most](const Leaks& leaks) {
+         holders->emplace(report, leaks.left_shares);
+         return first_rows(leaks.leaks, most);
+       }},
       {"suppressed", "rows of suppression files that left something out", used, &Leaks::suppressed},
       {"caches",
        "what is held by caches of frameworks, which is no leak; only with the suppressions that "

@@ -154,7 +154,7 @@ std::string more_places(const Leaks& leaks, std::size_t shown) {
 std::string classes_text(const Report& report, const Leaks& leaks, const NameFrame& name,
                          const Page& page, const LeaksChoice& choice) {
   const std::size_t shown = rows_shown(leaks.leaks.size(), choice.most);
-  const LeakHolders holders(report);
+  const LeakHolders holders(report, leaks.left_shares);
   std::string result;
   std::size_t next = 0;
   while (next < shown) {
@@ -201,7 +201,7 @@ std::string class_trees(const Report& report, const Leaks& leaks, const NameFram
 std::string merged_rows(const Report& report, const Leaks& leaks, const NameFrame& name,
                         const Page& page, std::size_t most) {
   if (leaks.leaks.empty()) return "";
-  const LeakHolders holders(report);
+  const LeakHolders holders(report, leaks.left_shares);
   std::vector<LeakRow> all;
   for (const Leak& leak : leaks.leaks) {
     all.push_back(row_of(report, leak, name));

@@ -7,10 +7,11 @@
 namespace vramscope {
 
 Columns<MapCache> map_cache_columns() {
-  return {{"name", "of the cache", &MapCache::name},
-          {"inside", "how to see what is free inside; empty: no way", &MapCache::inside},
-          {"bytes", "of blocks that it holds, with rounding, idle inside it or not", &MapCache::bytes},
-          {"blocks", "that it holds", &MapCache::blocks}};
+  return {
+      {"name", "of the cache", &MapCache::name},
+      {"inside", "how to see what is free inside; empty: no way", &MapCache::inside},
+      {"bytes", "of blocks that it holds, with rounding, idle inside it or not", &MapCache::bytes},
+      {"blocks", "that it holds", &MapCache::blocks}};
 }
 
 std::string map_caches_text(const std::vector<MapCache>& caches, const MapPlace& place,

@@ -29,6 +29,27 @@ enum Cache : std::uint8_t {
   cub
 };
 
+// The words of SitePart::cache; kNoCache: the program's own.
+struct CacheWord {
+  std::string_view word;
+  Cache cache;
+};
+constexpr CacheWord kWords[] = {
+    {"pytorch", torch}, {"pytorch_workspace", torch_workspace}, {"cupy", cupy}};
+constexpr std::string_view kNoCache = "none";
+
+std::optional<std::size_t> cache_of(std::string_view word) {
+  const auto* const found = std::find_if(std::begin(kWords), std::end(kWords),
+                                         [&](const CacheWord& one) { return one.word == word; });
+  return found == std::end(kWords) ? std::nullopt : std::optional<std::size_t>(found->cache);
+}
+
+std::string word_of(std::optional<std::size_t> cache) {
+  const auto* const found = std::find_if(std::begin(kWords), std::end(kWords),
+                                         [&](const CacheWord& one) { return cache == one.cache; });
+  return std::string(found == std::end(kWords) ? kNoCache : found->word);
+}
+
 // A function whose name contains `part` belongs to the cache.
 struct CacheFunction {
   std::string_view part;
@@ -233,8 +254,18 @@ std::optional<std::size_t> FrameworkCaches::by_name(const std::vector<std::uint3
   return std::nullopt;
 }
 
+bool FrameworkCaches::is_told_by_process(const std::vector<std::uint32_t>& frames,
+                                         const SitePart& part) const {
+  if (part.kind == Kind::pinned) return false;
+  const std::string_view file = asking_file(report_, frames);
+  if (file.starts_with("libc10_cuda")) return true;
+  const bool is_of_pool = is_of_xla(file) || owner_of_stack(report_, frames) == "CuPy";
+  return takes_segments(part.kind) && is_of_pool;
+}
+
 std::optional<std::size_t> FrameworkCaches::by_size(const std::vector<std::uint32_t>& frames,
                                                     const SitePart& part) const {
+  if (part.cache) return cache_of(*part.cache);
   const std::string_view file = asking_file(report_, frames);
   if (has_torch_cache_ && takes_segments(part.kind) && file.starts_with("libc10_cuda")) {
     return torch;
@@ -274,6 +305,16 @@ std::optional<std::size_t> FrameworkCaches::of(const Site& site, Kind kind) {
   if (site.whole.empty()) look_at(site.frames, site.parts);
   for (const RecordedStack& stack : site.whole) look_at(stack.frames, stack.parts);
   return found.size() == 1 ? *found.begin() : std::nullopt;
+}
+
+void note_caches(Report& report) {
+  const FrameworkCaches caches(report, {});
+  for (Site& site : report.sites) {
+    for (SitePart& part : site.parts) {
+      if (caches.is_told_by_process(site.frames, part))
+        part.cache = word_of(caches.by_size(site.frames, part));
+    }
+  }
 }
 
 }  // namespace vramscope

@@ -30,6 +30,11 @@ struct FrameworkCache {
 // Returns the caches in the order of the indices that FrameworkCaches::of() returns.
 [[nodiscard]] const std::vector<FrameworkCache>& framework_caches();
 
+// Notes of each part of the report's sites which cache holds it, as far as the sizes of all
+// requests of this process tell (SitePart::cache): in a sum of several processes they tell nothing.
+// Takes the report of one process, before it is merged. May throw bad_alloc.
+void note_caches(Report& report);
+
 // A cache is recognised by one of its functions anywhere in the stack. If functions have no names
 // (stripped libraries, a report from another machine), PyTorch's and CuPy's caches are recognised
 // by the requesting library and by sizes that only they use: PyTorch's cache asks for multiples of
@@ -58,6 +63,10 @@ class FrameworkCaches {
   [[nodiscard]] std::optional<std::size_t> by_name(const std::vector<std::uint32_t>& frames);
   [[nodiscard]] std::optional<std::size_t> by_size(const std::vector<std::uint32_t>& frames,
                                                    const SitePart& part) const;
+  friend void note_caches(Report& report);
+  // Returns whether the sizes of all requests of the process decide which cache it is.
+  [[nodiscard]] bool is_told_by_process(const std::vector<std::uint32_t>& frames,
+                                        const SitePart& part) const;
   [[nodiscard]] bool is_workspace(const std::vector<std::uint32_t>& frames) const;
 
   const Report& report_;

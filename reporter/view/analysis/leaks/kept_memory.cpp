@@ -36,12 +36,10 @@ bool KeptMemory::add(std::vector<KeptPart>& kept, const std::vector<std::uint32_
   return true;
 }
 
-std::vector<KeptPart> KeptMemory::of(const Share& share) {
+template <class IsIts>
+std::vector<KeptPart> KeptMemory::parts_of(const Share& share, IsIts is_its) {
   const Site& site = report_.sites[share.site];
   std::vector<KeptPart> kept;
-  const auto is_its = [&](const SitePart& part) {
-    return part.kind == share.kind && part.device == share.device;
-  };
   if (site.whole.size() < 2) {
     for (const SitePart& part : site.parts) {
       if (is_its(part)) (void)add(kept, first_stack(site), part, share.bytes, share.count);
@@ -63,10 +61,16 @@ std::vector<KeptPart> KeptMemory::of(const Share& share) {
   return kept;
 }
 
-std::uint64_t KeptMemory::bytes_of(const Share& share) {
-  std::uint64_t bytes = 0;
-  for (const KeptPart& part : of(share)) bytes += part.bytes;
-  return bytes;
+std::vector<KeptPart> KeptMemory::of(const Share& share) {
+  return parts_of(share, [&](const SitePart& part) {
+    return part.kind == share.kind && part.device == share.device;
+  });
+}
+
+std::vector<KeptPart> KeptMemory::of(const Share& share, const std::optional<std::string>& cache) {
+  return parts_of(share, [&](const SitePart& part) {
+    return part.kind == share.kind && part.device == share.device && part.cache == cache;
+  });
 }
 
 }  // namespace vramscope

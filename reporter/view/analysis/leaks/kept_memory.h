@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "reporter/view/analysis/digest.h"
@@ -29,10 +30,13 @@ class KeptMemory {
 
   // Returns the parts of a share of live memory, one for each row. May throw bad_alloc.
   [[nodiscard]] std::vector<KeptPart> of(const Share& share);
-  // Returns the bytes that stay by design.
-  [[nodiscard]] std::uint64_t bytes_of(const Share& share);
+  // Returns the same for memory with this SitePart::cache alone.
+  [[nodiscard]] std::vector<KeptPart> of(const Share& share,
+                                         const std::optional<std::string>& cache);
 
  private:
+  template <class IsIts>
+  [[nodiscard]] std::vector<KeptPart> parts_of(const Share& share, IsIts is_its);
   [[nodiscard]] bool add(std::vector<KeptPart>& kept, const std::vector<std::uint32_t>& frames,
                          const SitePart& part, std::uint64_t bytes, std::uint64_t count);
 

@@ -19,10 +19,10 @@ void put_most_first(std::vector<LeakHolder>& holders) {
                    [](const LeakHolder& a, const LeakHolder& b) { return a.bytes > b.bytes; });
 }
 
-LeakHolders::LeakHolders(const Report& report) {
-  for (const MergedProcess& process : report.processes) {
-    for (const LiveShare& live : process.live) {
-      if (live.site >= 0) by_site_[live.site].push_back({&process, &live});
+LeakHolders::LeakHolders(const Report& report, const LeftShares& shares) {
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    for (const LiveShare& live : shares[i]) {
+      by_site_[live.site].push_back({&report.processes[i], &live});
     }
   }
 }

@@ -176,50 +176,6 @@ std::uint64_t without_site_bytes(const Report& report) {
   return of_kinds - std::min(of_kinds, of_sites);
 }
 
-// Earlier versions kept nothing of it.
-bool tells_what_each_left(const Report& report) {
-  const auto holds = [](const KindFacts& kind) {
-    return holds_memory(kind.kind) && kind.current_bytes != 0;
-  };
-  return std::any_of(report.processes.begin(), report.processes.end(),
-                     [](const MergedProcess& process) { return !process.live.empty(); }) ||
-         std::none_of(report.kinds.begin(), report.kinds.end(), holds);
-}
-
-// What a process left at a place, without what stays by design: its part of it is taken to be the
-// same in all processes.
-std::uint64_t left_at(const Report& report, const LiveShare& live, KeptMemory& kept) {
-  Share all{.site = static_cast<std::size_t>(live.site), .kind = live.kind, .device = live.device};
-  for (const SitePart& part : report.sites[all.site].parts) {
-    if (part.kind != live.kind || part.device != live.device) continue;
-    all.bytes += numbers_of(part).live_bytes;
-    all.count += numbers_of(part).live_count;
-  }
-  const std::uint64_t stays = kept.bytes_of(all);
-  if (stays == 0 || stays >= all.bytes) return stays == 0 ? live.live_bytes : 0;
-  const double part = static_cast<double>(all.bytes - stays) / static_cast<double>(all.bytes);
-  return static_cast<std::uint64_t>(static_cast<double>(live.live_bytes) * part);
-}
-
-// Rows without a site are of all that a process has no row of its own for.
-std::vector<std::uint64_t> left_by_each(const Report& report, KeptMemory& kept) {
-  std::vector<std::uint64_t> left;
-  if (!is_of_several(report) || !tells_what_each_left(report)) return left;
-  const bool has_rows = report.chosen && report.chosen->by_rows;
-  for (const MergedProcess& process : report.processes) {
-    std::uint64_t bytes = 0;
-    for (const LiveShare& live : process.live) {
-      if (live.site >= 0) {
-        bytes += left_at(report, live, kept);
-      } else if (!has_rows) {
-        bytes += live.live_bytes;
-      }
-    }
-    left.push_back(bytes);
-  }
-  return left;
-}
-
 }  // namespace
 
 std::string_view describe(LeakClass leak) {
@@ -277,7 +233,8 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
   Leaks result;
   KeptMemory kept(report, suppressions, name);
   Initialisers initialisers(report, name);
-  const LeakHolders holders(report);
+  result.left_shares = left_shares(report, kept);
+  const LeakHolders holders(report, result.left_shares);
   const std::size_t intervals = intervals_in_use(report);
   for (Share share : shares_alive(report)) {
     const Site& site = report.sites[share.site];
@@ -313,7 +270,7 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
   put_largest_first(result.suppressed);
   put_largest_first(result.caches);
   result.without_site = without_site_bytes(report);
-  result.left = left_by_each(report, kept);
+  result.left = left_by_each(report, result.left_shares, leaked_bytes(result));
   return result;
 }
 

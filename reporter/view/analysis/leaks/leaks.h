@@ -13,6 +13,7 @@
 
 #include "allocator/ground/named_enum.h"
 #include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/leaks/left_memory.h"
 #include "reporter/view/analysis/leaks/suppressions.h"
 
 namespace vramscope {
@@ -74,10 +75,11 @@ struct Leaks {
   std::vector<UsedSuppression> suppressed;  // the largest first
   std::vector<HeldByCache> caches = {};     // the largest first
   std::uint64_t without_site = 0;           // bytes without a known call site
-  // In a merged report: the bytes that each process left, in the order of Report::processes,
-  // without those that are suppressed or held by a framework's cache. Empty: the report is of one
-  // process, or lacks the data.
-  std::vector<std::uint64_t> left = {};
+  // In a merged report: what each process left, in the order of Report::processes, without what is
+  // suppressed or held by a framework's cache. Empty: the report is of one process, or lacks the
+  // data.
+  std::vector<LeftBytes> left = {};
+  LeftShares left_shares = {};  // of its known places
   // For sites that held memory when memory ran out: the framework's cache that has it, as an index
   // into framework_caches(). Only set by leaks_for_oom().
   std::map<std::size_t, std::size_t> cache_of_site = {};
