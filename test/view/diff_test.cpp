@@ -124,7 +124,7 @@ TEST(Diff, OfARenamedFileIsOfTheSamePlaces) {
 
   ASSERT_EQ(found.rows.size(), 1u);
   EXPECT_EQ(found.rows[0].change(), static_cast<std::int64_t>(4 * kMiB));
-  EXPECT_NE(text.find("  3 sites matched by functions alone, in files of other names: "
+  EXPECT_NE(text.find("  3 rows matched by functions alone, in files of other names: "
                       "server.py -> server3.py\n"),
             text.npos)
       << text;
@@ -146,7 +146,7 @@ TEST(Diff, OfABuildWithoutLinesMatchesFunctionsOfOnePlace) {
   EXPECT_EQ(found.rows.size(), 3u);
   EXPECT_EQ(found.equal, 1u);
   EXPECT_TRUE(found.renamed.empty());
-  EXPECT_NE(text.find("  1 site matched by functions alone\n"), text.npos) << text;
+  EXPECT_NE(text.find("  1 row matched by functions alone\n"), text.npos) << text;
 }
 
 // Whether attention's became that of mlp, or went while mlp's came back, nobody knows.

@@ -197,7 +197,7 @@ TEST(Filter, WhatTheReportDoesNotHaveIsSaidWithWhatItHas) {
   EXPECT_EQ(missing_from(report, {.device = 1}), "");
   EXPECT_EQ(missing_from(report, {.owner = "libnet"}),
             "has no owner 'libnet'; owners: libnet.so, program");
-  EXPECT_EQ(missing_from(report, {.thread = "main"}), "has no thread 'main'; threads: none");
+  EXPECT_EQ(missing_from(report, {.thread = "main"}), "has no thread 'main'; threads: train 4711");
   EXPECT_EQ(missing_from(report, {.range = "none"}), "") << "though all had a range";
   EXPECT_EQ(missing_from(report, {.stream = "none"}), "");
   EXPECT_EQ(missing_from(report, {.kind = "managed"}), "") << "it is a kind, of which nothing is";

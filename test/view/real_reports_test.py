@@ -282,7 +282,7 @@ class Figures(RealReports):
         """They said "865 allocations, 442 temporary (26.1 %)"."""
         for name in NAMES:
             for verb in ("report", "sites", "peak", "owners"):
-                total = re.search(r"Total: ([\d,]+) allocations?, ([\d,]+)(?: of ([\d,]+) known ones)? temporary \(([\d.<]+) %\)",
+                total = re.search(r"Total: ([\d,]+) allocations?, ([\d,]+)(?: of ([\d,]+) known ones)? temporary(?: or freed last)? \(([\d.<]+) %\)",
                                   self.text(verb, self.real(name)))
                 count, temporary, known = (int(part.replace(",", "")) for part in (total[1], total[2], total[3] or total[1]))
                 self.assertLessEqual(temporary, known)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "allocator/ground/size_policy.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/framework_caches.h"
@@ -33,7 +34,7 @@ void add(Held& sum, const Held& more) {
 
 // Of the place's blocks, that a site allocated. Which stack each is of is not known where a view
 // made one site of several and not all are of one cache: then as much as these hold, and of the
-// rounding their share.
+// rounding their share, unless the sizes need no rounding.
 void add(ByCache& found, const Site& site, Held blocks, const MapPlace& place,
          FrameworkCaches& caches) {
   if (const auto cache = caches.of(site, place.kind)) return add(found[*cache], blocks);
@@ -46,7 +47,10 @@ void add(ByCache& found, const Site& site, Held blocks, const MapPlace& place,
     Held its{.requested = std::min(blocks.requested, live.live_bytes),
              .blocks = std::min(blocks.blocks, live.live_count)};
     const double share = static_cast<double>(its.requested) / static_cast<double>(all.requested);
-    its.bytes = static_cast<std::uint64_t>(static_cast<double>(all.bytes) * share);
+    const std::uint64_t unit = place.kind == Kind::pinned ? kHostPage : kUnit;
+    its.bytes = its.requested % unit == 0
+                    ? its.requested
+                    : static_cast<std::uint64_t>(static_cast<double>(all.bytes) * share);
     add(found[*cache], its);
     blocks.requested -= its.requested;
     blocks.blocks -= its.blocks;

@@ -35,7 +35,7 @@ struct CacheWord {
   Cache cache;
 };
 constexpr CacheWord kWords[] = {
-    {"pytorch", torch}, {"pytorch_workspace", torch_workspace}, {"cupy", cupy}};
+    {"pytorch", torch}, {"pytorch_workspace", torch_workspace}, {"cupy", cupy}, {"jax", xla}};
 constexpr std::string_view kNoCache = "none";
 
 std::optional<std::size_t> cache_of(std::string_view word) {

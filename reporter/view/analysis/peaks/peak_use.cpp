@@ -18,11 +18,11 @@
 namespace vramscope {
 namespace {
 
-using Bytes = std::map<std::string, std::uint64_t>;
+using OwnerBytes = std::map<std::string, std::uint64_t>;
 
 struct Asked {
-  Bytes by_owner;
-  Bytes by_cache;
+  OwnerBytes by_owner;
+  OwnerBytes by_cache;
   std::uint64_t of_plain = 0;  // memory, that our allocator may serve from segments
   bool has_others = false;     // memory of other kinds
   bool has_pools = false;      // stream-ordered memory
