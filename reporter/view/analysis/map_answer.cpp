@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "allocator/ground/size_policy.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/framework_caches.h"
@@ -33,24 +32,19 @@ void add(Held& sum, const Held& more) {
 }
 
 // Of the place's blocks, that a site allocated. Which stack each is of is not known where a view
-// made one site of several and not all are of one cache: then as much as these hold, and of the
-// rounding their share, unless the sizes need no rounding.
+// made one site of several and not all are of one cache: then as much as these requested.
 void add(ByCache& found, const Site& site, Held blocks, const MapPlace& place,
          FrameworkCaches& caches) {
   if (const auto cache = caches.of(site, place.kind)) return add(found[*cache], blocks);
-  const Held all = blocks;
   for (const RecordedStack& stack : site.whole) {
     const SitePart* const part = part_of(stack.parts, place.kind, place.device);
     const auto cache = part == nullptr ? std::nullopt : caches.of(stack.frames, *part);
-    if (!cache || all.requested == 0) continue;
+    if (!cache) continue;
     const SiteTotals& live = numbers_of(*part);
-    Held its{.requested = std::min(blocks.requested, live.live_bytes),
-             .blocks = std::min(blocks.blocks, live.live_count)};
-    const double share = static_cast<double>(its.requested) / static_cast<double>(all.requested);
-    const std::uint64_t unit = place.kind == Kind::pinned ? kHostPage : kUnit;
-    its.bytes = its.requested % unit == 0
-                    ? its.requested
-                    : static_cast<std::uint64_t>(static_cast<double>(all.bytes) * share);
+    const std::uint64_t requested = std::min(blocks.requested, live.live_bytes);
+    const Held its{.bytes = requested,
+                   .requested = requested,
+                   .blocks = std::min(blocks.blocks, live.live_count)};
     add(found[*cache], its);
     blocks.requested -= its.requested;
     blocks.blocks -= its.blocks;
