@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """real_bounds_test.py BUILD"""
 import itertools
+import json
 import os
 import re
 import sys
@@ -67,6 +68,30 @@ class Leaks(Merged):
         (one, other) = sorted(told["processes"], key=lambda row: row["least_bytes"] == row["bytes"])
         self.assertEqual(other["bytes"], other["least_bytes"])
         self.assertEqual(sum(row["bytes"] for row in told["leaks"]) + told["without_site_bytes"], one["bytes"] + other["bytes"])
+
+    def test_a_doubt_is_told(self):
+        """Two alike, each with 5 places beyond the largest 32, of which 1 is suppressed."""
+        with open(self.real("gpt-expandable"), encoding="utf-8") as file:
+            report = json.load(file)
+        report["process"]["pid"] += 1
+        with open(self.path("twin.json"), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        with open(self.path("known.supp"), "w", encoding="utf-8") as file:
+            file.write("leak:libcudnn\n")
+        both = self.path("both.json")
+        self.assertEqual(0, self.call("merge", "-o", both, self.real("gpt-expandable"), "twin.json").returncode)
+        options = ("--no-default-suppressions", "--suppress", self.path("known.supp"))
+        told = self.json("leaks", *options, both)
+        (one, other) = [(row["least_bytes"], row["bytes"]) for row in told["processes"]]
+        self.assertEqual(one, other)
+        self.assertEqual((-4, 4), (one[0] - sum(one) // 2, one[1] - sum(one) // 2))
+        self.assertTrue(2 * one[0] <= sum(row["bytes"] for row in told["leaks"]) <= 2 * one[1])
+        self.assertIn("2 processes left at most 5.50 GiB each", self.text("leaks", *options, both))
+        result = self.call("check", *options, "--max-leak", str(one[0] + 4), both)
+        self.assertEqual(1, result.returncode)
+        self.assertIn(f"never freed: at most {one[1]:,} B requested, at least 5.50 GiB: not known whether above the limit of "
+                      f"{one[0] + 4:,} B", " ".join(result.stdout.split()))
+        self.assertEqual(0, self.call("check", *options, "--max-leak", str(one[1]), both).returncode)
 
 
 class Used(Merged):
