@@ -27,6 +27,7 @@ heuristic: 0
 algorithms: 1, workspace 0
 product: 0
 descriptor: 0
+kernels: 2
 the copy is open
 it is the same
 end: 0

@@ -20,7 +20,11 @@ int cublasLtMatmulDescCreate(void** made, int compute, int scale);
 int cublasLtMatmulDescDestroy(void* made);
 int cublasLtMatmulAlgoGetHeuristic(void* handle, void* product, void* a, void* b, void* c, void* d,
                                    void* preference, int asked, void* results, int* given);
-int cublasLtMatmul(void* handle, ...);
+int cublasLtMatmul(void* handle, void* product, const void* alpha, const void* a, void* a_layout,
+                   const void* b, void* b_layout, const void* beta, const void* c, void* c_layout,
+                   void* d, void* d_layout, const void* algorithm, void* workspace,
+                   std::size_t bytes, void* stream);
+unsigned long vramscope_simulated_launches();
 }
 
 static void say(const char* call, int status) { std::printf("%s: %d\n", call, status); }
@@ -36,7 +40,9 @@ static void use_lt(void* handle) {
   std::size_t workspace = 1;
   std::memcpy(&workspace, &results[0][64], sizeof workspace);
   std::printf("algorithms: %d, workspace %zu\n", given, workspace);
-  say("product", cublasLtMatmul(handle, product));
+  say("product",
+      cublasLtMatmul(handle, product, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                     nullptr, nullptr, nullptr, nullptr, nullptr, 0, nullptr));
   say("descriptor", cublasLtMatmulDescDestroy(product));
 }
 
@@ -54,6 +60,7 @@ int main(int count, char** arguments) {
   say("largest", cublasIsamax_v2(handles[1], 4, nullptr, 1, &place));
   std::printf("dot: %g, largest: %d\n", static_cast<double>(dot), place);
   use_lt(handles[0]);
+  std::printf("kernels: %lu\n", vramscope_simulated_launches());
   if (count > 1) {
     void* copy = dlopen(arguments[1], RTLD_NOW);
     std::printf("%s\n", copy == nullptr ? dlerror() : "the copy is open");

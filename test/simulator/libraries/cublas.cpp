@@ -94,6 +94,12 @@ int write_zero_on_host(const void* handle, void* into, int type) {
   return kSuccess;
 }
 
+int enqueue_for(const void* handle) {
+  if (handle == nullptr) return kNotInitialized;
+  enqueue_on(static_cast<const Handle*>(handle)->stream);
+  return kSuccess;
+}
+
 int write_solved(const void* handle, int* info, std::int64_t problems) {
   if (handle == nullptr) return kNotInitialized;
   return write_solved_on(static_cast<const Handle*>(handle)->stream, info, problems);

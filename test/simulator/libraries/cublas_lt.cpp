@@ -104,6 +104,19 @@ int cublasLtMatmulAlgoCheck(void*, const void*, const void*, const void*, const 
   return propose(proposal);
 }
 
+// The last argument of both is the stream.
+int cublasLtMatmul(void*, const void*, const void*, const void*, const void*, const void*,
+                   const void*, const void*, const void*, const void*, void*, const void*,
+                   const void*, void*, std::size_t, cudaStream_t stream) {
+  enqueue_on(stream);
+  return kSuccess;
+}
+int cublasLtMatrixTransform(void*, const void*, const void*, const void*, const void*, const void*,
+                            const void*, const void*, void*, const void*, cudaStream_t stream) {
+  enqueue_on(stream);
+  return kSuccess;
+}
+
 std::size_t cublasLtGetVersion() { return kVersion; }
 std::size_t cublasLtGetCudartVersion() { return VRAMSCOPE_CUDART_VERSION; }
 const char* cublasLtGetStatusName(int status) { return name_of(status); }

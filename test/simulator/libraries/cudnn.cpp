@@ -42,6 +42,13 @@ int make(void** made) { return make_opaque(made, kNullPointer, kInternalError); 
 int no_bytes(std::size_t* bytes) { return write_result(bytes, std::size_t{0}, kNullPointer); }
 
 }  // namespace
+
+int enqueue_for(const void* handle) {
+  if (handle == nullptr) return kNotInitialized;
+  enqueue_on(static_cast<const Handle*>(handle)->stream);
+  return kSuccess;
+}
+
 }  // namespace vramscope::simulator
 
 using namespace vramscope::simulator;

@@ -26,6 +26,7 @@ struct Plan {
   bool allocates = true;
   void* area = nullptr;
   std::size_t bytes = 0;
+  cudaStream_t stream = nullptr;
 };
 
 std::mutex mutex;
@@ -156,6 +157,33 @@ int cufftSetWorkArea(int handle, void*) {
   plan->second.area = nullptr;
   return kSuccess;
 }
+
+int cufftSetStream(int handle, cudaStream_t stream) {
+  const std::scoped_lock lock(mutex);
+  const auto plan = plans().find(handle);
+  if (plan == plans().end()) return kInvalidPlan;
+  plan->second.stream = stream;
+  return kSuccess;
+}
+
+// The work of a plan, wherever its data lies.
+static int execute(int handle) {
+  const std::scoped_lock lock(mutex);
+  const auto plan = plans().find(handle);
+  if (plan == plans().end()) return kInvalidPlan;
+  enqueue_on(plan->second.stream);
+  return kSuccess;
+}
+#define EXECUTE(function) \
+  int function(int handle) { return execute(handle); }
+EXECUTE(cufftExecC2C)
+EXECUTE(cufftExecC2R)
+EXECUTE(cufftExecD2Z)
+EXECUTE(cufftExecR2C)
+EXECUTE(cufftExecZ2D)
+EXECUTE(cufftExecZ2Z)
+EXECUTE(cufftXtExec)
+#undef EXECUTE
 
 int cufftGetSize(int handle, std::size_t* bytes) {
   if (bytes == nullptr) return kInvalidValue;

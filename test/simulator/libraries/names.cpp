@@ -28,6 +28,10 @@ static int accept() { return 0; }
     return VRAMSCOPE_NOT_SUPPORTED;      \
   }
 
+// Work on the stream of a handle, the first argument.
+#define WORK(function) \
+  int function(const void* handle) { return enqueue_for(handle); }
+
 // A descriptor is made and unmade.
 #define MAKE(function) \
   int function(void** made) { return make_opaque(made, kInvalidValue, kAllocationFailed); }

@@ -42,6 +42,13 @@ inline int unmake_opaque(const Opaque* made) {
   return kSuccess;
 }
 
+// Puts one operation into a stream: a kernel that is accepted and counted, and not executed. Those
+// who wait for a library's work, and captures, see that there is some.
+void enqueue_on(cudaStream_t stream);
+
+// Does the same on the stream of a handle. A library that has such functions defines it.
+int enqueue_for(const void* handle);
+
 // Writes a result that programs read from host memory.
 template <typename Value>
 int write_result(Value* into, Value value, int invalid) {
