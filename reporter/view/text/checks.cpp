@@ -16,6 +16,7 @@
 #include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/subject.h"
+#include "reporter/view/listing/format.h"
 #include "reporter/view/text/process_text.h"
 
 namespace vramscope {
