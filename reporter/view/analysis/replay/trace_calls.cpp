@@ -80,7 +80,9 @@ DriverCalls TraceCalls::calls_of(const std::map<Key, Totals>& totals, const Name
   calls.waited_ns = waited_ns;
   calls.run_ns = length_ns;
   calls.threads = threads_.size();
-  calls.are_all_threads = true;
+  // Threads beyond those that have a number count as one.
+  calls.are_all_threads =
+      threads_.empty() || threads_.rbegin()->first < names_.facts.threads.size();
   return calls;
 }
 
