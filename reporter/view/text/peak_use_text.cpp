@@ -65,7 +65,9 @@ std::string known_text(const PeakUse& use) {
 // not known".
 std::string needed_amount(const PeakUse& use) {
   std::vector<std::string> parts;
-  if (use.needed_most != 0) parts.push_back(bounds_text({use.needed_least, use.needed_most}));
+  const std::string least = amount_text(use.needed_least);
+  const std::string most = amount_text(use.needed_most);
+  if (use.needed_most != 0) parts.push_back(least == most ? most : least + " to " + most);
   for (const PeakUseRow& row : use.rows) {
     if (cutting_cache(row) == nullptr) continue;
     parts.push_back("what is live of the " + amount_or_unknown(row.bytes) + " in " + row.owner);
