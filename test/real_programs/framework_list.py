@@ -50,6 +50,8 @@ FRAMEWORKS = [
               [Script("jax_arrays", "gradients, convolution, SVD, FFT", variables={"JAX_PLATFORMS": "cuda"}),
                Script("jax_arrays", "the same as memory is needed",
                       variables={"JAX_PLATFORMS": "cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"})], device_file=True),
+    Framework("TensorFlow", "tensorflow", ["tensorflow[and-cuda]"], 2.6, "tensorflow", "the memory that it takes at once",
+              [Script("tensorflow_model", "a Keras model, SVD, FFT", variables={"TF_CPP_MIN_LOG_LEVEL": "3"})]),
     Framework("ONNX Runtime", "onnx", ["onnxruntime-gpu", "onnx", "numpy"], 0.3, "onnxruntime-gpu",
               "that a tensor lies inside an allocation", [Script("onnx_session", "a session, bound inputs and outputs")]),
     Framework("RMM", "rmm", ["rmm-cu12", "numpy"], 0.1, "rmm-cu12", "statistics; the log of what its pool takes",
