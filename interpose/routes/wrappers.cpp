@@ -6,12 +6,13 @@
 #include "interpose/call/call.h"
 #include "interpose/driver/array_bytes.h"
 #include "interpose/driver/range_bytes.h"
+#include "interpose/loader/late_driver.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/routes.h"
 #include "interpose/table/functions.h"
 
 // The driver's answer before cuInit. Also the answer if there is no driver (for a weak reference in
-// a program that can run without one).
+// a program that can run without one) and nobody else defines the function.
 #define VRAMSCOPE_NO_DRIVER CUDA_ERROR_NOT_INITIALIZED
 
 // Bodies by path. A routed body gets the recorded real call for cases that it does not serve.
@@ -43,7 +44,12 @@ void note_stream([[maybe_unused]] vramscope::Call& call, [[maybe_unused]] bool p
                         kind, address, bytes)                                                  \
   extern "C" __attribute__((visibility("default"))) CUresult symbol parameters {               \
     using namespace vramscope;                                                                 \
-    if (!load_real_if_mapped() || real().symbol == nullptr) return VRAMSCOPE_NO_DRIVER;        \
+    if (!load_real_if_mapped()) {                                                              \
+      const LateDriver late(#symbol, __builtin_return_address(0));                             \
+      auto* const theirs = late.find(&::symbol);                                               \
+      return theirs != nullptr ? theirs arguments : VRAMSCOPE_NO_DRIVER;                       \
+    }                                                                                          \
+    if (real().symbol == nullptr) return VRAMSCOPE_NO_DRIVER;                                  \
     Call call(Function::symbol, Effect::effect_, Kind::kind, __builtin_frame_address(0));      \
     auto real_call = [&] { return real().symbol arguments; };                                  \
     if (!call.active() && Effect::effect_ != Effect::none) {                                   \

@@ -30,6 +30,19 @@ class Loader(harness.Case):
             self.assertEqual(6, self.calls(report, "cuMemAlloc_v2"))
             self.assertEqual([], report["warnings"])
 
+    def test_a_library_that_defines_the_drivers_functions_reaches_the_driver(self):
+        for mode in ("cache", "observe"):
+            (report,) = self.same(mode, "late", harness.program("liblate_driver.so"))
+            recount.check(self, report)
+            self.assertEqual(6, self.calls(report, "cuMemAlloc_v2"))
+
+    def test_a_library_that_finds_no_driver_says_what_it_says_alone(self):
+        where = str(pathlib.Path(harness.program("liblate_driver.so")).parent)
+        command = [harness.program("loader"), "late", harness.program("liblate_driver.so")]
+        native = self.run_program(command, LD_LIBRARY_PATH=where)
+        self.assertIn("opened late: 303\n", native.stdout)
+        self.assertEqual(native.behaviour(), self.run_program(command, "cache", LD_LIBRARY_PATH=where).behaviour())
+
     def test_a_library_at_anothers_addresses_has_frames_of_its_own(self):
         libraries = [harness.program(f"libframe_of_{size}.so") for size in (24, 104)]
         outcome = self.run_program([harness.program("frames_in_turn"), *libraries], "cache")
