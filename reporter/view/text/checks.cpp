@@ -381,8 +381,7 @@ bool all_passed(const std::vector<Checked>& all) {
 }
 
 std::size_t unread_in(const std::vector<Checked>& all) {
-  return static_cast<std::size_t>(
-      std::count_if(all.begin(), all.end(), [](const Checked& one) { return one.is_unread; }));
+  return static_cast<std::size_t>(std::ranges::count_if(all, &Checked::is_unread));
 }
 
 std::size_t unfinished_in(const std::vector<Checked>& all) {
