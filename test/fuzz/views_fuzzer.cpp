@@ -29,29 +29,31 @@ void show(Report report) {
   JsonText json;
   report_json(json, report, "r.json", unnamed, kRows);
   demand_harmless(json.text());
-  demand_harmless(report_text(report, "r.json", unnamed, page, kRows));
-  demand_harmless(owners_text(report, owners_answer(report, {}), page, kRows));
+  const ShownReport shown{report, "r.json", leaked_of(report, unnamed)};
+  demand_harmless(render(report_text(shown, unnamed, page, kRows), page));
+  demand_harmless(render(owners_text(report, owners_answer(report, {}), page, kRows), page));
   demand_harmless(owners_json(report, kRows));
   for (const Axis axis : {Axis::range, Axis::thread}) {
-    demand_harmless(axis_text(report, axis, {}, page, kRows));
+    demand_harmless(render(axis_text(report, axis, {}, page, kRows), page));
     demand_harmless(axis_json(report, axis, {}, kRows));
   }
   for (const SiteOrder order : {SiteOrder::growth, SiteOrder::peak}) {
-    demand_harmless(all_sites_text(report, order, unnamed, page, kRows));
-    demand_harmless(histograms_text(report, order, unnamed, page, kRows));
+    demand_harmless(render(all_sites_text(report, order, unnamed, page, kRows), page));
+    demand_harmless(render(histograms_text(report, order, unnamed, page, kRows), page));
     demand_harmless(
         json_of(sites_in_order(report, order, unnamed, kRows), site_columns(report, unnamed)));
   }
   demand_harmless(stats_text(report, {}, page).value_or(""));
   const RunTimeline timeline = run_timeline(report, {});
-  demand_harmless(timeline_text(timeline, {.most = kRows}, page));
+  demand_harmless(render(timeline_text(timeline, {.most = kRows}, page), page));
   demand_harmless(timeline_json(timeline, kRows));
   const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
   const std::vector<MapPlace> places = memory_map(report);
-  demand_harmless(
-      map_text(report, map_answer(report, places, moment, unnamed), moment, unnamed, page, kRows));
+  const std::vector<PlaceAnswer> answer = map_answer(report, places, moment, unnamed);
+  demand_harmless(render(map_text(report, answer, moment, unnamed, page, kRows), page));
   demand_harmless(map_json(report, memory_map(report), moment, unnamed, kRows));
-  demand_harmless(peak_text(report, peak_answer(report, unnamed), unnamed, page, kRows));
+  demand_harmless(
+      render(peak_text(report, peak_answer(report, unnamed), unnamed, page, kRows), page));
   demand_harmless(peak_json(report, unnamed, kRows));
 }
 

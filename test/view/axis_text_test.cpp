@@ -24,9 +24,10 @@ TEST(Axes, OwnPeaksOfNoneAreToldWhereTheyAreKnown) {
     return nlohmann::json::parse(axis_json(report, Axis::range, {}, {}))[0]["own_peak_bytes"];
   };
   EXPECT_TRUE(told().is_null());
-  EXPECT_NE(axis_text(report, Axis::range, {}, Page{}, {}).find("     0 B         -"),
-            std::string::npos)
-      << axis_text(report, Axis::range, {}, Page{}, {});
+  EXPECT_NE(
+      render(axis_text(report, Axis::range, {}, Page{}, {}), Page{}).find("     0 B         -"),
+      std::string::npos)
+      << render(axis_text(report, Axis::range, {}, Page{}, {}), Page{});
 
   entry.totals.live_bytes = entry.own_peak_bytes = entry.totals.total_bytes;  // nothing was freed
   EXPECT_EQ(told(), 50 << 20);
@@ -63,13 +64,15 @@ TEST(Axis, OfSizesSpeaksOfSizes) {
     row.value = "1048576";
   }
 
-  const std::string text = axis_text(report, Axis::size_class, {}, {.width = 300}, {0, ""});
+  const std::string text =
+      render(axis_text(report, Axis::size_class, {}, {.width = 300}, {0, ""}), {.width = 300});
 
   EXPECT_NE(text.find(" Rows of one size stand together"), text.npos) << text;
 }
 
 TEST(Axis, HasARowForEachValueAndMemoryThoseOfOneValueTogether) {
-  const std::string text = axis_text(used_by_threads(), Axis::thread, {}, {.width = 80}, {0, ""});
+  const std::string text =
+      render(axis_text(used_by_threads(), Axis::thread, {}, {.width = 80}, {0, ""}), {.width = 80});
 
   EXPECT_EQ(rows_with(text, "worker"), 32U) << text;
   EXPECT_NE(
@@ -87,7 +90,8 @@ TEST(Axis, HasARowForEachValueAndMemoryThoseOfOneValueTogether) {
 TEST(Axis, OfOneMemoryHasTheSumOfAllAlsoWhereRowsAreCut) {
   Report report = used_by_threads();
   std::erase_if(report.axes, [](const AxisEntry& entry) { return entry.kind != Kind::pinned; });
-  const std::string cut = axis_text(report, Axis::thread, {}, {.width = 120}, {3, ""});
+  const std::string cut =
+      render(axis_text(report, Axis::thread, {}, {.width = 120}, {3, ""}), {.width = 120});
 
   EXPECT_EQ(rows_with(cut, "worker"), 3U);
   EXPECT_NE(cut.find("  8.00 MiB            0 B    0 B     40     -  pinned  all together\n"),
@@ -99,8 +103,8 @@ TEST(Axis, OfOneMemoryHasTheSumOfAllAlsoWhereRowsAreCut) {
 TEST(Axis, SortedRowsStayInTheirOrder) {
   Report report = used_by_threads();
   report.axes.front().own_peak_bytes = 0;
-  const std::string sorted =
-      axis_text(report, Axis::thread, {}, {.width = 120}, {0, "own_peak_bytes"});
+  const std::string sorted = render(
+      axis_text(report, Axis::thread, {}, {.width = 120}, {0, "own_peak_bytes"}), {.width = 120});
 
   EXPECT_GT(sorted.find("     0 B  0 B"), sorted.rfind("worker 7")) << sorted;
 }
@@ -118,7 +122,8 @@ TEST(Owners, AreThoseOfThePeakFirstAndWhatIsCachedIsSaidInWords) {
       {.kind = "device", .owner = "libnet.so", .peak_bytes = 300 << 20, .calls = 5});
   report.ledger.push_back({.kind = "cached", .owner = "vramscope", .device_bytes = 1020 << 20});
 
-  const std::string text = owners_text(report, owners_answer(report, {}), {.width = 120}, 0);
+  const std::string text =
+      render(owners_text(report, owners_answer(report, {}), {.width = 120}, 0), {.width = 120});
 
   EXPECT_TRUE(
       text.starts_with("At the peak of each memory, requested bytes: GPU 0 760 MiB, "
@@ -137,7 +142,8 @@ TEST(Owners, OfAReportThatDoesNotTellThePeakShowWhatEachHeldMost) {
   Report report = sample_report();
   report.axes.clear();
 
-  const std::string text = owners_text(report, owners_answer(report, {}), {.width = 120}, 0);
+  const std::string text =
+      render(owners_text(report, owners_answer(report, {}), {.width = 120}, 0), {.width = 120});
 
   EXPECT_NE(text.find("  OWN PEAK       NOW  CALLS  MEMORY  OWNER\n"
                       "   760 MiB  4.00 MiB  1,000  GPU 0   program\n"),

@@ -78,11 +78,12 @@ TEST(Digest, BytesOfAKindAddOwners) {
 // Seen of a trace that was cut at its beginning.
 TEST(Digest, OfATraceNothingIsSaidOfWhatWasNotWritten) {
   Report report;
-  EXPECT_EQ(nothing_text(report), "Nothing was allocated.\n");
+  EXPECT_EQ(render(nothing_text(report), {}), "Nothing was allocated.\n");
 
   report.trigger = word_of(Trigger::trace);
 
-  EXPECT_EQ(nothing_text(report), "Nothing was allocated in what was written of the trace.\n");
+  EXPECT_EQ(render(nothing_text(report), {}),
+            "Nothing was allocated in what was written of the trace.\n");
 }
 
 }  // namespace

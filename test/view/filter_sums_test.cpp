@@ -109,6 +109,10 @@ std::uint64_t number_in(const std::string& text, const std::string& pattern) {
 
 using Figures = std::map<std::string, std::uint64_t>;
 
+std::string report_of(const Report& report, const Page& page) {
+  return render(report_text({report, "r", leaked_of(report, {})}, {}, page, 0), page);
+}
+
 // Of all that views add up: what sites have, and what each listing says in its own words.
 Figures figures_of(const Report& report) {
   Figures figures;
@@ -130,10 +134,10 @@ Figures figures_of(const Report& report) {
   }
   const Page page{.width = 300, .unicode = true};
   for (const auto& [name, text] :
-       {std::pair<std::string, std::string>("sites",
-                                            all_sites_text(report, SiteOrder::peak, {}, page, 0)),
-        {"peak", peak_text(report, peak_answer(report, {}), {}, page, 0)},
-        {"report", report_text(report, "r", {}, page, 0)}}) {
+       {std::pair<std::string, std::string>(
+            "sites", render(all_sites_text(report, SiteOrder::peak, {}, page, 0), page)),
+        {"peak", render(peak_text(report, peak_answer(report, {}), {}, page, 0), page)},
+        {"report", report_of(report, page)}}) {
     figures[name + ": allocations"] = number_in(text, "Total: ([0-9,]+) allocation");
     figures[name + ": leaked"] = number_in(text, "never freed .* in ([0-9,]+) allocation");
   }
@@ -188,9 +192,11 @@ TEST(FilterSums, SeveralFiltersAtOnceAddUpToTheWhole) {
 
 // Of a listing by an axis the last line is of its rows.
 Figures axis_figures(const Report& report, Axis axis) {
-  const std::string text = axis == Axis::owner
-                               ? owners_text(report, owners_answer(report, {}), {.width = 300}, 0)
-                               : axis_text(report, axis, {}, {.width = 300}, 0);
+  const Page page{.width = 300};
+  const std::string text =
+      render(axis == Axis::owner ? owners_text(report, owners_answer(report, {}), page, 0)
+                                 : axis_text(report, axis, {}, page, 0),
+             page);
   return {{"allocations", number_in(text, "Total: ([0-9,]+) allocation")},
           {"leaked", number_in(text, "never freed .* in ([0-9,]+) allocation")}};
 }
@@ -212,15 +218,14 @@ TEST(FilterSums, ListingsByAnAxisAddUpToTheWhole) {
 TEST(FilterSums, WhatIsOfAllSaysSo) {
   const Report report = left_by({.site = "^f0$"});
 
-  const std::string peak =
-      peak_text(report, peak_answer(report, names()), names(), {.width = 300}, 0);
+  const std::string peak = render(
+      peak_text(report, peak_answer(report, names()), names(), {.width = 300}, 0), {.width = 300});
   EXPECT_NE(peak.find("GPU 0: 5.00 KiB of all "), std::string::npos) << peak;
   EXPECT_NE(peak.find("the peak of all was reached after"), std::string::npos) << peak;
   EXPECT_NE(totals_text(report, Page{.width = 300}, NameFrame())
                 .find("at the peak of GPU 0 5.00 KiB of all "),
             std::string::npos);
-  EXPECT_NE(report_text(report, "r", {}, {.width = 300}, 0).find("GPU 0, 5.00 KiB of all "),
-            std::string::npos);
+  EXPECT_NE(report_of(report, {.width = 300}).find("GPU 0, 5.00 KiB of all "), std::string::npos);
 }
 
 TEST(FilterSums, WhatIsNotKnownOfAPartIsNotTold) {

@@ -77,7 +77,8 @@ std::string map_of_golden(const Page& page) {
   const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
   const std::vector<MapPlace> places = memory_map(report);
   const NameFrame name = golden_names();
-  return map_text(report, map_answer(report, places, moment, name), moment, name, page, 5);
+  const std::vector<PlaceAnswer> answer = map_answer(report, places, moment, name);
+  return render(map_text(report, answer, moment, name, page, 5), page);
 }
 
 std::string oom_of_golden(const Page& page) {
@@ -99,7 +100,7 @@ std::string timeline_of_golden(const Page& page) {
     }
     report.timeline.series.push_back(std::move(series));
   }
-  return timeline_text(run_timeline(report, {}), {}, page);
+  return render(timeline_text(run_timeline(report, {}), {}, page), page);
 }
 
 // The same run with more batches, and without the loader's pinned memory.
@@ -138,7 +139,8 @@ std::string calls_of_golden(const Page& page) {
   report.devices[0].timing.sync.add(42'000'000);
   report.devices[0].timing.alloc_hit.add(17'000);
   const NameFrame name = golden_names();
-  return calls_text({.report = report, .calls = driver_calls(report), .name = name}, page, {});
+  const CallsOf calls{.report = report, .calls = driver_calls(report), .name = name};
+  return render(calls_text(calls, page, {}), page);
 }
 
 std::string check_of_golden(const Page& page) {
@@ -164,7 +166,9 @@ std::string folder_of_golden(const Page& page) {
     reports.push_back({"vram/node-17.train.rank" + std::to_string(rank) + ".4711.json",
                        merged_processes(report).front()});
   }
-  return runs_text(runs_of(std::move(reports), {.earlier = 1}), page, 0);
+  const Runs runs = runs_of(std::move(reports), {.earlier = 1});
+  const auto all = [](const ScreenRoom&) { return std::size_t{0}; };
+  return render(runs_text(runs, page, all, [](const ScreenRoom&) { return true; }), page);
 }
 
 // The ranks of a program, one of which keeps twice as much, and one nothing of the loader.
@@ -194,13 +198,14 @@ std::vector<Listing> listings() {
   }();
   static const NameFrame name = golden_names();
   const auto screen = [](const Page& page) {
-    return report_text(report, "r.json", name, page, kReportSites);
+    const ShownReport shown{report, "r.json", leaked_of(report, name)};
+    return render(report_text(shown, name, page, kReportSites), page);
   };
   const auto sites = [](const Page& page) {
-    return all_sites_text(report, SiteOrder::peak, name, page, 20);
+    return render(all_sites_text(report, SiteOrder::peak, name, page, 20), page);
   };
   const auto peak = [](const Page& page) {
-    return peak_text(report, peak_answer(report, name), name, page, 10);
+    return render(peak_text(report, peak_answer(report, name), name, page, 10), page);
   };
   return {
       {"report", screen},
@@ -213,9 +218,11 @@ std::vector<Listing> listings() {
       {"peak_full", peak, Stacks::in_full},
       {"peak_tree", peak, Stacks::as_tree},
       {"owners",
-       [](const Page& page) { return owners_text(report, owners_answer(report, {}), page, 20); }},
+       [](const Page& page) {
+         return render(owners_text(report, owners_answer(report, {}), page, 20), page);
+       }},
       {"owners_by_owner",
-       [](const Page& page) { return axis_text(report, Axis::owner, {}, page, 20); }},
+       [](const Page& page) { return render(axis_text(report, Axis::owner, {}, page, 20), page); }},
       {"leaks", [](const Page& page) { return leaks_of_golden(name, page, false); }},
       {"leaks_full", [](const Page& page) { return leaks_of_golden(name, page, true); }},
       {"leaks_tree", [](const Page& page) { return leaks_of_golden(name, page, false); },

@@ -36,13 +36,13 @@ TEST(Leaks, LeadWhereTheyAreHalfOfThePeakAndNotMeantToStay) {
 TEST(Leaks, TheReportOfAProgramThatLeaksLeadsToThem) {
   Report report = report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0});
   const auto next = [&] {
-    const std::string text = report_text(report, "r.json", sample_names(), {}, 10);
-    return text.substr(text.rfind("Next: "));
+    const Leaked leaked = leaked_of(report, sample_names());
+    return report_text({report, "r.json", leaked}, sample_names(), {}, 10).next()->words;
   };
   report.kinds[0].peak_bytes = 5 * kMiB;
-  EXPECT_EQ(next(), "Next: vramscope leaks r.json\n");
+  EXPECT_EQ(next(), "leaks");
   report.kinds[0].peak_bytes = 50 * kMiB;
-  EXPECT_EQ(next(), "Next: vramscope peak r.json\n");
+  EXPECT_EQ(next(), "peak");
 }
 
 // "at this rate the device is full in": of what is free there, and what came between the first

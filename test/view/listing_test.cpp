@@ -116,7 +116,8 @@ TEST(Growth, PutsWhatKeepsGrowingFirst) {
   report.sites[2].live_past = {1, 2, 3};
   report.sites[2].totals.live_bytes = 4;
 
-  const std::string text = all_sites_text(report, SiteOrder::growth, sample_names(), Page{}, 1);
+  const std::string text =
+      render(all_sites_text(report, SiteOrder::growth, sample_names(), Page{}, 1), Page{});
 
   EXPECT_NE(text.find("4/4  pinned  main (train.cpp:99)\n  All by cudaMallocHost.\n"),
             std::string::npos)
@@ -129,7 +130,8 @@ TEST(Histograms, ShowSizesAndLifeTimesOfEachSite) {
   report.sites[0].lifetimes = {0, 9};
 
   const std::string text =
-      histograms_text(report, SiteOrder::peak, sample_names(), Page{.width = 80}, 1);
+      render(histograms_text(report, SiteOrder::peak, sample_names(), Page{.width = 80}, 1),
+             Page{.width = 80});
 
   EXPECT_EQ(text,
             "  make_weights (train.cpp:42) < main (train.cpp:99)\n"
@@ -149,7 +151,8 @@ TEST(Histograms, NameAsManyFramesAsOtherListings) {
   report.sites[0].sizes = {0, 1};
 
   const std::string text =
-      histograms_text(report, SiteOrder::peak, sample_names(), Page{.cuts = false}, 1);
+      render(histograms_text(report, SiteOrder::peak, sample_names(), Page{.cuts = false}, 1),
+             Page{.cuts = false});
 
   std::string eight = "  make_weights (train.cpp:42) < main (train.cpp:99)";
   for (int i = 1; i < 7; ++i) eight += " < train+0x9" + std::to_string(i);

@@ -51,10 +51,11 @@ inline Report holding(std::vector<SegmentFacts> segments) {
 }
 
 inline std::string text_of(const Report& report, const MapMoment& moment, const Page& page,
-                           std::size_t most = 5) {
+                           std::size_t most = 5, const ScreenRoom& room = {}) {
   const std::vector<MapPlace> places = memory_map(report);
   const NameFrame name = sample_names();
-  return map_text(report, map_answer(report, places, moment, name), moment, name, page, most);
+  const std::vector<PlaceAnswer> answer = map_answer(report, places, moment, name);
+  return render(map_text(report, answer, moment, name, page, most), page, room);
 }
 
 inline std::string text_of(const Report& report, std::size_t width = 80, std::size_t most = 5) {

@@ -178,7 +178,9 @@ TEST(Map, OfWhatPassesSaysSo) {
 TEST(Map, WithoutRoomLosesFiguresOfMemoryThatHasNoHole) {
   const Report report = holding({segment({used(20 * kMiB)})});
   const MapMoment moment{.text = "at the end", .at_ns = report.timeline.duration_ns};
-  const auto text = [&](Brevity brevity) { return text_of(report, moment, {.brevity = brevity}); };
+  const auto text = [&](Brevity brevity) {
+    return text_of(report, moment, {}, 5, {.brevity = brevity});
+  };
 
   EXPECT_TRUE(has(text(Brevity::none), "OF WHAT IS RESERVED")) << text(Brevity::none);
   EXPECT_TRUE(has(text(Brevity::none), "the cache can still serve, without a new segment"));

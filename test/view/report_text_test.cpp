@@ -137,14 +137,11 @@ TEST(ReportText, CutsSitesAndSaysWhatIsLeftOut) {
 
 // Seen on a terminal: bars and the sums of what stands above were kept, and rows were left out.
 TEST(ReportText, WithoutRoomLosesWhatItRepeatsAndThenItsBars) {
-  Page page = kPage;
-  const auto text = [&](Brevity brevity) {
-    page.is_brief = true;
-    page.brevity = brevity;
-    return report_text(sample_report(), "r.json", sample_names(), page, kReportSites);
+  const auto text = [](Brevity brevity) {
+    return screen(sample_report(), kReportSites, {.brevity = brevity});
   };
 
-  EXPECT_TRUE(has(text(Brevity::none), "  Total: "));
+  EXPECT_TRUE(has(text(Brevity::no_details), "  Total: "));
   EXPECT_FALSE(has(text(Brevity::no_repeats), "  Total: "));
   EXPECT_TRUE(has(text(Brevity::no_repeats), "[#"));
   EXPECT_FALSE(has(text(Brevity::no_bars), "[#"));

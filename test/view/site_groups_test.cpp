@@ -40,8 +40,9 @@ TEST(Groups, AreSumsOfAllSites) {
 TEST(Groups, RowsAreCutAfterwards) {
   const Report report = sample_report();
 
-  const std::string text =
-      groups_text(report, GroupBy::library, SiteOrder::peak, sample_names(), Page{}, {1, ""});
+  const std::string text = render(
+      groups_text(report, GroupBy::library, SiteOrder::peak, sample_names(), Page{}, {1, ""}),
+      Page{});
 
   EXPECT_NE(text.find("AT PEAK   SHARE  NOW"), text.npos) << text;
   EXPECT_NE(text.find("\n  512 MiB  66.7 %"), text.npos) << text;
@@ -61,7 +62,7 @@ TEST(Groups, OfOneNameInSeveralFilesAreToldApart) {
   };
 
   const std::string text =
-      groups_text(report, GroupBy::line, SiteOrder::peak, names, Page{}, {0, ""});
+      render(groups_text(report, GroupBy::line, SiteOrder::peak, names, Page{}, {0, ""}), Page{});
 
   EXPECT_NE(text.find("  /src/train.cpp:42\n"), text.npos) << text;
   EXPECT_NE(text.find("  /other/train.cpp:42\n"), text.npos) << text;
@@ -69,8 +70,9 @@ TEST(Groups, OfOneNameInSeveralFilesAreToldApart) {
 
 // What all call is no place: nothing could be told apart by it.
 TEST(Groups, BeginBehindWrappers) {
-  const std::string text = groups_text(golden_report(), GroupBy::function, SiteOrder::peak,
-                                       golden_names(), Page{}, {0, ""});
+  const std::string text = render(groups_text(golden_report(), GroupBy::function, SiteOrder::peak,
+                                              golden_names(), Page{}, {0, ""}),
+                                  Page{});
 
   EXPECT_NE(text.find("  load_epoch (loader.cpp)\n"), text.npos) << text;
   EXPECT_EQ(text.find("thrust::"), text.npos) << text;

@@ -51,7 +51,7 @@ Report spike() {
 
 std::string text_of(const Report& report, const Page& page = {.width = 60},
                     const TimelineLook& look = {.lines = 16}, const TimelineChoice& choice = {}) {
-  return timeline_text(run_timeline(report, choice), look, page);
+  return render(timeline_text(run_timeline(report, choice), look, page), page);
 }
 
 bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }
@@ -146,7 +146,7 @@ TEST(Timeline, ShowsAWindowWithItsOwnHeightAndMarks) {
   filter_report(report, {.kind = "device"}, {.subject = Subject::curves}, {});
 
   const RunTimeline window = run_timeline(report, choice);
-  const std::string text = timeline_text(window, {}, {.width = 60});
+  const std::string text = render(timeline_text(window, {}, {.width = 60}), {.width = 60});
 
   ASSERT_EQ(window.curves.size(), 1U);
   ASSERT_EQ(window.marks.size(), 1U);  // the peak was before
@@ -319,7 +319,7 @@ TEST(Timeline, ANameOfARangeStandsBesideItsBar) {
                      {.name = "eval", .spans = {{5 * kMs, 6 * kMs}}},
                      {.name = long_name, .spans = {{0, 6 * kMs}}}};
 
-  const std::string text = timeline_text(timeline, {}, {.width = 60});
+  const std::string text = render(timeline_text(timeline, {}, {.width = 60}), {.width = 60});
 
   EXPECT_TRUE(has(text, "            = load\n")) << text;
   EXPECT_TRUE(has(text, " eval ========\n")) << text;

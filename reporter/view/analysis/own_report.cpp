@@ -3,7 +3,9 @@
 #include "reporter/view/analysis/own_report.h"
 
 #include <filesystem>
+#include <map>
 #include <system_error>
+#include <utility>
 
 #include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/subject.h"
@@ -29,6 +31,31 @@ std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& nam
   const bool is_its = report && !is_merged(*report) &&
                       identity_of(report->process) == identity_of(one.process.process);
   return is_its ? std::move(report) : std::nullopt;
+}
+
+LeftAside keep_each_once(std::vector<ReportOfProcess>& reports) {
+  const auto rank_of = [](const ReportOfProcess& one) {
+    return std::pair(one.process.sequence, !one.is_merged);
+  };
+  std::map<ProcessIdentity, std::size_t> best;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const auto [known, is_first] = best.try_emplace(identity_of(reports[i].process.process), i);
+    if (!is_first && rank_of(reports[known->second]) < rank_of(reports[i])) known->second = i;
+  }
+  LeftAside left;
+  std::vector<ReportOfProcess> kept;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const std::size_t chosen = best[identity_of(reports[i].process.process)];
+    const bool is_told = reports[i].process.process.pid != 0;  // whose report it is
+    if (chosen == i || !is_told) {
+      kept.push_back(reports[i]);
+    } else {
+      ++(reports[i].process.sequence < reports[chosen].process.sequence ? left.earlier
+                                                                        : left.repeated);
+    }
+  }
+  reports = std::move(kept);
+  return left;
 }
 
 }  // namespace vramscope

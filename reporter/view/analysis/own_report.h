@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/process_figures.h"
@@ -26,5 +28,14 @@ struct RunsNaming {
 // The process's own report, read again; nothing where it cannot be had, or is another's. May throw
 // bad_alloc.
 [[nodiscard]] std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& naming);
+
+// Reports that were not taken because others tell of their processes.
+struct LeftAside {
+  std::size_t earlier = 0;   // by sequence
+  std::size_t repeated = 0;  // the same once more, as a part of a merged report
+};
+// Of several reports of one process the last one, by sequence; of equal ones that which was not
+// merged. Of whose process nobody knows all stay.
+[[nodiscard]] LeftAside keep_each_once(std::vector<ReportOfProcess>& reports);
 
 }  // namespace vramscope

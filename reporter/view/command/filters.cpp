@@ -174,10 +174,10 @@ std::string filter_head(const OneReport& arguments, const Page& page) {
                     : filter_head(arguments.filter, page);
 }
 
-bool nothing_passes(const OneReport& arguments, const Report& report, std::string_view text) {
+bool nothing_passes(const OneReport& arguments, const Report& report, const Document& text) {
   const Subject subject = arguments.use.subject;
   if (arguments.filter.is_empty() || subject == Subject::refusals) return false;
-  if (text.find(kNothingPasses) != text.npos) return true;
+  if (text.shows_nothing()) return true;
   const auto is_empty = [](const KindFacts& kind) {
     return kind.allocations == 0 && kind.peak_bytes == 0;
   };

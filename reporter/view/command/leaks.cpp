@@ -53,13 +53,13 @@ int show_leaks(Arguments& given) {
     if (given.is_one_of_several && leaks.leaks.empty() && leaks.suppressed.empty() &&
         leaks.caches.empty()) {
       ++without;
-      return std::string();
+      return Document();
     }
-    return leaks_text(report, leaks, *suppressions, name, page,
-                      {.most = given.listing.most,
-                       .whole_stacks = given.full,
-                       .path = given.file,
-                       .suppressions = typed_suppressions(given)});
+    return Document(leaks_text(report, leaks, *suppressions, name, page,
+                               {.most = given.listing.most,
+                                .whole_stacks = given.full,
+                                .path = given.file,
+                                .suppressions = typed_suppressions(given)}));
   };
   const auto json = [&](const Report& report) {
     return leaks_json(report, found_in(report), *suppressions, name, given.listing.most);

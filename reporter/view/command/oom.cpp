@@ -98,7 +98,7 @@ int show_oom(OneReport& given) {
   const auto text = [&](const Report& report, const Page& page) {
     if (given.is_one_of_several && report.oom.count == 0) {
       ++without;
-      return std::string();
+      return Document();
     }
     any = true;
     const NameFrame name = names_from_symbols(given.stacks.shown);
@@ -106,7 +106,8 @@ int show_oom(OneReport& given) {
     const NextStep next = next_step(report, leaks, given.file);
     given.next = next.words;
     given.next_file = next.file;
-    return oom_text(report, leaks, name, page, given.listing.rows()) + others_text(report, page);
+    return Document(oom_text(report, leaks, name, page, given.listing.rows()) +
+                    others_text(report, page));
   };
   const auto json = [&](const Report& report) {
     return oom_json(report, names_from_symbols(given.stacks.shown), given.listing.rows());

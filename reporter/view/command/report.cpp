@@ -19,6 +19,8 @@
 #include "reporter/view/command/newer.h"
 #include "reporter/view/command/trace.h"
 #include "reporter/view/command/verb.h"
+#include "reporter/view/listing/document.h"
+#include "reporter/view/listing/fit.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/filter_text.h"
 #include "reporter/view/text/left_overs_text.h"
@@ -88,40 +90,47 @@ std::string hint_below(const Listing& listing, const LeftOvers& left) {
   return is_for_person && are_news(left) ? left_overs_hint(left) : "";
 }
 
-// A report that stands alone fits the terminal, with that and the shell's prompt below.
-std::string screen_of(Listing& listing, const Page& page, bool is_one_of_several,
-                      const std::function<std::string(const Page&)>& make) {
-  if (is_one_of_several) return make(page);
+// A report that stands alone fits the terminal, with that and the shell's prompt below. usual: rows
+// that it shows else.
+std::string on_screen(const Document& document, const Listing& listing, const Page& page,
+                      std::size_t usual) {
   constexpr std::size_t kName = 11;  // "vramscope: "
   const std::size_t hint = hint_below(listing, left_overs()).size();
   const std::size_t reserved = 1 + (hint == 0 ? 0 : 1 + (kName + hint) / page.width);
-  return fitted_to_screen(listing, page, reserved, make);
+  return fitted(document, page, reserved, usual);
 }
 
-// How much of the processes a screen has room for, by the rows that its text is to have at most:
-// rows of the table go before the figures below it, but not all of them.
-std::string brief_runs(const Runs& runs, const Page& page, std::size_t most, bool has_figures) {
+// How many processes a screen has room for, by the rows that its text is to have at most: rows of
+// the table go before the figures below it, but not all of them.
+std::size_t brief_processes(std::size_t most, bool has_figures) {
   constexpr std::size_t kRowsForOne = 4;
-  const std::size_t rows = has_figures ? 2 * most : kRowsForOne * most;
-  return runs_text(runs, page, std::min(rows, kProcesses),
-                   has_figures ? Figures::shown : Figures::left_out);
+  return std::min(has_figures ? 2 * most : kRowsForOne * most, kProcesses);
 }
 
 // The processes of a merged report first, which are what it is asked for; what all of them come to
 // follows as far as there is room. The figures repeat the processes, and go before the places do.
-std::string merged_text(const ShownReport& shown, const Runs& runs, const NameFrame& name,
-                        const Page& page, const Listing& listing) {
-  if (page.is_brief) {
-    constexpr std::size_t kPlaces = 3;  // that stay longest
-    const std::size_t most = listing.most;
-    const std::size_t places = most >= 2 * kPlaces ? most / 2 : std::min(most, kPlaces);
-    return brief_runs(runs, page, most, page.brevity == Brevity::none) +
-           report_in_brief(shown, name, page, places);
-  }
+Document merged_text(const ShownReport& shown, const Runs& runs, const NameFrame& name,
+                     const Page& page, const Listing& listing) {
   const bool has_all = listing.typed_most && listing.most == 0;
   const std::size_t typed = listing.typed_most ? listing.most : 0;
   const std::size_t rows = has_all ? 0 : std::max(typed, kProcesses);
-  return runs_text(runs, page, rows) + "\n" + report_text(shown, name, page, listing.rows());
+  const auto has_figures = [](const ScreenRoom& room) {
+    return room.brevity == Brevity::no_details;
+  };
+  const auto processes = [=, usual = listing.most](const ScreenRoom& room) {
+    if (room.brevity == Brevity::none) return rows;
+    return brief_processes(room.most(usual), has_figures(room));
+  };
+  const auto places = [usual = listing.most](const ScreenRoom& room) {
+    constexpr std::size_t kPlaces = 3;  // that stay longest
+    const std::size_t most = room.most(usual);
+    return most >= 2 * kPlaces ? most / 2 : std::min(most, kPlaces);
+  };
+  Document text = runs_text(runs, page, processes, has_figures);
+  text.gap(kWhereAllIs);
+  text.append(report_text(shown, name, page, listing.rows()), kWhereAllIs);
+  text.append(report_in_brief(shown, name, page, places), kWhereBrief);
+  return text;
 }
 
 int show_trace_of(const Arguments& arguments, const std::string& trace) {
@@ -179,7 +188,9 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
       csv.lead(leading_cells(*report, path));
       add_report_csv(csv, *report, name, listing.rows());
     } else {
-      if (!text.empty()) text += "\n";
+      Document one;  // its tables are of the report
+      if (text.empty()) one.raw(filter_head(arguments.filter, page));
+      if (!text.empty()) one.gap();
       const bool has_rows = report->chosen && report->chosen->by_rows;  // of all processes together
       add_joint_bounds(*report);
       const bool has_processes = is_merged(*report) && !has_rows;
@@ -187,17 +198,15 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
                                                      naming_of(arguments, filtering))
                                       : Runs();
       const ShownReport shown{*report, path, leaked_of(*report, name)};
-      text += screen_of(arguments.listing, page, paths.size() > 1, [&](const Page& one) {
-        return has_processes ? merged_text(shown, runs, name, one, arguments.listing)
-                             : report_text(shown, name, one, arguments.listing.rows());
-      });
+      one.append(has_processes ? merged_text(shown, runs, name, page, listing)
+                               : report_text(shown, name, page, listing.rows()));
+      text += paths.size() > 1 ? render(one, page) : on_screen(one, listing, page, listing.most);
     }
   }
   if (!any) {
     filtering.say_lacking();
     return kBadInput;
   }
-  if (!listing.csv) text.insert(0, filter_head(arguments.filter, page));
   if (paths.size() > 1) json.end();
   return std::max(status, publish(listing, listing.json ? json.text() : text));
 }
@@ -220,14 +229,16 @@ int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> r
   Page page = page_of(listing);
   page.filters = typed_options(arguments.filter);
   const Runs runs = runs_of(std::move(reports), left_aside, naming, listing.sort);
-  Listing fitting = listing;
-  fitting.most = choice.most;
-  const auto make = [&](const Page& one) {
-    return one.is_brief ? brief_runs(runs, one, fitting.most, fitting.most >= kLeastWithFigures)
-                        : runs_text(runs, one, fitting.most);
+  const auto has_figures = [usual = choice.most](const ScreenRoom& room) {
+    return room.most(usual) >= kLeastWithFigures;
   };
-  const std::string text = screen_of(fitting, page, /*is_one_of_several=*/false, make);
-  return publish(listing, filter_head(arguments.filter, page) + text);
+  const auto processes = [=, usual = choice.most](const ScreenRoom& room) {
+    if (room.brevity == Brevity::none) return usual;
+    return brief_processes(room.most(usual), has_figures(room));
+  };
+  Document text(filter_head(arguments.filter, page));
+  text.append(runs_text(runs, page, processes, has_figures));
+  return publish(listing, on_screen(text, listing, page, choice.most));
 }
 
 // What shows each, or makes one of them.

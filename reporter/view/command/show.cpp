@@ -12,6 +12,7 @@
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
 #include "reporter/view/import/imports.h"
+#include "reporter/view/listing/fit.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/filter_text.h"
 #include "reporter/view/text/reports_text.h"
@@ -26,28 +27,32 @@ class Several {
     if (are_several_) json_.array();
   }
 
-  // Gives what was made of this one, as a person or a program reads it alone.
-  std::string add(const Report& report, const std::string& path, const Makers& make,
-                  const Page& page) {
+  void add_data(const Report& report, const std::string& path, const Makers& make) {
     is_empty_ = false;
     if (listing_.csv) {
       if (!csv_)
         csv_.emplace(listing_.output, readers_of(listing_.shared));  // not before there is a report
       csv_->csv().lead(leading_cells(report, path));
       make.csv(report, csv_->csv());
-      return "";
+      return;
     }
-    std::string one = listing_.json ? make.json(report) : make.text(report, page);
-    if (are_several_ && listing_.json) {
-      json_.object();
-      add_fields(json_, report, which_report(path));
-      json_.key("listing").json(one).end();
-    } else if (!are_several_ || !one.empty()) {
-      const std::string before = text_.empty() ? "" : "\n";
-      if (are_several_) text_ += before + heading_text(report, path, page) + "\n";
-      text_ += one;
+    const std::string one = make.json(report);
+    if (!are_several_) {
+      text_ = one;
+      return;
     }
-    return one;
+    json_.object();
+    add_fields(json_, report, which_report(path));
+    json_.key("listing").json(one).end();
+  }
+  // One whose text is empty is left out.
+  void add_text(const Report& report, const std::string& path, const std::string& one,
+                const Page& page) {
+    is_empty_ = false;
+    if (one.empty()) return;
+    const std::string before = text_.empty() ? "" : "\n";
+    if (are_several_) text_ += before + heading_text(report, path, page) + "\n";
+    text_ += one;
   }
   [[nodiscard]] bool is_empty() const { return is_empty_; }
   // Of CSV: gives the exit code.
@@ -111,6 +116,28 @@ const std::string& typed_or(const OneReport& arguments, const std::string& other
 
 }  // namespace
 
+namespace {
+
+// The command that leads on, where there is one.
+void add_next(Document& text, const OneReport& arguments, const Report& report) {
+  if (arguments.next.empty()) return;
+  const bool has_nothing = !arguments.is_trace && report.kinds.empty() && report.oom.count == 0;
+  text.next(has_nothing ? "stats" : arguments.next,
+            arguments.next_file.empty() ? arguments.file : arguments.next_file);
+}
+
+// As it is, or on a screen with the shell's prompt below and what was said above.
+std::string on_page(const OneReport& arguments, const Document& text, const Page& page) {
+  constexpr std::size_t kPrompt = 1;
+  constexpr std::size_t kName = 11;  // "vramscope: "
+  if (!arguments.fits_screen) return render(text, page);
+  const std::size_t said =
+      arguments.said_columns == 0 ? 0 : 1 + (kName + arguments.said_columns) / page.width;
+  return fitted(text, page, kPrompt + said, arguments.listing.most);
+}
+
+}  // namespace
+
 int show(OneReport& arguments, const Makers& make, const OpenReport& open_one) {
   settle_rows(arguments.listing);
   const Listing& listing = arguments.listing;
@@ -133,8 +160,6 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open_one) {
   page.filters = options_for_next(arguments.filter, arguments.use);
   arguments.is_one_of_several = paths.size() > 1;
   Several shown(listing, paths.size() > 1);
-  const bool fits = arguments.fits_screen && paths.size() == 1;
-  const Makers made_to_fit = fits ? fitting_makers(arguments, make) : make;
   ReportsSummary summary;
   std::string next;
   Filtering filtering(arguments.filter, arguments.use);
@@ -163,14 +188,23 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open_one) {
     }
     page.of_trace = arguments.is_trace;
     summary.add(*report);
-    const std::string one = shown.add(*report, arguments.file, made_to_fit, page);
-    if (next.empty() && !one.empty() && !nothing_passes(arguments, *report, one)) {
-      const bool has_nothing =
-          !arguments.is_trace && report->kinds.empty() && report->oom.count == 0;
-      const std::string closer = has_nothing ? "stats" : arguments.next;
+    if (listing.json || listing.csv) {
+      shown.add_data(*report, arguments.file, make);
+      continue;
+    }
+    const Document made = make.text(*report, page);
+    const bool leads_on = !made.is_empty() && !nothing_passes(arguments, *report, made);
+    if (paths.size() == 1) {
+      Document whole(filter_head(arguments, page));
+      whole.append(made);
+      if (leads_on) add_next(whole, arguments, *report);
+      shown.add_text(*report, arguments.file, on_page(arguments, whole, page), page);
+      continue;
+    }
+    shown.add_text(*report, arguments.file, render(made, page), page);
+    if (next.empty() && leads_on) {
       const std::string& file = arguments.next_file.empty() ? arguments.file : arguments.next_file;
-      next = paths.size() > 1 ? next_command("report", typed_or(arguments, file), page)
-                              : next_command(closer, file, page);
+      next = next_command("report", typed_or(arguments, file), page);
     }
   }
   if (shown.is_empty()) {
@@ -178,18 +212,16 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open_one) {
     return kBadInput;
   }
   if (listing.csv) return std::max(status, shown.end_csv());
-  std::string made = shown.text();
-  const bool has_summary = arguments.has_summary && !listing.json && !made.empty();
-  if (paths.size() > 1 && !listing.json && arguments.opening) {
-    const std::string opening = arguments.opening(page);
-    made.insert(0, opening + (opening.empty() || made.empty() ? "" : "\n"));
-  }
-  if (has_summary) {
-    made.insert(0, summary.text(typed_or(arguments, "FILE..."), page));
-  }
-  if (listing.json || made.empty() || arguments.next.empty()) next.clear();
-  if (!listing.json) made.insert(0, filter_head(arguments, page));
-  return std::max(status, publish(listing, made + next));
+  std::string text = shown.text();
+  if (listing.json || paths.size() == 1) return std::max(status, publish(listing, text));
+  const std::string summed = arguments.has_summary && !text.empty()
+                                 ? summary.text(typed_or(arguments, "FILE..."), page)
+                                 : "";
+  const std::string opening = arguments.opening ? arguments.opening(page) : "";
+  const std::string gap = opening.empty() || text.empty() ? "" : "\n";
+  if (text.empty() || arguments.next.empty()) next.clear();
+  text = filter_head(arguments, page) + summed + opening + gap + text + next;
+  return std::max(status, publish(listing, text));
 }
 
 }  // namespace vramscope

@@ -19,6 +19,7 @@
 #include "reporter/view/command/reading.h"
 #include "reporter/view/listing/cell_value.h"
 #include "reporter/view/listing/csv_text.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/system/output.h"
 
@@ -120,13 +121,6 @@ void settle_rows(Listing& listing);
 // --wide, nothing is cut. Colours only on a terminal, and lines that it has, unless -n or --wide
 // was typed.
 [[nodiscard]] Page page_of(const Listing& listing);
-
-// What `make` makes of a page, where the listing's number of rows counts. On a page with lines it
-// is made again where it takes more of them than that less `reserved`: without lines of source, and
-// with fewer and fewer rows. A line says how many lines are left out and what shows them; it stands
-// before the next command where the text ends with that.
-[[nodiscard]] std::string fitted_to_screen(Listing& listing, const Page& page, std::size_t reserved,
-                                           const std::function<std::string(const Page&)>& make);
 
 // Columns that help may take: those of a listing, but not more than are easily read.
 [[nodiscard]] std::size_t help_width();
@@ -247,10 +241,10 @@ class Filtering {
 // Whether the text, or the report that it was made of, says that a filter lets nothing pass: a
 // closer look has nothing more. Of refusals that pass no filter there is more to say.
 [[nodiscard]] bool nothing_passes(const OneReport& arguments, const Report& report,
-                                  std::string_view text);
+                                  const Document& text);
 
-// What a verb makes of a report.
-using MakeText = std::function<std::string(const Report&, const Page&)>;
+// What a verb makes of a report, which outlives it.
+using MakeText = std::function<Document(const Report&, const Page&)>;
 using MakeJson = std::function<std::string(const Report&)>;
 using MakeCsv = std::function<void(const Report&, CsvText&)>;
 struct Makers {
@@ -258,8 +252,5 @@ struct Makers {
   MakeJson json;
   MakeCsv csv;
 };
-// The same makers, but for texts, which fit with what show() puts around them. `arguments` and
-// `make` outlive them.
-[[nodiscard]] Makers fitting_makers(OneReport& arguments, const Makers& make);
 
 }  // namespace vramscope

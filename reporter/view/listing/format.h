@@ -18,9 +18,6 @@
 
 namespace vramscope {
 
-// What a screen without room for all loses, besides rows; each with those before it.
-enum class Brevity : std::uint8_t { none, no_repeats, no_bars, least };
-
 // Where text goes: how wide it may be and what may be drawn there.
 struct Page {
   std::size_t width = 100;  // columns
@@ -31,8 +28,6 @@ struct Page {
   bool of_trace = false;      // what is shown is made of a trace
   TypedOptions filters = {};  // of what is shown; next_command() repeats them
   std::size_t lines = 0;      // that a screen has, for verbs that keep to one; 0: there is none
-  bool is_brief = false;  // a screen has no room for all: no lines of source, the least of a part
-  Brevity brevity = Brevity::none;  // what else it has no room for
 };
 
 enum class Colour : std::uint8_t { bold, dim, red, yellow };

@@ -3,6 +3,7 @@
 #include "reporter/view/listing/site_listing.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -90,7 +91,7 @@ std::vector<std::string> SiteListing::source_lines(const std::vector<const Calle
   std::string before;  // of the row above
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     below.emplace_back();
-    if (tellers[i] == nullptr || page.is_brief) continue;
+    if (tellers[i] == nullptr) continue;
     const std::string& line = tellers[i]->line;
     if (!line.empty() && line != before) below.back() = "  | " + printable(line, page);
     before = line;
@@ -111,7 +112,7 @@ std::vector<CallSite> SiteListing::sites_beside() const {
   return sites;
 }
 
-SiteListing::Drawn SiteListing::in_rows(const Page& page) const {
+SiteListing::Drawn SiteListing::in_rows(const Page& page, SourceLines lines) const {
   std::vector<std::size_t> rows;  // that have a stack
   std::vector<CallSite> sites(rows_.size());
   std::vector<CallSite> shown;
@@ -140,12 +141,14 @@ SiteListing::Drawn SiteListing::in_rows(const Page& page) const {
     const bool is_known = told_by < callers.size() && !callers[told_by].line.empty();
     tellers[rows[i]] = &callers[is_known ? told_by : front];
   }
-  table = table_of(last, calls, source_lines(tellers, page));
+  const bool has_lines = lines == SourceLines::shown;
+  table =
+      table_of(last, calls, has_lines ? source_lines(tellers, page) : std::vector<std::string>());
   table.keep_room(widest);
   const bool is_remark =
       calls_ == Calls::shown && !is_column && !shown.empty() && !shown[0].entry.empty();
   const std::string remark = is_remark ? "  All by " + printable(shown[0].entry, page) + ".\n" : "";
-  return {table.text(page) + remark + table.left_out(page), table.titles(page)};
+  return {table.text(page) + remark + table.left_out(page), table.titles(page), widest};
 }
 
 SiteListing::Drawn SiteListing::in_full(const Page& page) const {
@@ -164,8 +167,45 @@ SiteListing::Drawn SiteListing::in_full(const Page& page) const {
   return {rows + table.left_out(page), table.titles(page)};
 }
 
-SiteListing::Drawn SiteListing::drawn(const Page& page) const {
-  return page.stacks == Stacks::in_full ? in_full(page) : in_rows(page);
+SiteListing::Drawn SiteListing::drawn(const Page& page, SourceLines lines) const {
+  return page.stacks == Stacks::in_full ? in_full(page) : in_rows(page, lines);
+}
+
+std::size_t SiteListing::lines(const Page& page, std::size_t widest) const {
+  Table table = table_of({}, nullptr, {});
+  table.keep_room(widest);
+  constexpr std::size_t kTitles = 1;
+  return kTitles + rows_.size() + line_count(table.left_out(page));
+}
+
+RowsBlock rows_of(ListedSites sites, const Page& page) {
+  const auto all = std::make_shared<const ListedSites>(std::move(sites));
+  const auto shown_in = [all](const ScreenRoom& room) {
+    return rows_shown(all->all, all->most(room));
+  };
+  const auto around = [all](std::size_t shown, const std::string& rows) {
+    return (all->above ? all->above(shown) : "") + rows + (all->below ? all->below(shown) : "");
+  };
+  const std::size_t usual = shown_in({});
+  const auto known = std::make_shared<std::optional<SiteListing::Drawn>>();
+  const auto whole = [all, known, usual, page]() -> const SiteListing::Drawn& {
+    if (!*known) *known = all->listing(usual).drawn(page);
+    return **known;
+  };
+  return {.text =
+              [=](const ScreenRoom& room) {
+                const std::size_t shown = shown_in(room);
+                if (room.brevity == Brevity::none && shown == usual)
+                  return around(shown, whole().text);
+                const SiteListing listing = all->listing(shown);
+                return around(shown, listing.drawn(page, SiteListing::SourceLines::hidden).text);
+              },
+          .lines =
+              [=](const ScreenRoom& room) {
+                const std::size_t shown = shown_in(room);
+                return line_count(around(shown, "")) +
+                       all->listing(shown).lines(page, whole().widest);
+              }};
 }
 
 std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,

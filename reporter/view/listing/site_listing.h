@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -78,9 +79,14 @@ class SiteListing {
   [[nodiscard]] std::string text(const Page& page) const { return drawn(page).text; }
   struct Drawn {
     std::string text;
-    std::vector<std::string> titles;  // of the columns that are there
+    std::vector<std::string> titles = {};  // of the columns that are there
+    std::size_t widest = 0;                // columns of the longest stack, uncut
   };
-  [[nodiscard]] Drawn drawn(const Page& page) const;
+  enum class SourceLines : bool { hidden, shown };  // below the rows that they tell apart
+  [[nodiscard]] Drawn drawn(const Page& page, SourceLines lines = SourceLines::shown) const;
+  // Lines that drawn() has without those of source, of Calls::hidden, as far as they are known
+  // without naming a frame. widest: of the stacks.
+  [[nodiscard]] std::size_t lines(const Page& page, std::size_t widest) const;
 
  private:
   struct Row {
@@ -96,7 +102,7 @@ class SiteListing {
   [[nodiscard]] std::vector<std::string> source_lines(const std::vector<const Caller*>& tellers,
                                                       const Page& page) const;
   [[nodiscard]] std::vector<CallSite> sites_beside() const;
-  [[nodiscard]] Drawn in_rows(const Page& page) const;
+  [[nodiscard]] Drawn in_rows(const Page& page, SourceLines lines) const;
   [[nodiscard]] Drawn in_full(const Page& page) const;
 
   const Report& report_;
@@ -105,5 +111,17 @@ class SiteListing {
   Calls calls_;
   std::vector<Row> rows_;
 };
+
+// Call sites of which a screen may show fewer.
+struct ListedSites {
+  std::size_t all = 0;
+  std::function<SiteListing(std::size_t shown)> listing;  // of the first ones
+  // What stands above and below so many: whole lines.
+  std::function<std::string(std::size_t shown)> above = {};
+  std::function<std::string(std::size_t shown)> below = {};
+  std::function<std::size_t(const ScreenRoom&)> most;  // how many a room has; 0: all
+};
+// What the functions refer to outlives it.
+[[nodiscard]] RowsBlock rows_of(ListedSites sites, const Page& page);
 
 }  // namespace vramscope

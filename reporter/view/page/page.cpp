@@ -43,14 +43,12 @@ constexpr std::size_t kMarks = 500;        // instants of a trace
 
 // What ran, where, and of a report when: a line each, as the report's screen begins.
 std::string heading(const PageOf& of) {
-  const std::string text = report_head(of.report, {.unicode = true, .cuts = false});
+  const Document head = report_head(of.report, {.unicode = true, .cuts = false});
   const std::size_t lines = of.timeline.is_of_trace ? 2 : 3;
   std::string result;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < lines && begin < text.size(); ++i) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    result += (i == 0 ? "" : "\n") + shortened(text.substr(begin, end - begin), kMostOfLine);
-    begin = end + 1;
+  for (std::size_t i = 0; i < std::min(lines, head.blocks().size()); ++i) {
+    const std::string indent = i == 0 ? "" : "  ";
+    result += (i == 0 ? "" : "\n") + shortened(indent + head.blocks()[i].text, kMostOfLine);
   }
   return result;
 }

@@ -170,8 +170,8 @@ Columns<AxisEntry> axis_columns(const Report& report, Axis axis, const ThreadNam
   return columns;
 }
 
-std::string axis_text(const Report& report, Axis axis, const NameFrame& name, const Page& page,
-                      const RowChoice& choice) {
+Document axis_text(const Report& report, Axis axis, const NameFrame& name, const Page& page,
+                   const RowChoice& choice) {
   const ThreadNames threads(report, name);
   const std::vector<AxisEntry> entries = entries_of(report, axis, threads, choice);
   if (entries.empty()) return nothing_text(report);
@@ -186,8 +186,11 @@ std::string axis_text(const Report& report, Axis axis, const NameFrame& name, co
   if (axis == Axis::range) {
     remark += " An allocation counts for the innermost range alone: a is without a/b.";
   }
-  return axis_rows(axis_columns(report, axis, &threads, page), entries, page, choice) + "\n" +
-         paragraph(remark, page) + totals_text(report, page, name);
+  Document text(axis_rows(axis_columns(report, axis, &threads, page), entries, page, choice));
+  text.gap();
+  text.paragraph(remark);
+  text.raw(totals_text(report, page, name), kUnlessRepeated);
+  return text;
 }
 
 std::string axis_json(const Report& report, Axis axis, const NameFrame& name,

@@ -9,6 +9,7 @@
 #include "reporter/ground/axes.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -27,8 +28,8 @@ class ThreadNames;
                                               const Page& page = {});
 
 // Each text and JSON ends with a newline.
-[[nodiscard]] std::string axis_text(const Report& report, Axis axis, const NameFrame& name,
-                                    const Page& page, const RowChoice& choice);
+[[nodiscard]] Document axis_text(const Report& report, Axis axis, const NameFrame& name,
+                                 const Page& page, const RowChoice& choice);
 [[nodiscard]] std::string axis_json(const Report& report, Axis axis, const NameFrame& name,
                                     const RowChoice& choice);
 void add_axis_csv(CsvText& csv, const Report& report, Axis axis, const NameFrame& name,

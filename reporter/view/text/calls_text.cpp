@@ -227,11 +227,16 @@ CallsOf calls_in_order(const CallsOf& of, const RowChoice& choice) {
 
 }  // namespace
 
-std::string calls_text(const CallsOf& given, const Page& page, const RowChoice& choice) {
+Document calls_text(const CallsOf& given, const Page& page, const RowChoice& choice) {
   const CallsOf of = calls_in_order(given, choice);
   if (of.calls.rows.empty()) {
-    return page.filters.empty() ? "No driver call was recorded.\n"
-                                : std::string(kNothingPasses) + "called.\n";
+    Document none;
+    if (page.filters.empty()) {
+      none.raw("No driver call was recorded.\n");
+    } else {
+      none.nothing(std::string(kNothingPasses) + "called.");
+    }
+    return none;
   }
   const ThreadNames threads(of.report, of.name);
   Columns<DriverCall> columns = call_columns(of, &threads, page);
@@ -244,10 +249,15 @@ std::string calls_text(const CallsOf& given, const Page& page, const RowChoice& 
   });
   const Table table = table_of(columns, of.calls.rows, page, choice.most);
   const std::size_t left = of.calls.rows.size() - rows_shown(of.calls.rows.size(), choice.most);
-  return coloured("Driver calls", Colour::bold, page) + "\n" + calls_head(of, page) +
-         calls_waits(of, page) + "\n" + table.text(page) +
-         and_more(left, kCallsByNames[static_cast<std::size_t>(of.by)]) + table.left_out(page) +
-         "\n" + calls_remark(of, page) + served_rows_text(of, page);
+  Document text;
+  text.title("Driver calls");
+  text.raw(calls_head(of, page) + calls_waits(of, page));
+  text.gap();
+  text.raw(table.text(page) + and_more(left, kCallsByNames[static_cast<std::size_t>(of.by)]) +
+           table.left_out(page));
+  text.gap();
+  text.raw(calls_remark(of, page) + served_rows_text(of, page));
+  return text;
 }
 
 std::string calls_json(const CallsOf& given, const RowChoice& choice) {

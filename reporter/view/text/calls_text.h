@@ -11,6 +11,7 @@
 #include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -36,7 +37,7 @@ struct CallsOf {
 [[nodiscard]] Columns<DriverCalls> calls_fields(const CallsOf& of, const RowChoice& choice);
 
 // Ends with a newline.
-[[nodiscard]] std::string calls_text(const CallsOf& of, const Page& page, const RowChoice& choice);
+[[nodiscard]] Document calls_text(const CallsOf& of, const Page& page, const RowChoice& choice);
 [[nodiscard]] std::string calls_json(const CallsOf& of, const RowChoice& choice);
 void add_calls_csv(CsvText& csv, const CallsOf& of, const RowChoice& choice);
 

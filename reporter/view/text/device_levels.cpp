@@ -58,18 +58,16 @@ std::size_t name_cells_of(const UsedDevice& device) {
   return cells;
 }
 
-bool has_bars(const Page& page) { return page.brevity < Brevity::no_bars; }
-
 std::string level_text(const UsedDevice& device, const std::string& name, std::size_t name_cells,
                        std::optional<std::uint64_t> peak, std::int64_t now, const Page& page) {
   return text_of(device, {.name = name, .height = peak, .end = ", now " + bytes_text(now)},
                  name_cells, page);
 }
 
-std::string used_level(const UsedDevice& device, std::size_t name_cells, const std::string& whose,
-                       const Page& page) {
+void add_used_level(Document& text, const UsedDevice& device, std::size_t name_cells,
+                    const std::string& whose, const Page& page) {
   const std::optional<PeakBounds> used = device.use ? device.use->used() : std::nullopt;
-  if (!used) return "";
+  if (!used) return;
   const bool is_exact = used->lower == used->upper;
   const bool has_others = device.use->has_others;
   const std::string end = ", with " + std::string(has_others ? "at most " : "") +
@@ -77,22 +75,20 @@ std::string used_level(const UsedDevice& device, std::size_t name_cells, const s
                           std::string(outside_words(*device.use));
   if (has_others) {  // a bar would show what others hold, perhaps, as the program's own
     const std::uint64_t whole = capacity(device);
-    return paragraph(whose + "used at most " + amount_text(used->upper) +
-                         (whole == 0 ? "" : " of " + bytes_text(whole)) +
-                         (device.adds_peaks ? ", bounds of the processes added" : "") + end,
-                     page);
+    text.paragraph(whose + "used at most " + amount_text(used->upper) +
+                   (whole == 0 ? "" : " of " + bytes_text(whole)) +
+                   (device.adds_peaks ? ", bounds of the processes added" : "") + end);
+    return;
   }
-  if (!has_bars(page)) {
-    const std::string word = device.adds_peaks ? "sum of peaks " : is_exact ? "peak " : "up to ";
-    return paragraph(whose + "used " + word + amount_text(used->upper) + end, page);
-  }
-  return paragraph(whose + text_of(device,
-                                   {.name = "used",
-                                    .word = is_exact ? kPeak : "up to",
-                                    .height = used->upper,
-                                    .end = end},
-                                   name_cells, page),
-                   page);
+  const std::string word = device.adds_peaks ? "sum of peaks " : is_exact ? "peak " : "up to ";
+  text.paragraph(whose + text_of(device,
+                                 {.name = "used",
+                                  .word = is_exact ? kPeak : "up to",
+                                  .height = used->upper,
+                                  .end = end},
+                                 name_cells, page),
+                 kWithBars);
+  text.paragraph(whose + "used " + word + amount_text(used->upper) + end, kWithoutBars);
 }
 
 std::string reserved_words(const UsedDevice& device) {

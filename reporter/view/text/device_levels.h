@@ -10,6 +10,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/peaks/device_peaks.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -31,8 +32,6 @@ struct UsedDevice {
 // Columns of the names of a GPU's levels.
 [[nodiscard]] std::size_t name_cells_of(const UsedDevice& device);
 
-[[nodiscard]] bool has_bars(const Page& page);
-
 // "reserved   peak 1.25 GiB  [####....]   0.9 % of 139 GiB, now 0 B".
 [[nodiscard]] std::string level_text(const UsedDevice& device, const std::string& name,
                                      std::size_t name_cells, std::optional<std::uint64_t> peak,
@@ -40,9 +39,9 @@ struct UsedDevice {
 
 // A line, "used  up to 7.41 GiB  [##....]  5.3 % of 139 GiB, with 1.91 GiB of contexts and code",
 // or, if other processes may be in it, "used at most 7.41 GiB of 139 GiB, with at most 1.91 GiB of
-// contexts, code and other processes"; "": not known. `whose`: "GPU 1  ".
-[[nodiscard]] std::string used_level(const UsedDevice& device, std::size_t name_cells,
-                                     const std::string& whose, const Page& page);
+// contexts, code and other processes"; none: not known. `whose`: "GPU 1  ".
+void add_used_level(Document& text, const UsedDevice& device, std::size_t name_cells,
+                    const std::string& whose, const Page& page);
 
 // ", 5.44 GiB to 5.50 GiB reserved", behind what all kinds had requested; "": not known.
 [[nodiscard]] std::string reserved_words(const UsedDevice& device);

@@ -92,9 +92,9 @@ std::string savings_text(const Report& report, const DeviceReport& device, bool 
   return spared == 0 ? result : result + ": " + counted(spared, "driver call") + " saved";
 }
 
-std::string saved_time_text(const Report& report, const DeviceReport& device, const Page& page) {
+std::string saved_time_text(const Report& report, const DeviceReport& device) {
   const std::string saved = saved_text(device_savings(report, device));
-  return saved.empty() ? "" : paragraph("the cache saved " + saved + " (estimated)", page);
+  return saved.empty() ? "" : "the cache saved " + saved + " (estimated)";
 }
 
 // What the driver's pools keep of it, which the program does not hold any more.
@@ -105,35 +105,30 @@ std::string pools_text(const UsedDevice& device, const KindFacts& kind) {
 }
 
 // "stream_ordered peak 64.0 MiB, now 0 B; managed peak 40.0 MiB, now 0 B".
-std::string other_kinds_without_bars(const UsedDevice& device, std::span<const KindFacts> kinds,
-                                     const Page& page) {
+std::string other_kinds_without_bars(const UsedDevice& device, std::span<const KindFacts> kinds) {
   std::string text;
   for (const KindFacts& kind : kinds) {
     text += (text.empty() ? "" : "; ") + kind_text(kind.kind) +
             (device.adds_peaks ? " sum of peaks " : " peak ") + amount_text(kind.peak_bytes) +
             ", now " + amount_text(kind.current_bytes);
   }
-  return text.empty() ? "" : paragraph(text, page);
+  return text;
 }
 
-std::string other_kinds(const UsedDevice& device, std::span<const KindFacts> kinds,
-                        const Page& page) {
-  if (!has_bars(page)) return other_kinds_without_bars(device, kinds, page);
-  std::string result;
+void add_other_kinds(Document& text, const UsedDevice& device, std::span<const KindFacts> kinds,
+                     const Page& page) {
   for (const KindFacts& kind : kinds) {
-    result +=
-        paragraph(level_text(device, kind_text(kind.kind), name_cells_of(device), kind.peak_bytes,
-                             static_cast<std::int64_t>(kind.current_bytes), page) +
-                      ", " + counted(kind.allocations, "call") + pools_text(device, kind),
-                  page);
+    text.paragraph(level_text(device, kind_text(kind.kind), name_cells_of(device), kind.peak_bytes,
+                              static_cast<std::int64_t>(kind.current_bytes), page) +
+                       ", " + counted(kind.allocations, "call") + pools_text(device, kind),
+                   kWithBars);
   }
-  return result;
+  text.paragraph(other_kinds_without_bars(device, kinds), kWithoutBars);
 }
 
 // "reserved peak 448 MiB, now 348 MiB, 96.0 MiB of it idle; allocated ..; requested ..; of 512
 // MiB".
-std::string levels_without_bars(const UsedDevice& used, const ReservedMemory& memory,
-                                const Page& page) {
+std::string levels_without_bars(const UsedDevice& used, const ReservedMemory& memory) {
   const DeviceStatistics& stats = used.report->statistics;
   const std::string word = used.adds_peaks ? " sum of peaks " : " peak ";
   const auto level = [&](const char* name, const Stat& stat) {
@@ -144,67 +139,55 @@ std::string levels_without_bars(const UsedDevice& used, const ReservedMemory& me
       (allocated_peak(*used.report) ? level("allocated", stats.allocated_bytes.all) + "; " : "") +
       level("requested", stats.requested_bytes.all);
   if (const std::uint64_t whole = capacity(used); whole != 0) text += "; of " + amount_text(whole);
-  return paragraph(text, page);
+  return text;
 }
 
 // A snapshot without history has no peaks.
-std::string memory_at_snapshot(const DeviceStatistics& stats, const ReservedMemory& memory,
-                               const Page& page) {
+std::string memory_at_snapshot(const DeviceStatistics& stats, const ReservedMemory& memory) {
   const std::int64_t allocated = stats.allocated_bytes.all.current;
-  return paragraph(
-      "at the snapshot " + amount_text(memory.now) + " reserved" + idle_now_text(memory) +
-          (allocated < 0 ? "" : ", " + bytes_text(allocated) + " allocated") + ", " +
-          bytes_text(stats.requested_bytes.all.current) + " requested; the peak is not in the file",
-      page);
+  return "at the snapshot " + amount_text(memory.now) + " reserved" + idle_now_text(memory) +
+         (allocated < 0 ? "" : ", " + bytes_text(allocated) + " allocated") + ", " +
+         bytes_text(stats.requested_bytes.all.current) + " requested; the peak is not in the file";
 }
 
-std::string plain_memory(const Report& report, const UsedDevice& used, bool has_cache,
-                         const Page& page) {
+void add_plain_memory(Document& text, const Report& report, const UsedDevice& used, bool has_cache,
+                      const Page& page) {
   const DeviceReport& device = *used.report;
   const ReservedMemory memory = reserved_memory(report, device);
   const std::size_t cells = name_cells_of(used);
   const DeviceStatistics& stats = device.statistics;
-  if (!tells_frees(report)) return memory_at_snapshot(stats, memory, page);
-  const auto level = [&](const char* name, const Stat& stat, const std::string& idle = "") {
-    const std::string text = level_text(used, name, cells, positive(stat.peak), stat.current, page);
-    return paragraph(text + idle, page);
+  if (!tells_frees(report)) return text.paragraph(memory_at_snapshot(stats, memory));
+  const auto level = [&](const char* name, const Stat& stat) {
+    return level_text(used, name, cells, positive(stat.peak), stat.current, page);
   };
+  text.paragraph(level("reserved", stats.reserved_bytes.all) + idle_now_text(memory), kWithBars);
   // Of a file of another tool the peak is not known, or nothing is.
   const std::int64_t allocated = stats.allocated_bytes.all.current;
-  const std::string allocated_level =
-      allocated < 0
-          ? ""
-          : paragraph(level_text(used, "allocated", cells, allocated_peak(device), allocated, page),
-                      page);
-  std::string result = has_bars(page)
-                           ? level("reserved", stats.reserved_bytes.all, idle_now_text(memory)) +
-                                 allocated_level + level("requested", stats.requested_bytes.all)
-                           : levels_without_bars(used, memory, page);
-  result += needed_paragraph(report, memory, page);
-  if (!page.is_brief) {
-    result += paragraph(savings_text(report, device, has_cache), page) +
-              saved_time_text(report, device, page);
+  if (allocated >= 0) {
+    text.paragraph(level_text(used, "allocated", cells, allocated_peak(device), allocated, page),
+                   kWithBars);
   }
+  text.paragraph(level("requested", stats.requested_bytes.all), kWithBars);
+  text.paragraph(levels_without_bars(used, memory), kWithoutBars);
+  text.paragraph(needed_text(report, memory));
+  text.paragraph(savings_text(report, device, has_cache), kWhereAllIs);
+  text.paragraph(saved_time_text(report, device), kWhereAllIs);
   const std::string trouble = trouble_text(report, device);
-  return trouble.empty() ? result : result + paragraph(trouble, Colour::red, page);
+  if (!trouble.empty()) text.raw(paragraph(trouble, Colour::red, page));
 }
 
-std::string limit_text(const UsedDevice& device, const Page& page) {
+std::string limit_text(const UsedDevice& device) {
   const DeviceFacts& facts = device.report->facts;
   if (facts.limit_bytes == 0) return "";
-  if (device.adds_peaks) {
-    return paragraph("the processes' limits add up to " + bytes_text(facts.limit_bytes) + ": " +
-                         counted(facts.limit_refusals, "request") + " refused",
-                     page);
-  }
-  return paragraph("limited to " + bytes_text(facts.limit_bytes) + " of " +
-                       bytes_text(facts.total_bytes) + ": " +
-                       counted(facts.limit_refusals, "request") + " refused",
-                   page);
+  const std::string refused = ": " + counted(facts.limit_refusals, "request") + " refused";
+  if (device.adds_peaks)
+    return "the processes' limits add up to " + bytes_text(facts.limit_bytes) + refused;
+  return "limited to " + bytes_text(facts.limit_bytes) + " of " + bytes_text(facts.total_bytes) +
+         refused;
 }
 
 // "512 pages mapped in 40 calls, 12.3 ms (longest 1.2 ms), 30 unmapped, 2.1 ms (longest 80 us)".
-std::string pages_text(const PageTimes& pages, const Page& page) {
+std::string pages_text(const PageTimes& pages) {
   if (pages.map.count == 0) return "";
   const auto took = [](std::uint64_t ns, std::uint64_t longest) {
     return ", " + duration_text(ns) + " (longest " + duration_text(longest) + ")";
@@ -217,24 +200,23 @@ std::string pages_text(const PageTimes& pages, const Page& page) {
     result += ", " + count_text(pages.unmap.count) + " unmapped" +
               took(pages.unmap.total_ns, pages.unmap.max_ns);
   }
-  return paragraph(result, page);
+  return result;
 }
 
 // "all kinds together: peak 185 MiB requested, at most 190 MiB reserved", after what says whose; ""
 // of one kind.
-std::string together_text(const Report& report, const UsedDevice& device, const std::string& whose,
-                          const Page& page) {
+std::string together_text(const Report& report, const UsedDevice& device,
+                          const std::string& whose) {
   for (const JointBounds& joint : report.joint_bounds) {
     if (joint.device != device.index) continue;
-    return paragraph(whose + "all kinds together: peak " + bounds_text({joint.lower, joint.upper}) +
-                         " requested" + reserved_words(device),
-                     page);
+    return whose + "all kinds together: peak " + bounds_text({joint.lower, joint.upper}) +
+           " requested" + reserved_words(device);
   }
   return "";
 }
 
-std::string device_in_full(const Report& whole, const UsedDevice& device, std::string_view note,
-                           const Page& page) {
+void add_in_full(Document& text, const Report& whole, const UsedDevice& device,
+                 std::string_view note, const Page& page) {
   const DeviceReport* const report = device.report;
   const bool has_cache = whole.process.mode != "observe";
   std::string heading = gpu_name(whole, device.index);
@@ -242,25 +224,25 @@ std::string device_in_full(const Report& whole, const UsedDevice& device, std::s
     heading += "  " + printable(report->facts.name, page);
   }
   heading += note;
-  std::string result =
-      part_title(heading, page) + used_level(device, name_cells_of(device), "", page);
+  text.gap();
+  text.heading(heading);
+  add_used_level(text, device, name_cells_of(device), "", page);
   const std::span<const KindFacts> others = device.others;  // the largest first
   std::size_t larger = 0;  // than plain memory, which stands behind
   if (report != nullptr && report->used) {
     const auto plain = positive(report->statistics.requested_bytes.all.peak);
     while (larger < others.size() && others[larger].peak_bytes > plain) ++larger;
-    result += other_kinds(device, others.first(larger), page);
-    result += plain_memory(whole, device, has_cache, page);
-    result += pages_text(report->facts.pages, page);
+    add_other_kinds(text, device, others.first(larger), page);
+    add_plain_memory(text, whole, device, has_cache, page);
+    text.paragraph(pages_text(report->facts.pages));
   }
-  result +=
-      other_kinds(device, others.subspan(larger), page) + together_text(whole, device, "", page);
-  if (report != nullptr) result += limit_text(device, page);
-  return result;
+  add_other_kinds(text, device, others.subspan(larger), page);
+  text.paragraph(together_text(whole, device, ""));
+  if (report != nullptr) text.paragraph(limit_text(device));
 }
 
-std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>& devices,
-                             std::string_view note, const Page& page) {
+Document devices_in_brief(const Report& whole, const std::vector<UsedDevice>& devices,
+                          std::string_view note, const Page& page) {
   using enum Table::Align;
   const bool adds = devices.front().adds_peaks;
   std::vector<Table::Column> columns{{"GPU", right},
@@ -272,19 +254,18 @@ std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>&
                                  {"FROM CACHE", right, 1},
                                  {"OOM", right}});
   Table table(std::move(columns));
-  std::string others;
+  Document others;
   std::uint64_t idle = 0;
   std::size_t cells = 0;
   for (const UsedDevice& device : devices) cells = std::max(cells, name_cells_of(device));
   for (const UsedDevice& device : devices) {
     for (const KindFacts& kind : device.others) {
-      others += paragraph(gpu_name(whole, device.index) + "  " +
-                              level_text(device, kind_text(kind.kind), cells, kind.peak_bytes,
-                                         static_cast<std::int64_t>(kind.current_bytes), page),
-                          page);
+      others.paragraph(gpu_name(whole, device.index) + "  " +
+                       level_text(device, kind_text(kind.kind), cells, kind.peak_bytes,
+                                  static_cast<std::int64_t>(kind.current_bytes), page));
     }
-    others += together_text(whole, device, gpu_name(whole, device.index) + ", ", page);
-    others += used_level(device, cells, gpu_name(whole, device.index) + "  ", page);
+    others.paragraph(together_text(whole, device, gpu_name(whole, device.index) + ", "));
+    add_used_level(others, device, cells, gpu_name(whole, device.index) + "  ", page);
     if (device.report == nullptr || !device.report->used) continue;
     const DeviceStatistics& stats = device.report->statistics;
     const Savings saved = device_savings(whole, *device.report);
@@ -302,13 +283,15 @@ std::string devices_in_brief(const Report& whole, const std::vector<UsedDevice>&
                 percent_text(saved.hits, saved.allocations), count_text(stats.num_ooms)});
     table.add(std::move(row));
   }
-  std::string result =
-      part_title(std::to_string(devices.size()) + " GPUs" + std::string(note), page);
-  if (!table.empty()) result += table.text(page);
+  Document text;
+  text.gap();
+  text.heading(std::to_string(devices.size()) + " GPUs" + std::string(note));
+  if (!table.empty()) text.raw(table.text(page));
   const std::string numbers = numbers_of_gpus(whole);
-  if (!numbers.empty() && !page.is_brief) result += paragraph("--device: " + numbers, page);
-  if (idle != 0) result += paragraph(idle_text(whole, idle), page);
-  return result + others;
+  if (!numbers.empty()) text.paragraph("--device: " + numbers, kWhereAllIs);
+  if (idle != 0) text.paragraph(idle_text(whole, idle));
+  text.append(others);
+  return text;
 }
 
 // "34 allocations, peak 183 MiB requested (186 MiB allocated, 190 MiB reserved), out of memory 2
@@ -325,15 +308,18 @@ std::string plain_line(const Report& report, const DeviceReport& device) {
 
 }  // namespace
 
-std::string devices_text(const Report& report, const Page& page) {
+Document devices_text(const Report& report, const Page& page) {
   const std::vector<UsedDevice> used = used_devices(report);
-  if (used.empty()) return report.chosen ? "" : "\n  No device memory was allocated.\n";
+  Document text;
+  if (used.empty()) {
+    if (!report.chosen) text.raw("\n  No device memory was allocated.\n");
+    return text;
+  }
   const bool is_choice = report.chosen && report.chosen->by_rows;
   const std::string_view note = is_choice ? ", all of it, regardless of the filter" : "";
   if (used.size() > kDevicesInFull) return devices_in_brief(report, used, note, page);
-  std::string result;
-  for (const UsedDevice& device : used) result += device_in_full(report, device, note, page);
-  return result;
+  for (const UsedDevice& device : used) add_in_full(text, report, device, note, page);
+  return text;
 }
 
 std::string devices_line(const Report& report) {

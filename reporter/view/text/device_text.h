@@ -6,15 +6,15 @@
 
 #include <string>
 
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
 
 struct Report;
 
-// One section for each GPU that held memory, or a table when there are several; ends with a
-// newline.
-[[nodiscard]] std::string devices_text(const Report& report, const Page& page);
+// One section for each GPU that held memory, or a table when there are several.
+[[nodiscard]] Document devices_text(const Report& report, const Page& page);
 
 // The same on one line: "GPU 0: 34 allocations, peak 183 MiB requested (186 MiB allocated, 190 MiB
 // reserved), 2 physical allocations, peak 1.00 GiB requested; GPU 1: ...".

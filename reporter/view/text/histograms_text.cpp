@@ -53,8 +53,8 @@ std::string size_class_name(std::size_t size_class) {
   return "from " + bytes_text(std::uint64_t{1} << std::min<std::size_t>(size_class - 1, 62));
 }
 
-std::string histograms_text(const Report& report, SiteOrder order, const NameFrame& name,
-                            const Page& page, const RowChoice& choice) {
+Document histograms_text(const Report& report, SiteOrder order, const NameFrame& name,
+                         const Page& page, const RowChoice& choice) {
   std::string result;
   for (const std::size_t index : sites_in_order(report, order, name, choice)) {
     const Site& site = report.sites[index];
@@ -65,7 +65,7 @@ std::string histograms_text(const Report& report, SiteOrder order, const NameFra
     result += bars("sizes", site.sizes, page, size_class_name);
     result += bars("lives", site.lifetimes, page, lifetime_name);
   }
-  return result.empty() ? nothing_text(report) : result;
+  return result.empty() ? nothing_text(report) : Document(result);
 }
 
 }  // namespace vramscope

@@ -39,16 +39,15 @@ std::string pinned_reserve(const Report& report) {
   return idle == 0 || listed != now ? text : text + ", " + amount_text(idle) + " of it idle";
 }
 
-std::string kind_line(const Report& report, Kind kind, std::size_t name_cells, const Page& page) {
+std::string kind_line(const Report& report, Kind kind, std::size_t name_cells) {
   const KindBytes bytes = bytes_of(report, kind);
   std::string name = kind_text(kind);
   name.resize(name_cells, ' ');
   const std::string no_memory = kind == Kind::address_range ? ": address space, not memory"
                                 : kind == Kind::pinned      ? pinned_reserve(report)
                                                             : "";
-  return paragraph(name + "  " + peak_word(report) + " " + bytes_text(bytes.peak) + ", now " +
-                       bytes_text(bytes.current) + ", " + counted(bytes.calls, "call") + no_memory,
-                   page);
+  return name + "  " + peak_word(report) + " " + bytes_text(bytes.peak) + ", now " +
+         bytes_text(bytes.current) + ", " + counted(bytes.calls, "call") + no_memory;
 }
 
 std::string time_of_calls(const std::string& name, const Duration& time) {
@@ -59,7 +58,7 @@ std::string time_of_calls(const std::string& name, const Duration& time) {
 
 }  // namespace
 
-std::string host_text(const Report& report, const Page& page) {
+Document host_text(const Report& report) {
   std::vector<Kind> kinds;
   std::size_t name_cells = kKindNames[static_cast<std::size_t>(Kind::registered)].size();
   for (std::size_t i = 0; i < kKinds; ++i) {
@@ -69,20 +68,19 @@ std::string host_text(const Report& report, const Page& page) {
     kinds.push_back(kind);
     name_cells = std::max(name_cells, kind_text(kind).size());
   }
-  std::string result;
-  for (const Kind kind : kinds) result += kind_line(report, kind, name_cells, page);
-  if (result.empty()) return "";
-  if (page.is_brief) return part_title("Host and other memory", page) + result;
+  Document text;
+  if (kinds.empty()) return text;
+  text.gap();
+  text.heading("Host and other memory");
+  for (const Kind kind : kinds) text.paragraph(kind_line(report, kind, name_cells));
   const std::string pinning = time_of_calls("pinning took", report.host.timing.alloc_driver);
   const std::string unpinning = time_of_calls("unpinning", report.host.timing.free_driver);
   const std::string between = pinning.empty() || unpinning.empty() ? "" : ", ";
   const bool has_all = !report.chosen || !report.chosen->kind;  // they are of both kinds
-  if (has_all && (!pinning.empty() || !unpinning.empty()))
-    result += paragraph(pinning + between + unpinning, page);
-  const bool has_pinned = has_all || *report.chosen->kind == Kind::pinned;
-  if (const std::string saved = pinned_text(report); has_pinned && !saved.empty())
-    result += paragraph(saved, page);
-  return part_title("Host and other memory", page) + result;
+  if (has_all) text.paragraph(pinning + between + unpinning, kWhereAllIs);
+  if (has_all || *report.chosen->kind == Kind::pinned)
+    text.paragraph(pinned_text(report), kWhereAllIs);
+  return text;
 }
 
 }  // namespace vramscope

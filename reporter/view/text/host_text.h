@@ -4,13 +4,14 @@
 
 #include <string>
 
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
 
 struct Report;
 
-// "": there was none. Ends with a newline.
-[[nodiscard]] std::string host_text(const Report& report, const Page& page);
+// Empty: there was none.
+[[nodiscard]] Document host_text(const Report& report);
 
 }  // namespace vramscope

@@ -5,6 +5,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/map_caches_text.h"
+#include "reporter/view/text/map_drawing.h"
 #include "reporter/view/text/map_text.h"
 
 namespace vramscope {
@@ -86,11 +87,6 @@ Columns<MapPlace> place_fields() {
 }
 
 }  // namespace
-
-std::string age_text(std::int64_t born_ns, std::uint64_t at_ns) {
-  return born_ns < 0 ? ""
-                     : duration_text(at_ns - std::min(static_cast<std::uint64_t>(born_ns), at_ns));
-}
 
 Columns<MapPinner> pinner_columns(const Report& report, const NameFrame& name,
                                   std::uint64_t at_ns) {

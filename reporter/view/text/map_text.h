@@ -13,16 +13,18 @@
 #include "reporter/view/analysis/memory_map.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
 
 struct Report;
 
-// Each text and JSON ends with a newline. most: segments drawn of each pool, and sites; 0 for all.
-[[nodiscard]] std::string map_text(const Report& report, const std::vector<PlaceAnswer>& answers,
-                                   const MapMoment& moment, const NameFrame& name, const Page& page,
-                                   std::size_t most);
+// most: segments drawn of each pool, and sites; 0 for all. The report, the answers and the moment
+// outlive the text. JSON ends with a newline.
+[[nodiscard]] Document map_text(const Report& report, const std::vector<PlaceAnswer>& answers,
+                                const MapMoment& moment, const NameFrame& name, const Page& page,
+                                std::size_t most);
 [[nodiscard]] std::string map_json(const Report& report, const std::vector<MapPlace>& places,
                                    const MapMoment& moment, const NameFrame& name,
                                    std::size_t most);
@@ -32,8 +34,6 @@ struct Report;
                                             const std::vector<MapPlace>& places,
                                             const NameFrame& name, std::size_t most);
 
-// "12.3 s", of what was allocated then; "" not known.
-[[nodiscard]] std::string age_text(std::int64_t born_ns, std::uint64_t at_ns);
 // Of sites that pin segments, whose age the text counts to at_ns, and of segments. The report
 // outlives them.
 [[nodiscard]] Columns<MapPinner> pinner_columns(const Report& report, const NameFrame& name,

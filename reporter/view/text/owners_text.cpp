@@ -85,8 +85,8 @@ std::string unaccounted_text(const Report& report, const Page& page) {
 }
 
 // Whose it was when there was most of it.
-std::string peak_part(const Report& report, const OwnersAnswer& answer, const Page& page,
-                      std::size_t most) {
+Document peak_part(const Report& report, const OwnersAnswer& answer, const Page& page,
+                   std::size_t most) {
   using enum Table::Align;
   const std::vector<OwnerRow>& rows = answer.at_peak;
   if (rows.empty()) return nothing_text(report);
@@ -113,9 +113,10 @@ std::string peak_part(const Report& report, const OwnersAnswer& answer, const Pa
   if (is_of_several(report)) own_peak.title += "S";
   const Table table = table_of(columns, rows, page, most);
   const std::size_t shown = rows_shown(rows.size(), most);
-  return peak_heading(report, page) + table.text(page) + more_rows_text(rows.size() - shown) +
-         table.left_out(page) +
-         (report.chosen ? "" : reserved_text(report, page) + unaccounted_text(report, page));
+  return Document(
+      peak_heading(report, page) + table.text(page) + more_rows_text(rows.size() - shown) +
+      table.left_out(page) +
+      (report.chosen ? "" : reserved_text(report, page) + unaccounted_text(report, page)));
 }
 
 // When what is told of the device was so. Of several processes it was told at an instant of each.
@@ -245,17 +246,19 @@ void arrange_owners(OwnersAnswer& answer, const RowChoice& choice) {
   for (GpuOwners& gpu : answer.gpus) arrange(gpu.rows, owner_columns(), choice);
 }
 
-std::string owners_text(const Report& report, const OwnersAnswer& answer, const Page& page,
-                        std::size_t most) {
-  std::string result = peak_part(report, answer, page, most);
+Document owners_text(const Report& report, const OwnersAnswer& answer, const Page& page,
+                     std::size_t most) {
+  Document text = peak_part(report, answer, page, most);
   std::vector<LedgerEntry> rows;  // of all devices
   for (const GpuOwners& gpu : answer.gpus) {
-    result += device_part(report, gpu, page, most);
+    text.raw(device_part(report, gpu, page, most));
     for (const OwnerRow& row : gpu.rows) rows.push_back(row.entry);
   }
   const std::string words = owners_words(report, rows, page);
-  if (answer.gpus.size() > 1 && !words.empty()) result += "\n";
-  return result + words + totals_text(report, page, answer.leaked);
+  if (answer.gpus.size() > 1 && !words.empty()) text.gap();
+  text.raw(words);
+  text.raw(totals_text(report, page, answer.leaked), kUnlessRepeated);
+  return text;
 }
 
 std::string owners_json(const Report& report, const RowChoice& choice) {

@@ -8,6 +8,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/owners.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -23,8 +24,8 @@ void arrange_owners(OwnersAnswer& answer, const RowChoice& choice);
 
 // Each text and JSON ends with a newline. answer: of the report, arranged. most: rows of each
 // table; 0: all.
-[[nodiscard]] std::string owners_text(const Report& report, const OwnersAnswer& answer,
-                                      const Page& page, std::size_t most);
+[[nodiscard]] Document owners_text(const Report& report, const OwnersAnswer& answer,
+                                   const Page& page, std::size_t most);
 [[nodiscard]] std::string owners_json(const Report& report, const RowChoice& choice);
 void add_owners_csv(CsvText& csv, const Report& report, const RowChoice& choice);
 

@@ -51,28 +51,30 @@ std::string axis_line(const Report& report, const KindFacts& kind, Axis axis,
   if (values.size() > kValuesShown) {
     result += ", " + std::to_string(values.size() - kValuesShown) + " more";
   }
-  return paragraph(result, page);
+  return result;
 }
 
 // A line for each axis that tells values apart; one for those of which a single value had all:
 // "all      owner Python, thread main 4711".
-std::string axis_lines(const Report& report, const PeakOfKind& peak, const NameFrame& name,
-                       const Page& page) {
-  const KindFacts& kind = peak.kind;
+Document axis_lines(const Report& report, const PeakOfKind& peak, const NameFrame& name,
+                    const Page& page) {
   std::string whole;
-  std::string lines;
+  Document lines;
   for (const Axis axis : {Axis::owner, Axis::thread, Axis::stream, Axis::range}) {
     const bool is_of_call = axis == Axis::owner || axis == Axis::thread;
     if (is_of_call && !tells_frees(report)) continue;  // a snapshot has no calls
     const std::vector<AxisEntry>& values = peak.values_of(axis);
-    if (values.size() > 1) lines += axis_line(report, kind, axis, values, name, page);
+    if (values.size() > 1) lines.paragraph(axis_line(report, peak.kind, axis, values, name, page));
     if (values.size() != 1 || values[0].value == "none") continue;
     const std::string value = value_text(report, axis, values[0].value, name, page);
     const std::string word(kAxisNames[static_cast<std::size_t>(axis)]);
     whole += (whole.empty() ? "all      " : ", ") +
              (value.starts_with(word + " ") ? "" : word + " ") + value;
   }
-  return (whole.empty() ? "" : paragraph(whole, page)) + lines;
+  Document text;
+  text.paragraph(whole);
+  text.append(lines);
+  return text;
 }
 
 // What plain memory held at its peaks after rounding: " (768 MiB allocated, 1.00 GiB reserved, at
@@ -90,24 +92,24 @@ std::string told_by(const SumOfKind& sum) {
                               : "as their timelines tell";
 }
 
-// That peaks of different instants were added, and what was held at one.
-std::string added_text(const Report& report, const AddedPeaks& added, bool is_least,
-                       const Page& page) {
+// That peaks of different instants were added, and what was held at one. `rest`: where there is no
+// room for the whole of it.
+void add_added(Document& text, const Report& report, const AddedPeaks& added, ShownIn whole,
+               ShownIn rest) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
-  if (!is_of_several(report) || is_choice) return "";
-  if (added.processes < 2) return paragraph("of one process alone", page);
-  if (is_least) {
-    return paragraph("at one time " + bounds_text(added.together.peak) + " together", page);
-  }
-  std::string text = "the peaks of " + count_text(added.processes) + " processes";
-  if (added.devices > 1) text += " on " + counted(added.devices, "device");
-  return paragraph(text + ", each at its own time, added; at one time they held " +
-                       bounds_text(added.together.peak) + " together, " + told_by(added.together),
-                   page);
+  if (!is_of_several(report) || is_choice) return;
+  if (added.processes < 2) return text.paragraph("of one process alone");
+  const std::string together = bounds_text(added.together.peak) + " together";
+  std::string words = "the peaks of " + count_text(added.processes) + " processes";
+  if (added.devices > 1) words += " on " + counted(added.devices, "device");
+  text.paragraph(words + ", each at its own time, added; at one time they held " + together + ", " +
+                     told_by(added.together),
+                 whole);
+  text.paragraph("at one time " + together, rest);
 }
 
-std::string who_made_it(const Report& report, const KindFacts& kind, const NameFrame& name,
-                        const Page& page, bool is_least) {
+std::string when_reached(const Report& report, const KindFacts& kind, const NameFrame& name,
+                         const Page& page) {
   if (!tells_frees(report)) return "";  // a snapshot without history
   std::string result = "reached after ";
   if (report.chosen && report.chosen->by_rows) result = "the peak of all was " + result;
@@ -119,66 +121,71 @@ std::string who_made_it(const Report& report, const KindFacts& kind, const NameF
   if (!kind.peak_range.empty() && kind.peak_range != "none") {
     result += " in " + printable(kind.peak_range, page);
   }
-  result = paragraph(result, page);
-  if (kind.peak_site < 0 || is_least) return result;
+  return result;
+}
+
+void add_who_made_it(Document& text, const Report& report, const KindFacts& kind,
+                     const NameFrame& name, const Page& page, ShownIn shown) {
+  if (kind.peak_site < 0 || !tells_frees(report)) return;
   const Site& site = report.sites[static_cast<std::size_t>(kind.peak_site)];
   if (page.stacks == Stacks::in_full) {
     const CallSite whole = call_site(report, site, name, kAllFrames);
-    return result + "  by the allocation of\n" + whole_stack_text(whole, page, 6);
+    text.raw("  by the allocation of\n" + whole_stack_text(whole, page, 6), shown);
+    return;
   }
   const CallSite where = call_site_in_text(report, site, name, kFramesShown);
-  return result + paragraph("by the allocation of " + printable(text(where), page), page);
+  text.paragraph("by the allocation of " + printable(vramscope::text(where), page), shown);
 }
 
-std::string live_then(const Report& report, const PeakOfKind& peak, const NameFrame& name,
-                      const Page& page, const RowChoice& choice) {
-  const std::vector<Share>& shares = peak.live;
-  if (shares.empty()) return "";
+RowsBlock live_then(const Report& report, const PeakOfKind& peak, const NameFrame& name,
+                    const Page& page, const RowChoice& choice) {
   Columns<Share> columns = share_columns(report, name);
   if (peak.joint == nullptr) columns = picked(columns, {"REQUESTED", "SHARE", "COUNT"});
   keep(columns, "MEMORY");
-  const std::size_t shown = rows_shown(shares.size(), choice.most);
-  std::vector<Share> rows(shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown));
-  for (Share& share : rows) share.whole = peak.kind.peak_bytes;
-  const SiteListing table =
-      site_listing(report, name, columns, rows, &Share::site,
-                   choice.live_title.empty() ? "LIVE THEN" : std::string(choice.live_title), page);
-  std::uint64_t rest = 0;
-  for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
-  return table.text(page) + (shown == shares.size()
-                                 ? ""
-                                 : "  and " + counted(shares.size() - shown, "more row") + ", " +
-                                       bytes_text(rest) + "\n");
+  std::vector<Share> shares = peak.live;
+  for (Share& share : shares) share.whole = peak.kind.peak_bytes;
+  const std::string title =
+      choice.live_title.empty() ? "LIVE THEN" : std::string(choice.live_title);
+  const auto listing = [=, &report](std::size_t shown) {
+    return site_listing(report, name, columns, first_rows(shares, shown), &Share::site, title,
+                        page);
+  };
+  const auto below = [shares](std::size_t shown) {
+    if (shown == shares.size()) return std::string();
+    std::uint64_t rest = 0;
+    for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
+    return "  and " + counted(shares.size() - shown, "more row") + ", " + bytes_text(rest) + "\n";
+  };
+  const auto most = [usual = choice.most](const ScreenRoom& room) { return room.most(usual); };
+  return rows_of({.all = shares.size(), .listing = listing, .below = below, .most = most}, page);
 }
 
-std::string shares_text(const Report& report, const PeakOfKind& peak, const NameFrame& name,
-                        const Page& page, const RowChoice& choice) {
-  return page.stacks == Stacks::as_tree
-             ? tree_text(report, name, peak.live, "REQUESTED", page, choice.most)
-             : live_then(report, peak, name, page, choice);
+void add_shares(Document& text, const Report& report, const PeakOfKind& peak, const NameFrame& name,
+                const Page& page, const RowChoice& choice) {
+  if (page.stacks == Stacks::as_tree) {
+    text.raw(tree_text(report, name, peak.live, "REQUESTED", page, choice.most));
+  } else if (!peak.live.empty()) {
+    text.table(live_then(report, peak, name, page, choice));
+  }
 }
 
-std::string owners_line(const Report& report, const PeakOfKind& joint, const NameFrame& name,
-                        const Page& page) {
-  const std::vector<AxisEntry>& owners = joint.values_of(Axis::owner);
-  if (owners.size() < 2) return "";
-  return axis_line(report, joint.kind, Axis::owner, owners, name, page);
-}
-
-std::string joint_text(const Report& report, const PeakOfKind& joint, const NameFrame& name,
-                       const Page& page, const RowChoice& choice) {
+void add_joint(Document& text, const Report& report, const PeakOfKind& joint, const NameFrame& name,
+               const Page& page, const RowChoice& choice) {
   const KindFacts& facts = joint.kind;
-  return sentence(gpu_name(report, facts.device) + ", all kinds of memory together: peak " +
-                      amount_text(facts.peak_bytes) + " requested, now " +
-                      amount_text(facts.current_bytes),
-                  page) +
-         who_made_it(report, facts, name, page, false) + owners_line(report, joint, name, page) +
-         shares_text(report, joint, name, page, choice);
+  text.sentence(gpu_name(report, facts.device) + ", all kinds of memory together: peak " +
+                amount_text(facts.peak_bytes) + " requested, now " +
+                amount_text(facts.current_bytes));
+  text.paragraph(when_reached(report, facts, name, page));
+  add_who_made_it(text, report, facts, name, page, {});
+  const std::vector<AxisEntry>& owners = joint.values_of(Axis::owner);
+  if (owners.size() > 1) text.paragraph(axis_line(report, facts, Axis::owner, owners, name, page));
+  add_shares(text, report, joint, name, page, choice);
 }
 
-// is_least: of what made the peak as much as the page cannot do without.
-std::string kind_text_of(const Report& report, const PeakOfKind& peak, bool is_least,
-                         const NameFrame& name, const Page& page, const RowChoice& choice) {
+// is_first: of others a page without room has as much of what made the peak as it cannot do
+// without.
+void add_kind(Document& text, const Report& report, const PeakOfKind& peak, bool is_first,
+              const NameFrame& name, const Page& page, const RowChoice& choice) {
   const KindFacts& kind = peak.kind;
   const bool is_choice = report.chosen && report.chosen->by_rows;
   const std::string bytes = amount_text(kind.peak_bytes);
@@ -186,61 +193,65 @@ std::string kind_text_of(const Report& report, const PeakOfKind& peak, bool is_l
       is_choice ? bytes + of_all_text(report, kind) + " requested " + peak_word(report) +
                       (tells_frees(report) ? " of all" : "")
                 : peak_word(report) + " " + bytes + " requested" + rounded(report, kind);
-  const std::string title = memory_name(report, kind.kind, kind.device) + ": " + held +
-                            (tells_frees(report) ? ", now " + amount_text(kind.current_bytes) : "");
-  std::string result = sentence(title, Colour::bold, page);
-  result += added_text(report, peak.added, is_least, page);
-  if (!is_least || !is_of_several(report))
-    result += who_made_it(report, kind, name, page, is_least);
-  const bool is_tight = page.is_brief && is_of_several(report) && choice.most == 1;
-  if (!is_least && !is_tight) result += axis_lines(report, peak, name, page);
-  result += shares_text(report, peak, name, page, choice);
-  if (const std::string note = sampling_text(report); !note.empty()) {
-    result += "  " + note + "; the rest is exact\n";
+  const ShownIn detail = is_first ? ShownIn() : kWhereAllIs;
+  text.title(memory_name(report, kind.kind, kind.device) + ": " + held +
+             (tells_frees(report) ? ", now " + amount_text(kind.current_bytes) : ""));
+  if (is_first) {
+    add_added(text, report, peak.added, {}, kNever);
+  } else {
+    add_added(text, report, peak.added, kWhereAllIs, kWhereBrief);
   }
-  return result;
+  text.paragraph(when_reached(report, kind, name, page),
+                 is_of_several(report) ? detail : ShownIn());
+  add_who_made_it(text, report, kind, name, page, detail);
+  const ShownIn tight{.least_rows = is_of_several(report) ? 2U : 0U};
+  Document axes;
+  axes.append(axis_lines(report, peak, name, page), tight);
+  text.append(axes, detail);
+  add_shares(text, report, peak, name, page, choice);
+  if (const std::string note = sampling_text(report); !note.empty())
+    text.raw("  " + note + "; the rest is exact\n");
 }
 
 // A line for each GPU of which the report's process had several kinds of memory, whose peaks need
-// not have come together; "" where it had none such, and of what a trace tells.
-std::string all_kinds_text(const Report& report, const Page& page) {
-  std::string text;
+// not have come together.
+void add_all_kinds(Document& text, const Report& report) {
   for (const JointBounds& joint : report.joint_bounds) {
-    text += sentence(gpu_name(report, joint.device) + ", all kinds of memory together: peak " +
-                         bounds_text({joint.lower, joint.upper}) +
-                         " requested (what was live then, a trace tells); each at its own peak:",
-                     Colour::bold, page);
+    text.title(gpu_name(report, joint.device) + ", all kinds of memory together: peak " +
+               bounds_text({joint.lower, joint.upper}) +
+               " requested (what was live then, a trace tells); each at its own peak:");
   }
-  return text;
 }
 
 }  // namespace
 
-std::string peak_text(const Report& report, const PeakAnswer& answer, const NameFrame& name,
-                      const Page& page, const RowChoice& choice) {
-  std::string result;
+Document peak_text(const Report& report, const PeakAnswer& answer, const NameFrame& name,
+                   const Page& page, const RowChoice& choice) {
+  if (answer.joint.empty() && answer.kinds.empty()) return nothing_text(report);
+  Document text;
+  if (report.joint_peaks.empty()) add_all_kinds(text, report);
+  bool is_first = true;
   for (const PeakOfKind& joint : answer.joint) {
-    if (!result.empty()) result += "\n";
-    result += joint_text(report, joint, name, page, choice);
+    if (!is_first) text.gap();
+    add_joint(text, report, joint, name, page, choice);
+    is_first = false;
   }
   for (const PeakOfKind& kind : answer.kinds) {
-    const bool is_least = page.is_brief && !result.empty();
-    if (!result.empty() && !(is_least && is_of_several(report))) result += "\n";
-    result += kind_text_of(report, kind, is_least, name, page, choice);
+    if (!is_first) text.gap(is_of_several(report) ? kWhereAllIs : ShownIn());
+    add_kind(text, report, kind, is_first, name, page, choice);
+    is_first = false;
   }
-  if (result.empty()) return nothing_text(report);
-  if (report.joint_peaks.empty()) result.insert(0, all_kinds_text(report, page));
-  result += peak_uses_text(answer.uses, page);
+  text.append(peak_uses_text(answer.uses, page));
   if (report.chosen && report.chosen->by_rows && tells_frees(report)) {
-    result +=
-        "\n" + paragraph(
-                   "This is what the rows that pass held when all of the memory was at its peak. "
-                   "At another time they may have held more: " +
-                       std::string(report.trace.path.empty() ? "a trace tells (run --trace FILE)."
-                                                             : "peak of its trace tells."),
-                   page);
+    text.gap();
+    text.paragraph(
+        "This is what the rows that pass held when all of the memory was at its peak. "
+        "At another time they may have held more: " +
+        std::string(report.trace.path.empty() ? "a trace tells (run --trace FILE)."
+                                              : "peak of its trace tells."));
   }
-  return result + totals_text(report, page, answer.leaked);
+  text.raw(totals_text(report, page, answer.leaked), kUnlessRepeated);
+  return text;
 }
 
 }  // namespace vramscope

@@ -10,6 +10,7 @@
 #include "reporter/view/analysis/peaks/peak_answer.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -22,10 +23,9 @@ void arrange_live(PeakAnswer& answer, const Report& report, const NameFrame& nam
 [[nodiscard]] Columns<PeakOfKind> peak_fields(const Report& report, const NameFrame& name,
                                               std::size_t most);
 
-// Each text and JSON ends with a newline. answer: of the report, arranged.
-[[nodiscard]] std::string peak_text(const Report& report, const PeakAnswer& answer,
-                                    const NameFrame& name, const Page& page,
-                                    const RowChoice& choice);
+// answer: of the report, which outlives the text; arranged. JSON ends with a newline.
+[[nodiscard]] Document peak_text(const Report& report, const PeakAnswer& answer,
+                                 const NameFrame& name, const Page& page, const RowChoice& choice);
 [[nodiscard]] std::string peak_json(const Report& report, const PeakAnswer& answer,
                                     const NameFrame& name, std::size_t most);
 // What was live at the peak of each kind.

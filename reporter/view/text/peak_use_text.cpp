@@ -182,23 +182,23 @@ Columns<PeakUseRow> peak_use_columns() {
       {{"PART"}, [](const Row& row) { return words_of(row); }}};
 }
 
-std::string peak_uses_text(const std::vector<PeakUse>& uses, const Page& page) {
-  std::string text;
+Document peak_uses_text(const std::vector<PeakUse>& uses, const Page& page) {
+  Document text;
   for (const PeakUse& use : uses) {
-    const std::string title = title_of(use);
-    if (page.is_brief) {
-      text += paragraph(title + known_text(use) + "; " + needed_line(use), page);
-      continue;
-    }
-    text += "\n" + sentence(title + known_text(use), Colour::bold, page) + table_text(use, page);
+    const std::string title = title_of(use) + known_text(use);
+    text.paragraph(title + "; " + needed_line(use), kWhereBrief);
+    Document whole;
+    whole.gap();
+    whole.title(title);
+    whole.raw(table_text(use, page));
     if (use.most_reserved != 0) {
-      text += paragraph(
+      whole.paragraph(
           "Requested and reserved bytes may have peaked at different times: what was reserved "
-          "beyond requests is an upper bound",
-          page);
+          "beyond requests is an upper bound");
     }
-    if (&use == &uses.back()) text += inside_text(uses, page);
-    text += paragraph(needed_line(use), page);
+    if (&use == &uses.back()) whole.raw(inside_text(uses, page));
+    whole.paragraph(needed_line(use));
+    text.append(whole, kWhereAllIs);
   }
   return text;
 }

@@ -7,6 +7,7 @@
 
 #include "reporter/view/analysis/peaks/peak_use.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -19,9 +20,9 @@ struct PeakUsePair {  // one row of two runs; nothing: that run has no such row
 [[nodiscard]] Columns<PeakUseRow> peak_use_columns();
 [[nodiscard]] Columns<PeakUsePair> peak_use_pair_columns();
 
-// A table for each GPU, with what the process would need without the caches; on a page that has no
-// room the last line alone.
-[[nodiscard]] std::string peak_uses_text(const std::vector<PeakUse>& uses, const Page& page);
+// A table for each GPU, with what the process would need without the caches; where there is no room
+// the last line alone.
+[[nodiscard]] Document peak_uses_text(const std::vector<PeakUse>& uses, const Page& page);
 
 // The same in sentences, without hostile characters.
 [[nodiscard]] std::vector<std::string> peak_use_sentences(const std::vector<PeakUse>& uses);

@@ -63,9 +63,10 @@ std::string outlier_text(const Reports& reports, const Figure& figure, const Spr
 
 // Of one figure. Processes with a line already, `told`, have the table alone.
 std::string difference_text(const Reports& reports, const ProcessDifference& difference,
-                            std::map<std::size_t, const Figure*>& told, const Page& page) {
+                            std::map<std::size_t, const Figure*>& told, const Page& page,
+                            bool is_brief) {
   // Of the peak. Rows of the table are worth more than those that come after the highest.
-  const std::size_t most_told = page.is_brief ? 2 : kOutliersTold;
+  const std::size_t most_told = is_brief ? 2 : kOutliersTold;
   const Figure& figure = *difference.figure;
   const Spread& spread = difference.spread;
   const std::vector<Outlier>& found = difference.outliers;
@@ -80,7 +81,7 @@ std::string difference_text(const Reports& reports, const ProcessDifference& dif
     text += outlier_text(reports, figure, spread, one, page);
     if (i >= difference.sites.size()) continue;
     const std::vector<Difference>& rows = difference.sites[i];
-    const std::size_t most = page.is_brief || found.size() > 2 ? 1 : rows.size();
+    const std::size_t most = is_brief || found.size() > 2 ? 1 : rows.size();
     for (const Difference& row : first_rows(rows, std::max<std::size_t>(most, 1)))
       text += site_text(row, median_word(reports, figure, spread), page);
   }
@@ -93,30 +94,11 @@ std::string difference_text(const Reports& reports, const ProcessDifference& dif
   return text;
 }
 
-}  // namespace
+// Whether the figures of all processes stand as a table above what differs.
+enum class Figures : std::uint8_t { shown, left_out };
 
-std::string host_memory_text(const Reports& reports, const Page& page) {
-  if (!reports.empty() && reports.front().is_of_host) {
-    return paragraph("PEAK and NOW are of host memory: no other passes or was allocated", page);
-  }
-  std::map<Kind, std::uint64_t> highest;
-  for (const ReportOfProcess& one : reports) {
-    for (const KindFacts& kind : one.process.kinds) {
-      if (is_of_host_memory(kind) && kind.peak_bytes != 0)
-        highest[kind.kind] = std::max(highest[kind.kind], kind.peak_bytes);
-    }
-  }
-  std::string text;
-  for (const auto& [kind, bytes] : highest) {
-    text += (text.empty() ? "" : ", ") + amount_text(bytes) + " " + kind_text(kind);
-  }
-  return text.empty()
-             ? text
-             : paragraph("PEAK and NOW exclude host memory: a process held up to " + text, page);
-}
-
-std::string ranks_text(const Reports& reports, const std::vector<ProcessDifference>& differences,
-                       const Page& page, Figures figures) {
+std::string ranks_in(const Reports& reports, const std::vector<ProcessDifference>& differences,
+                     const Page& page, Figures figures, bool is_brief) {
   if (differences.empty()) return "";
   Table table({{"", left},
                {"MIN", right},
@@ -149,7 +131,7 @@ std::string ranks_text(const Reports& reports, const std::vector<ProcessDifferen
     table.add({figure.name, number(spread.least_in, spread.least),
                number(spread.median_in, spread.median), number(spread.most_in, spread.most),
                who(spread.least_in), who(spread.most_in)});
-    lines += difference_text(reports, difference, told, page);
+    lines += difference_text(reports, difference, told, page, is_brief);
   }
   std::string text;
   if (figures == Figures::shown) {
@@ -158,6 +140,46 @@ std::string ranks_text(const Reports& reports, const std::vector<ProcessDifferen
   }
   if (!lines.empty()) text += "\n" + coloured("Differences", Colour::bold, page) + "\n";
   return text + lines;
+}
+
+}  // namespace
+
+std::string host_memory_text(const Reports& reports, const Page& page) {
+  if (!reports.empty() && reports.front().is_of_host) {
+    return paragraph("PEAK and NOW are of host memory: no other passes or was allocated", page);
+  }
+  std::map<Kind, std::uint64_t> highest;
+  for (const ReportOfProcess& one : reports) {
+    for (const KindFacts& kind : one.process.kinds) {
+      if (is_of_host_memory(kind) && kind.peak_bytes != 0)
+        highest[kind.kind] = std::max(highest[kind.kind], kind.peak_bytes);
+    }
+  }
+  std::string text;
+  for (const auto& [kind, bytes] : highest) {
+    text += (text.empty() ? "" : ", ") + amount_text(bytes) + " " + kind_text(kind);
+  }
+  return text.empty()
+             ? text
+             : paragraph("PEAK and NOW exclude host memory: a process held up to " + text, page);
+}
+
+Document ranks_text(const Reports& reports, const std::vector<ProcessDifference>& differences,
+                    const Page& page, const HasFigures& has_figures) {
+  Document text;
+  if (differences.empty()) return text;
+  const auto in = [&](Figures figures, bool is_brief) {
+    return ranks_in(reports, differences, page, figures, is_brief);
+  };
+  const auto text_of = [whole = in(Figures::shown, false), brief = in(Figures::shown, true),
+                        least = in(Figures::left_out, true),
+                        has_figures](const ScreenRoom& room) -> const std::string& {
+    if (room.brevity == Brevity::none) return whole;
+    return has_figures(room) ? brief : least;
+  };
+  text.table({.text = text_of,
+              .lines = [=](const ScreenRoom& room) { return line_count(text_of(room)); }});
+  return text;
 }
 
 Columns<FigureRow> figure_columns(const Reports& reports) {

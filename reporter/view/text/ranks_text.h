@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "reporter/view/analysis/process_differences.h"
 #include "reporter/view/analysis/process_figures.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -25,16 +27,16 @@ namespace vramscope {
 [[nodiscard]] Columns<ReportOfProcess> figures_of_process();
 [[nodiscard]] std::string number_text(const Figure& figure, std::uint64_t number);
 
-// Whether the figures of all processes stand as a table above what differs; left out, peaks alone
-// are compared.
-enum class Figures : std::uint8_t { shown, left_out };
 // Of so many outliers of a figure it tells at most, with call sites.
 inline constexpr std::size_t kOutliersTold = 4;
-// "" of no differences. They are those of the reports, with sites of kOutliersTold. All of these
+// Whether a screen that lacks room shows the figures of all processes, as a table above what
+// differs; else peaks alone are compared.
+using HasFigures = std::function<bool(const ScreenRoom&)>;
+// Empty of no differences. They are those of the reports, with sites of kOutliersTold. All of these
 // may throw bad_alloc.
-[[nodiscard]] std::string ranks_text(const std::vector<ReportOfProcess>& reports,
-                                     const std::vector<ProcessDifference>& differences,
-                                     const Page& page, Figures figures);
+[[nodiscard]] Document ranks_text(const std::vector<ReportOfProcess>& reports,
+                                  const std::vector<ProcessDifference>& differences,
+                                  const Page& page, const HasFigures& has_figures);
 // How a figure spreads among the processes. The reports outlive them.
 [[nodiscard]] Columns<FigureRow> figure_columns(const std::vector<ReportOfProcess>& reports);
 

@@ -121,7 +121,7 @@ std::string rest_text(const Report& report, const std::vector<Share>& shares, st
 }
 
 // The shares of each memory add up to its own peak: they stand below its name.
-std::string peak_rows(const std::vector<Share>& ordered, const Report& report,
+SiteListing peak_rows(const std::vector<Share>& ordered, const Report& report,
                       const NameFrame& name, const Page& page) {
   const Columns<Share> columns =
       picked(share_columns(report, name), {"REQUESTED", "SHARE", "COUNT"});
@@ -132,7 +132,7 @@ std::string peak_rows(const std::vector<Share>& ordered, const Report& report,
     whole = whole_text(report, share);
     table.add(text_cells(columns, share, page), static_cast<std::int64_t>(share.site));
   }
-  return table.text(page);
+  return table;
 }
 
 // A tree for each memory.
@@ -157,52 +157,69 @@ std::string peak_heading(const Report& report) {
 }
 
 // Rows of a framework's cache show who made it grow, not what the program holds.
-std::string caches_text(const Report& report, const NameFrame& name, const Page& page) {
-  std::string text;
-  if (page.is_brief) return text;
+void add_caches(Document& text, const Report& report, const NameFrame& name) {
   for (const CacheAtPeak& held : caches_at_peak(report, name)) {
-    text += paragraph(std::string(held.cache.name) + " held " + bytes_text(held.bytes) + " of " +
-                          memory_name(report, held.kind.kind, held.kind.device) +
-                          ", live or idle: its rows show who made it grow",
-                      page);
+    text.paragraph(std::string(held.cache.name) + " held " + bytes_text(held.bytes) + " of " +
+                       memory_name(report, held.kind.kind, held.kind.device) +
+                       ", live or idle: its rows show who made it grow",
+                   kWhereAllIs);
   }
-  return text;
 }
 
-std::string peak_sites(const std::vector<Share>& all, std::size_t most, const Report& report,
-                       const NameFrame& name, const Page& page) {
-  if (all.empty()) return "";
+using MostIn = std::function<std::size_t(const ScreenRoom&)>;  // rows; 0: all
+
+void add_peak_sites(Document& text, const std::vector<Share>& all, const MostIn& most,
+                    const Report& report, const NameFrame& name, const Page& page) {
+  if (all.empty()) return;
   const std::vector<Share> shares = largest_first(all);
-  const std::size_t shown = rows_shown(shares.size(), most);
-  const std::vector<Share> ordered =
-      by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
-  const std::string heading = peak_heading(report) + whole_text(report, ordered.front());
-  const std::string title = part_title(with_note(heading, report), page);
+  const auto ordered = [shares](std::size_t shown) {
+    return by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
+  };
+  const auto title = [=, &report](std::size_t shown) {
+    const std::string heading = peak_heading(report) + whole_text(report, ordered(shown).front());
+    return part_title(with_note(heading, report), page);
+  };
   if (page.stacks == Stacks::as_tree) {
-    return title + peak_trees(by_memory(shares), report, name, page, most) +
-           caches_text(report, name, page);
+    text.raw(title(rows_shown(shares.size(), most({}))) +
+             peak_trees(by_memory(shares), report, name, page, most({})));
+    return add_caches(text, report, name);
   }
-  return title + peak_rows(ordered, report, name, page) + rest_text(report, shares, shown, page) +
-         caches_text(report, name, page);
+  const auto listing = [=, &report](std::size_t shown) {
+    return peak_rows(ordered(shown), report, name, page);
+  };
+  const auto below = [=, &report](std::size_t shown) {
+    return rest_text(report, shares, shown, page);
+  };
+  text.table(rows_of(
+      {.all = shares.size(), .listing = listing, .above = title, .below = below, .most = most},
+      page));
+  add_caches(text, report, name);
 }
 
-std::string live_rows(const std::vector<Share>& shares, std::size_t most, const Report& report,
-                      const NameFrame& name, const Page& page) {
-  return site_listing(report, name, share_columns(report, name), first_rows(shares, most),
-                      &Share::site, "WHERE", page)
-             .text(page) +
-         rest_text(report, shares, rows_shown(shares.size(), most), page);
+RowsBlock live_rows(const std::vector<Share>& shares, const MostIn& most, const Report& report,
+                    const NameFrame& name, const Page& page) {
+  const auto listing = [=, &report](std::size_t shown) {
+    return site_listing(report, name, share_columns(report, name), first_rows(shares, shown),
+                        &Share::site, "WHERE", page);
+  };
+  const auto below = [=, &report](std::size_t shown) {
+    return rest_text(report, shares, shown, page);
+  };
+  return rows_of({.all = shares.size(), .listing = listing, .below = below, .most = most}, page);
 }
 
-std::string live_sites(const std::string& heading, const std::vector<Share>& shares,
-                       std::size_t most, const Report& report, const NameFrame& name,
-                       const Page& page) {
-  if (heading.empty()) return "";
-  const std::string title = part_title(with_note(heading, report), page);
-  if (shares.empty()) return title;
-  return title + (page.stacks == Stacks::as_tree
-                      ? tree_text(report, name, shares, "REQUESTED", page, most)
-                      : live_rows(shares, most, report, name, page));
+void add_live_sites(Document& text, const std::string& heading, const std::vector<Share>& shares,
+                    const MostIn& most, const Report& report, const NameFrame& name,
+                    const Page& page) {
+  if (heading.empty()) return;
+  text.gap();
+  text.heading(with_note(heading, report));
+  if (shares.empty()) return;
+  if (page.stacks == Stacks::as_tree) {
+    text.raw(tree_text(report, name, shares, "REQUESTED", page, most({})));
+  } else {
+    text.table(live_rows(shares, most, report, name, page));
+  }
 }
 
 // "": all was freed.
@@ -217,7 +234,7 @@ std::string alive_heading(const Report& report, const Leaked& alive) {
 }
 
 // Of what is still there: what came at the end is nearly always in use, not lost.
-std::string late_line(const Report& report, const Leaked& alive, const Page& page) {
+std::string late_line(const Report& report, const Leaked& alive) {
   constexpr std::size_t kTenths = 10;
   std::map<std::size_t, std::uint64_t> left;  // by site, which has several kinds of memory, perhaps
   for (const Share& share : alive.shares) left[share.site] += share.bytes;
@@ -226,10 +243,7 @@ std::string late_line(const Report& report, const Leaked& alive, const Page& pag
     const Site& site = report.sites[index];
     if (site.live_by_age.size() == kTenths) late += std::min(site.live_by_age.back(), bytes);
   }
-  return late == 0
-             ? ""
-             : paragraph(bytes_text(late) + " came among the last tenth of the run's allocations",
-                         page);
+  return late == 0 ? "" : bytes_text(late) + " came among the last tenth of the run's allocations";
 }
 
 // What is missing on the screen because the report is newer than this version.
@@ -272,7 +286,7 @@ const char* next_of(const Report& report, const Leaked& leaked) {
 
 }  // namespace
 
-std::string report_head(const Report& report, const Page& page) {
+Document report_head(const Report& report, const Page& page) {
   const ProcessFacts& process = report.process;
   const std::size_t merged = report.processes.size();
   std::string who =
@@ -310,49 +324,52 @@ std::string report_head(const Report& report, const Page& page) {
   if (process.simulated_launches != 0) {
     when += ", " + counted(process.simulated_launches, "kernel") + " accepted, not executed";
   }
-  return coloured(fitted(printable(command_line(report.process), page), page), Colour::bold, page) +
-         "\n" + paragraph(who, page) + paragraph(when, page) +
-         (merged > 1 ? paragraph("each peak is the sum of the processes' own peaks, which need not "
-                                 "have come together",
-                                 page)
-                     : "");
+  Document text;
+  text.heading(printable(command_line(report.process), page));
+  text.paragraph(who);
+  text.paragraph(when);
+  if (merged > 1) {
+    text.paragraph(
+        "each peak is the sum of the processes' own peaks, which need not have come together");
+  }
+  return text;
 }
 
-std::string report_in_brief(const ShownReport& shown, const NameFrame& name, const Page& page,
-                            std::size_t most) {
+Document report_in_brief(const ShownReport& shown, const NameFrame& name, const Page& page,
+                         const std::function<std::size_t(const ScreenRoom&)>& most) {
   const Report& report = shown.report;
-  const std::string peak =
-      most == 0 ? "" : peak_sites(shares_of_peak(report), most, report, name, page);
-  return peak + next_command(next_of(report, shown.leaked), shown.path, page);
+  Document text;
+  add_peak_sites(text, shares_of_peak(report), most, report, name, page);
+  return text;
 }
 
-std::string report_text(const Report& report, const std::string& path, const NameFrame& name,
-                        const Page& page, const RowChoice& choice) {
-  return report_text({report, path, leaked_of(report, name)}, name, page, choice);
-}
-
-std::string report_text(const ShownReport& shown, const NameFrame& name, const Page& page,
-                        const RowChoice& choice) {
+Document report_text(const ShownReport& shown, const NameFrame& name, const Page& page,
+                     const RowChoice& choice) {
   const Report& report = shown.report;
-  const std::size_t most = choice.most;
+  const auto most = [usual = choice.most](const ScreenRoom& room) { return room.most(usual); };
+  const auto half = [most](const ScreenRoom& room) { return (most(room) + 1) / 2; };
   const Columns<Share> columns = share_columns(report, name);
   std::vector<Share> peak = shares_of_peak(report);
   Leaked alive = shown.leaked;
   arrange(peak, columns, choice);
   arrange(alive.shares, columns, choice);
-  const bool is_empty = peak.empty() && alive.shares.empty();
-  const std::string nothing = is_empty && report.chosen ? "\n" + nothing_text(report) : "";
-  const std::string refusals = other_refusals(report);
-  return report_head(report, page) + devices_text(report, page) +
-         (refusals.empty() ? "" : paragraph(refusals, page)) + nothing +
-         peak_sites(peak, most, report, name, page) +
-         live_sites(alive_heading(report, alive), alive.shares, most == 0 ? 0 : (most + 1) / 2,
-                    report, name, page) +
-         late_line(report, alive, page) + host_text(report, page) + cupti_text(report, page) +
-         totals_text(report, page, shown.leaked) + warnings_text(report, page) +
-         (nothing.empty() || report.oom.count != 0
-              ? next_command(next_of(report, shown.leaked), shown.path, page)
-              : "");
+  Document text = report_head(report, page);
+  text.append(devices_text(report, page));
+  text.paragraph(other_refusals(report));
+  const bool is_nothing = peak.empty() && alive.shares.empty() && report.chosen;
+  if (is_nothing) {
+    text.gap();
+    text.append(nothing_text(report));
+  }
+  add_peak_sites(text, peak, most, report, name, page);
+  add_live_sites(text, alive_heading(report, alive), alive.shares, half, report, name, page);
+  text.paragraph(late_line(report, alive));
+  text.append(host_text(report));
+  text.raw(cupti_text(report, page));
+  text.raw(totals_text(report, page, shown.leaked), kUnlessRepeated);
+  text.raw(warnings_text(report, page));
+  if (!is_nothing || report.oom.count != 0) text.next(next_of(report, shown.leaked), shown.path);
+  return text;
 }
 
 }  // namespace vramscope

@@ -9,6 +9,7 @@
 #include "reporter/view/analysis/leaks/leaked_shares.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -19,28 +20,25 @@ struct Report;
 // allocated it is half as many.
 inline constexpr std::size_t kReportSites = 10;
 
-// A report with what is asked of it once, however often its text is made to fit a screen.
+// A report with what its text asks of it.
 struct ShownReport {
   const Report& report;
   std::string path;  // its file, for the next command
   Leaked leaked;     // leaked_of()
 };
 
-// Ends with a newline.
-[[nodiscard]] std::string report_text(const ShownReport& shown, const NameFrame& name,
-                                      const Page& page, const RowChoice& choice);
-// The same of the report in a file.
-[[nodiscard]] std::string report_text(const Report& report, const std::string& path,
-                                      const NameFrame& name, const Page& page,
-                                      const RowChoice& choice);
+// The report outlives it.
+[[nodiscard]] Document report_text(const ShownReport& shown, const NameFrame& name,
+                                   const Page& page, const RowChoice& choice);
 
-// Of a merged report what a screen has room for below its processes: what made the peaks in `most`
-// rows, 0 none, and the next command.
-[[nodiscard]] std::string report_in_brief(const ShownReport& shown, const NameFrame& name,
-                                          const Page& page, std::size_t most);
+// Of a merged report what a screen has room for below its processes: what made the peaks, in as
+// many rows as `most` gives.
+[[nodiscard]] Document report_in_brief(const ShownReport& shown, const NameFrame& name,
+                                       const Page& page,
+                                       const std::function<std::size_t(const ScreenRoom&)>& most);
 
-// What its first lines say: the command, then the process, then when it was written.
-[[nodiscard]] std::string report_head(const Report& report, const Page& page);
+// What it begins with, a block each: the command, then the process, then when it was written.
+[[nodiscard]] Document report_head(const Report& report, const Page& page);
 
 // What report_json() writes. The report outlives it.
 [[nodiscard]] Columns<Report> report_fields(const Report& report, const std::string& path,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "reporter/report/merge_processes.h"
@@ -156,25 +157,53 @@ Columns<ReportOfProcess> text_columns(const Reports& reports) {
   return columns;
 }
 
-std::string table_text(const Reports& reports, const Page& page, std::size_t most) {
-  Table table = table_of(text_columns(reports), reports, page, most);
-  if (needs_column(reports)) table.place_last(Table::Last::whole);
-  std::string text = table.text(page) + table.left_out(page);
-  const std::size_t shown = rows_shown(reports.size(), most);
-  if (const std::size_t hidden = reports.size() - shown; hidden != 0) {
-    text += "  and " + count_text(hidden) + " more process" + (hidden == 1 ? "" : "es") + "\n";
-  }
+std::string more_text(std::size_t hidden) {
+  if (hidden == 0) return "";
+  return "  and " + count_text(hidden) + " more process" + (hidden == 1 ? "" : "es") + "\n";
+}
+
+// Of the first processes; all: how many there are.
+std::string bound_text(std::span<const ReportOfProcess> first, const Page& page) {
   const auto is_bound = [](const ReportOfProcess& one) {
     const PeakBounds peak = peak_bounds(one);
     return peak.lower != peak.upper;
   };
-  if (std::ranges::any_of(first_rows(reports, most), is_bound)) {
-    text += paragraph(
-        "<=: at most; its kinds of memory peaked at different times, and only a trace tells "
-        "exactly what they held together",
-        page);
-  }
-  return text + host_memory_text(reports, page);
+  if (std::ranges::none_of(first, is_bound)) return "";
+  return paragraph(
+      "<=: at most; its kinds of memory peaked at different times, and only a trace tells "
+      "exactly what they held together",
+      page);
+}
+
+RowsBlock table_of_processes(const Reports& reports, const Page& page, const MostProcesses& most) {
+  struct Drawn {
+    std::string rows, left_out;
+  };
+  const auto drawn = [=, &reports](std::size_t shown) {
+    Table table = table_of(text_columns(reports), reports, page, shown);
+    if (needs_column(reports)) table.place_last(Table::Last::whole);
+    return Drawn{table.text(page), table.left_out(page)};
+  };
+  const auto shown_in = [&reports, most](const ScreenRoom& room) {
+    return rows_shown(reports.size(), most(room));
+  };
+  const auto below = [=, &reports](std::size_t shown) {
+    return more_text(reports.size() - shown) + bound_text(first_rows(reports, shown), page);
+  };
+  const Drawn whole = drawn(shown_in({}));
+  // A row may stand on two lines, and so do its titles then.
+  const std::size_t each = line_count(whole.rows) / (shown_in({}) + 1);
+  return {.text =
+              [=](const ScreenRoom& room) {
+                const std::size_t shown = shown_in(room);
+                const Drawn part = drawn(shown);
+                return part.rows + part.left_out + below(shown);
+              },
+          .lines =
+              [=](const ScreenRoom& room) {
+                const std::size_t shown = shown_in(room);
+                return each * (shown + 1) + line_count(whole.left_out) + line_count(below(shown));
+              }};
 }
 
 // By what ended them: "rank 3 (4711) was ended by SIGKILL".
@@ -240,31 +269,6 @@ std::string title(const Reports& reports, const LeftAside& left_aside) {
 
 }  // namespace
 
-LeftAside keep_each_once(Reports& reports) {
-  const auto rank_of = [](const ReportOfProcess& one) {
-    return std::pair(one.process.sequence, !one.is_merged);
-  };
-  std::map<ProcessIdentity, std::size_t> best;
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    const auto [known, is_first] = best.try_emplace(identity_of(reports[i].process.process), i);
-    if (!is_first && rank_of(reports[known->second]) < rank_of(reports[i])) known->second = i;
-  }
-  LeftAside left;
-  Reports kept;
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    const std::size_t chosen = best[identity_of(reports[i].process.process)];
-    const bool is_told = reports[i].process.process.pid != 0;  // whose report it is
-    if (chosen == i || !is_told) {
-      kept.push_back(reports[i]);
-    } else {
-      ++(reports[i].process.sequence < reports[chosen].process.sequence ? left.earlier
-                                                                        : left.repeated);
-    }
-  }
-  reports = std::move(kept);
-  return left;
-}
-
 Runs runs_of(Reports reports, const LeftAside& left_aside, const RunsNaming& naming,
              const std::string& sort) {
   prepare(reports, {});
@@ -276,19 +280,22 @@ Runs runs_of(Reports reports, const LeftAside& left_aside, const RunsNaming& nam
   return runs;
 }
 
-std::string runs_text(const Runs& runs, const Page& page, std::size_t most, Figures figures) {
+Document runs_text(const Runs& runs, const Page& page, const MostProcesses& most,
+                   const HasFigures& has_figures) {
   const Reports& reports = runs.reports;
-  std::string text =
-      sentence(printable(title(reports, runs.left_aside), page), Colour::bold, page) +
-      table_text(runs.rows, page, most) + events_text(runs.rows, page);
+  Document text;
+  text.title(printable(title(reports, runs.left_aside), page));
+  text.table(table_of_processes(runs.rows, page, most));
+  text.raw(host_memory_text(runs.rows, page));
+  text.raw(events_text(runs.rows, page));
   if (const std::string sums = sums_text(runs.sums, reports, page); !sums.empty()) {
-    text += "\n" + sums;
+    text.gap();
+    text.raw(sums);
   }
-  text += ranks_text(runs.rows, runs.differences, page, figures);
+  text.append(ranks_text(runs.rows, runs.differences, page, has_figures));
   // Of one that was merged, what it says of all follows.
-  return is_one_file(reports)
-             ? text
-             : text + next_command("report", reports[first_to_open(reports)].file, page);
+  if (!is_one_file(reports)) text.next("report", reports[first_to_open(reports)].file);
+  return text;
 }
 
 namespace {

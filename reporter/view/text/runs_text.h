@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reporter/view/analysis/own_report.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
@@ -14,15 +15,6 @@
 #include "reporter/view/text/ranks_text.h"
 
 namespace vramscope {
-
-// Reports that were not taken because others tell of their processes.
-struct LeftAside {
-  std::size_t earlier = 0;   // by sequence
-  std::size_t repeated = 0;  // the same once more, as a part of a merged report
-};
-// Of several reports of one process the last one, by sequence; of equal ones that which was not
-// merged. Of whose process nobody knows all stay.
-[[nodiscard]] LeftAside keep_each_once(std::vector<ReportOfProcess>& reports);
 
 [[nodiscard]] Columns<ReportOfProcess> process_columns();
 
@@ -39,9 +31,11 @@ struct Runs {
 [[nodiscard]] Runs runs_of(std::vector<ReportOfProcess> reports, const LeftAside& left_aside,
                            const RunsNaming& naming = {}, const std::string& sort = "");
 
-// Each text and JSON ends with a newline. most: rows of processes; 0: all.
-[[nodiscard]] std::string runs_text(const Runs& runs, const Page& page, std::size_t most,
-                                    Figures figures = Figures::shown);
+// How many rows of processes a room has; 0: all.
+using MostProcesses = std::function<std::size_t(const ScreenRoom&)>;
+// `runs` outlive it.
+[[nodiscard]] Document runs_text(const Runs& runs, const Page& page, const MostProcesses& most,
+                                 const HasFigures& has_figures);
 // What add_runs_json() writes. The reports outlive it.
 [[nodiscard]] Columns<Runs> runs_fields(const std::vector<ReportOfProcess>& reports,
                                         const RunsNaming& naming, std::size_t most);

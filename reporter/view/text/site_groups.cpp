@@ -207,25 +207,25 @@ std::vector<SiteGroup> group_rows(const Report& report, GroupBy by, SiteOrder or
   return chosen_rows(std::move(groups), group_columns(by), choice);
 }
 
-std::string groups_text(const Report& report, GroupBy by, SiteOrder order, const NameFrame& name,
-                        const Page& page, const RowChoice& choice) {
+Document groups_text(const Report& report, GroupBy by, SiteOrder order, const NameFrame& name,
+                     const Page& page, const RowChoice& choice) {
   const std::vector<SiteGroup> groups = group_rows(report, by, order, name, {0, choice.sort});
   if (groups.empty()) return nothing_text(report);
   Columns<SiteGroup> columns = group_columns(by);
   keep(columns, title_of(order));
   const Table table = table_of(columns, groups, page, choice.most);
-  std::string text = table.text(page);
-  if (const std::size_t shown = rows_shown(groups.size(), choice.most); shown < groups.size()) {
-    text += paragraph("and " + counted_groups(by, groups.size() - shown), page);
-  }
+  Document text(table.text(page));
+  if (const std::size_t shown = rows_shown(groups.size(), choice.most); shown < groups.size())
+    text.paragraph("and " + counted_groups(by, groups.size() - shown));
   const std::string when = is_of_several(report) ? "of each process, when its memory held most"
                                                  : "when that memory was at its peak";
-  return text + table.left_out(page) + "\n" +
-         paragraph("Requested bytes of all sites. AT PEAK: " + when +
-                       ". A site counts for the frame that its row begins with: not the standard "
-                       "library's, nor a wrapper's.",
-                   page) +
-         totals_text(report, page, name);
+  text.raw(table.left_out(page));
+  text.gap();
+  text.paragraph("Requested bytes of all sites. AT PEAK: " + when +
+                 ". A site counts for the frame that its row begins with: not the standard "
+                 "library's, nor a wrapper's.");
+  text.raw(totals_text(report, page, name), kUnlessRepeated);
+  return text;
 }
 
 }  // namespace vramscope

@@ -12,6 +12,7 @@
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/text/sites_text.h"
 
@@ -46,8 +47,8 @@ struct SiteGroup {
 [[nodiscard]] std::vector<SiteGroup> group_rows(const Report& report, GroupBy by, SiteOrder order,
                                                 const NameFrame& name, const RowChoice& choice);
 // Ends with a newline.
-[[nodiscard]] std::string groups_text(const Report& report, GroupBy by, SiteOrder order,
-                                      const NameFrame& name, const Page& page,
-                                      const RowChoice& choice);
+[[nodiscard]] Document groups_text(const Report& report, GroupBy by, SiteOrder order,
+                                   const NameFrame& name, const Page& page,
+                                   const RowChoice& choice);
 
 }  // namespace vramscope

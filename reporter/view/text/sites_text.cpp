@@ -233,13 +233,13 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
   return with_site<Row>(report, name, index, columns);
 }
 
-std::string all_sites_text(const Report& report, SiteOrder order, const NameFrame& name,
-                           const Page& page, const RowChoice& choice) {
+Document all_sites_text(const Report& report, SiteOrder order, const NameFrame& name,
+                        const Page& page, const RowChoice& choice) {
   const std::vector<std::size_t> sites = arranged(report, order, name, choice);
   if (sites.empty()) return nothing_text(report);
   if (page.stacks == Stacks::as_tree) {
-    return sites_tree(report, order, name, page, choice.most) + remarks(report, 0, page) +
-           totals_text(report, page, name);
+    return Document(sites_tree(report, order, name, page, choice.most) + remarks(report, 0, page) +
+                    totals_text(report, page, name));
   }
   Columns<std::size_t> columns = site_columns(report, name);
   keep(columns, title_of(order));
@@ -250,9 +250,11 @@ std::string all_sites_text(const Report& report, SiteOrder order, const NameFram
   const SiteListing::Drawn rows = table.drawn(page);
   const std::string at_peak =
       is_of_several(report) ? " AT PEAK: of each process, when its memory held most." : "";
-  return rows.text + remarks(report, sites.size() - shown, page) + "\n" +
-         paragraph("Bytes are requested bytes." + legend_of(columns, rows.titles) + at_peak, page) +
-         totals_text(report, page, name);
+  Document text(rows.text + remarks(report, sites.size() - shown, page));
+  text.gap();
+  text.paragraph("Bytes are requested bytes." + legend_of(columns, rows.titles) + at_peak);
+  text.raw(totals_text(report, page, name), kUnlessRepeated);
+  return text;
 }
 
 }  // namespace vramscope

@@ -12,6 +12,7 @@
 #include "allocator/ground/named_enum.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -39,10 +40,8 @@ VRAMSCOPE_NAMED_ENUM(SiteOrder, std::uint8_t, VRAMSCOPE_SITE_ORDERS);
 [[nodiscard]] Columns<std::size_t> site_columns(const Report& report, const NameFrame& name);
 
 // Each ends with a newline.
-[[nodiscard]] std::string all_sites_text(const Report& report, SiteOrder order,
-                                         const NameFrame& name, const Page& page,
-                                         const RowChoice& choice);
-[[nodiscard]] std::string histograms_text(const Report& report, SiteOrder order,
-                                          const NameFrame& name, const Page& page,
-                                          const RowChoice& choice);
+[[nodiscard]] Document all_sites_text(const Report& report, SiteOrder order, const NameFrame& name,
+                                      const Page& page, const RowChoice& choice);
+[[nodiscard]] Document histograms_text(const Report& report, SiteOrder order, const NameFrame& name,
+                                       const Page& page, const RowChoice& choice);
 }  // namespace vramscope

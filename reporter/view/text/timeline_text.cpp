@@ -326,20 +326,26 @@ std::string fitting_plots(const RunTimeline& timeline, const TimelineLook& look,
 
 }  // namespace
 
-std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look, const Page& page) {
+Document timeline_text(const RunTimeline& timeline, const TimelineLook& look, const Page& page) {
   const std::size_t curves = rows_shown(timeline.curves.size(), look.most);
   std::string title = sentence(title_of(timeline), page);
   title = coloured(title.substr(0, title.size() - 1), Colour::bold, page) + "\n";
+  Document text(title);
   if (curves == 0) {
-    return title + (page.filters.empty() ? "  Nothing was allocated.\n"
-                                         : "  " + std::string(kNothingPasses) + "allocated.\n");
+    if (page.filters.empty()) {
+      text.paragraph("Nothing was allocated.");
+    } else {
+      text.nothing("  " + std::string(kNothingPasses) + "allocated.");
+    }
+    return text;
   }
   TimelineLook rest = look;
   rest.lines -= std::min(rest.lines, lines_in(title) - 1);
   const bool has_all = curves == timeline.curves.size() && !look.must_fit;
   const RunTimeline drawn = has_all ? timeline : in_order(timeline, rest, page);
-  return title + (look.must_fit ? fitting_plots(drawn, rest, curves, page)
-                                : plots_text(drawn, rest, curves, {}, page));
+  text.raw(look.must_fit ? fitting_plots(drawn, rest, curves, page)
+                         : plots_text(drawn, rest, curves, {}, page));
+  return text;
 }
 
 }  // namespace vramscope

@@ -7,6 +7,7 @@
 
 #include "reporter/view/analysis/run_timeline.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/listing/plot.h"
 
@@ -24,8 +25,8 @@ struct TimelineLook {
 [[nodiscard]] RunTimeline run_timeline(const Report& report, const TimelineChoice& choice);
 
 // Each text and JSON ends with a newline.
-[[nodiscard]] std::string timeline_text(const RunTimeline& timeline, const TimelineLook& look,
-                                        const Page& page);
+[[nodiscard]] Document timeline_text(const RunTimeline& timeline, const TimelineLook& look,
+                                     const Page& page);
 [[nodiscard]] Columns<RunTimeline> timeline_fields(std::size_t most);
 [[nodiscard]] std::string timeline_json(const RunTimeline& timeline, std::size_t most);
 

@@ -138,7 +138,6 @@ std::string temporary_text(const Sums& sums, std::uint64_t allocations) {
 // `leaked`: gives what was never freed.
 template <class LeakedOf>
 std::string totals(const Report& report, const Page& page, const LeakedOf& leaked) {
-  if (page.brevity != Brevity::none) return "";  // it adds up what stands above
   std::uint64_t allocations = 0;
   for (const KindFacts& kind : report.kinds) {
     if (holds_memory(kind.kind)) allocations += kind.allocations;

@@ -14,6 +14,7 @@ struct Report;
 
 // Allocations, how many were temporary (freed before their thread allocated again), the time in
 // them, the peak of each memory, and what was never freed, as `leaks` has it. Ends with a newline.
+// It adds up what stands above, and is shown kUnlessRepeated.
 [[nodiscard]] std::string totals_text(const Report& report, const Page& page,
                                       const NameFrame& name);
 // The same where it is known already what was never freed.

@@ -58,12 +58,17 @@ std::string peak_word(const Report& report) {
   return is_of_several(report) ? "sum of peaks" : "peak";
 }
 
-std::string nothing_text(const Report& report) {
-  if (report.chosen) return std::string(kNothingPasses) + "allocated.\n";
-  // A trace may be cut at its beginning.
-  return trigger_of(report) == Trigger::trace
-             ? "Nothing was allocated in what was written of the trace.\n"
-             : "Nothing was allocated.\n";
+Document nothing_text(const Report& report) {
+  Document text;
+  if (report.chosen) {
+    text.nothing(std::string(kNothingPasses) + "allocated.");
+  } else {
+    // A trace may be cut at its beginning.
+    text.raw(trigger_of(report) == Trigger::trace
+                 ? "Nothing was allocated in what was written of the trace.\n"
+                 : "Nothing was allocated.\n");
+  }
+  return text;
 }
 
 std::string never_freed_phrase(const Report& report) {

@@ -10,6 +10,7 @@
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/peaks/device_peaks.h"
 #include "reporter/view/analysis/savings.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -33,7 +34,7 @@ namespace vramscope {
 // What texts begin with that say so of a filter.
 inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
 // "Nothing was allocated.", or that nothing which a filter lets pass was.
-[[nodiscard]] std::string nothing_text(const Report& report);
+[[nodiscard]] Document nothing_text(const Report& report);
 
 // "Never freed", or up to when it was not: "Not freed when the report was written", "Not freed when
 // rank 3 (4711) was killed by SIGKILL".
