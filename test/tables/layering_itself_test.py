@@ -52,8 +52,14 @@ class Layering(unittest.TestCase):
         self.assertEqual(["2 units include each other: interpose/life/a, interpose/life/b"], said)
 
     def test_a_text_is_not_read_back(self):
-        tree = {"reporter/view/text/a.h": "", "reporter/view/text/a.cpp": "text.erase(0, text.find('\\n'));\n"}
-        self.assertIn("reads a text back", complaints(tree)[0])
+        for line in ("text.erase(0, text.find('\\n'));", 'text.rfind("\\nNext: ");', "text.find(kNothingPasses);",
+                     'text.find("Nothing that passes");', 'table.find("CLASS");', 'text.starts_with("\\n");'):
+            for folder in ("text", "command", "page"):
+                tree = {f"reporter/view/{folder}/a.h": "", f"reporter/view/{folder}/a.cpp": line + "\n"}
+                self.assertIn("reads a text back", complaints(tree)[0], line)
+        for line in ("if (text.shows_nothing()) return;", 'names.find("GiB");'):
+            tree = {"reporter/view/text/a.h": "", "reporter/view/text/a.cpp": line + "\n"}
+            self.assertEqual([], complaints(tree), line)
 
     def test_a_short_source_needs_a_header(self):
         self.assertIn("without a header", complaints({"interpose/life/a.cpp": "\n"})[0])

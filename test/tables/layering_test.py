@@ -60,8 +60,6 @@ KNOWN = {
     # Sentences that are made where the answer is found; they go to text once answers are values.
     r"reporter/view/analysis/leaks/suppressions\.cpp: includes reporter/view/listing/format\.h",
     r"reporter/view/analysis/replay/trace_(map|follower)\.cpp: includes reporter/view/listing/format\.h",
-    # Where the note on what a screen leaves out goes, and whether a filter let nothing pass: until texts are documents.
-    r"reporter/view/command/(screen|filters)\.cpp:\d+: reads a text back",
     r"reporter/view/analysis/replay/trace_filter\.cpp: includes reporter/view/listing/thread_text\.h",
 }
 
@@ -202,15 +200,16 @@ def check_names(root, paths):
                     yield f"{path}: class {name} has the name of one in {first[name]}"
 
 
-# What is looked for in a text that was made already is taken from where it was made.
-READ_BACK = re.compile(r"""find\(('\\n'|"\\n)|getline|\.pop_back\(\)|\.find\(kNothingPasses""")
+# What is looked for in a text that was made already is taken from where it was made: its lines, its last command, words
+# that it says, and titles of columns.
+READ_BACK = re.compile(r"""find\(('\\n'|"\\n|"[A-Z]{3,}|"(Next|Nothing|Total)\b|k[A-Z]\w*Passes)|getline|\.pop_back\(\)|(starts|ends)_with\("\\n""")
 # Whose text is not of a report: help, and lines that are being made.
 READERS = re.compile(r"reporter/view/(text/(manual|completion)_text|listing/(width|json_text)|command/(arguments|counted_once|check|html))\.cpp")
 
 
 def check_texts(root, paths):
     for path in paths:
-        if not re.match(r"reporter/view/(text|listing|command)/.*\.cpp$", path) or READERS.match(path):
+        if not re.match(r"reporter/view/(text|listing|command|page)/.*\.cpp$", path) or READERS.match(path):
             continue
         with open(os.path.join(root, path), encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
