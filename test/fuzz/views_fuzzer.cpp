@@ -52,9 +52,9 @@ void show(Report report) {
   const std::vector<PlaceAnswer> answer = map_answer(report, places, moment, unnamed);
   demand_harmless(render(map_text(report, answer, moment, unnamed, page, kRows), page));
   demand_harmless(map_json(report, memory_map(report), moment, unnamed, kRows));
-  demand_harmless(
-      render(peak_text(report, peak_answer(report, unnamed), unnamed, page, kRows), page));
-  demand_harmless(peak_json(report, unnamed, kRows));
+  const PeakAnswer peaks = peak_answer(report, unnamed);
+  demand_harmless(render(peak_text(report, peaks, unnamed, page, kRows), page));
+  demand_harmless(peak_json(report, peaks, unnamed, kRows));
 }
 
 }  // namespace

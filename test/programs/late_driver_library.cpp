@@ -10,10 +10,10 @@ static Function* in_driver(Function*, const char* name) {
   return driver == nullptr ? nullptr : reinterpret_cast<Function*>(dlsym(driver, name));
 }
 
-#define DEFINED(name, parameters, arguments)                                                 \
-  extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI name parameters {       \
-    auto* const function = in_driver(&::name, #name);                                        \
-    return function == nullptr ? CUDA_ERROR_SHARED_OBJECT_INIT_FAILED : function arguments;  \
+#define DEFINED(name, parameters, arguments)                                                \
+  extern "C" __attribute__((visibility("default"))) CUresult CUDAAPI name parameters {      \
+    auto* const function = in_driver(&::name, #name);                                       \
+    return function == nullptr ? CUDA_ERROR_SHARED_OBJECT_INIT_FAILED : function arguments; \
   }
 DEFINED(cuInit, (unsigned flags), (flags))
 DEFINED(cuDeviceGet, (CUdevice * device, int ordinal), (device, ordinal))
