@@ -1,8 +1,6 @@
 # What is said of driver calls, frees and savings in reports that PyTorch, JAX and others left on an H200 (real/README.md).
 # SPDX-License-Identifier: Apache-2.0
 """real_calls_test.py BUILD"""
-import csv
-import io
 import json
 import os
 import re
