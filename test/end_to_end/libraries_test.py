@@ -33,6 +33,20 @@ it is the same
 end: 0
 end: 0
 """
+PLANNED_PRODUCTS = """\
+descriptor: 0
+descriptor: 0
+descriptor: 0
+descriptor: 0
+descriptor: 0
+descriptor: 0
+set: 0
+set: 0
+results: 0
+set: 0
+size: 0
+workspace of {}: {}
+"""
 PLANNED = """\
 handle: 0
 descriptor: 0
@@ -52,33 +66,9 @@ set: 0
 size: 0
 workspace: 0
 executed: 0
-descriptor: 0
-descriptor: 0
-descriptor: 0
-descriptor: 0
-descriptor: 0
-descriptor: 0
-set: 0
-set: 0
-results: 0
-set: 0
-size: 0
-workspace of 1: 0
-descriptor: 0
-descriptor: 0
-descriptor: 0
-descriptor: 0
-descriptor: 0
-descriptor: 0
-set: 0
-set: 0
-results: 0
-set: 0
-size: 0
-workspace of 2: 256
-not modelled: 3000
+{}{}not modelled: 3000
 end: 0
-"""
+""".format(PLANNED_PRODUCTS.format(1, 0), PLANNED_PRODUCTS.format(2, 256))
 LAID_OUT = """\
 handle: 0
 set: 0

@@ -72,8 +72,8 @@ class Presets(PythonTest):
         self.assertEqual(native.stdout, run.stdout)
         self.assertFalse(any(s["is_expandable"] for s in report["devices"][0]["segments"]))
         self.assertIn(", policy pytorch without growing_segments, ", text)
-        self.assertIn("stay plain", text)
-        self.assertNotIn("stay plain", run.stderr)
+        self.assertIn("use no pages", text)
+        self.assertNotIn("use no pages", run.stderr)
 
     def test_under_the_preset_of_pytorch_a_refused_export_names_the_policy_to_use(self):
         program = [harness.program("ipc_export"), "large"]

@@ -100,5 +100,24 @@ class Views(RealReports):
         self.assertNotIn("MEMORY", self.text("sites", self.real("fill-refused")))
 
 
+class Measured(RealReports):
+    def test_what_a_filter_leaves_is_told_apart_as_without_one(self):
+        """PyTorch's workspaces for cuBLAS were a leak where cuBLAS did not pass."""
+        for words in (("--owner", "PyTorch"), ("--kind", "device"), ("--site", "gpt.py:20")):
+            text = self.text("leaks", *words, self.real("gpt-no-cache"))
+            self.assertRegex(text.replace("\n  ", " "), r"nothing but \d+.0 MiB held by PyTorch.s workspaces for cuBLAS")
+
+    def test_a_run_that_was_measured_in_time_has_tenths_of_time(self):
+        for name in ("gpt", "jax"):
+            text = " ".join(self.text("leaks", "--no-default-suppressions", self.real(name)).split())
+            self.assertIn("tenths of the run's time", text)
+            self.assertNotIn("tenths of the run's allocations", text)
+
+    def test_a_merged_report_has_no_intervals_and_says_what_was_counted(self):
+        text = self.text("sites", "-n", "0", self.real("gpt"), self.real("gpt-no-cache"))
+        self.assertNotIn("1/1", text)
+        self.assertIn("temporary or freed last", text)
+
+
 if __name__ == "__main__":
     harness.main()

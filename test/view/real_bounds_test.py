@@ -158,7 +158,7 @@ class Bounds(Merged):
 
     def test_an_instant_is_named_only_where_it_was_one(self):
         text = " ".join(self.text("check", "--owner", "CuPy", "--max-peak", "50MiB", self.real("cupy")).split())
-        self.assertIn("sum of peaks of GPU 0, all kinds together: at most 64.0 MiB requested, at least 62.1 MiB: at least 12.1 MiB above "
+        self.assertIn("peak of GPU 0, all kinds together: at most 64.0 MiB requested, at least 62.1 MiB: at least 12.1 MiB above "
                       "the limit of 50.0 MiB", text)
         self.assertIn("not known whether above the limit of 63.0 MiB",
                       " ".join(self.text("check", "--owner", "CuPy", "--max-peak", "63MiB", self.real("cupy")).split()))

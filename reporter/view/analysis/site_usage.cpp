@@ -85,10 +85,18 @@ bool tells_frees(const Report& report) {
   return trigger_of(report) != Trigger::imported || report.timeline.duration_ns != 0;
 }
 
+bool is_measured_in_time(const Report& report) {
+  if (trigger_of(report) == Trigger::imported) return false;
+  if (!is_of_several(report)) return report.timeline.past_interval_ns != 0;
+  return std::any_of(report.processes.begin(), report.processes.end(), [](const auto& process) {
+    return process.timeline.allocations == 0 && trigger_of(process.trigger) != Trigger::imported;
+  });
+}
+
 TemporaryShare temporary_share(const Report& report) {
   TemporaryShare share;
   if (!tells_frees(report)) return share;
-  share.counts_last = report.timeline.past_interval_ns != 0;
+  share.counts_last = is_measured_in_time(report);
   for (const Site& site : report.sites) {
     if (site.is_part) continue;
     std::uint64_t allocations = 0;  // views are none

@@ -56,6 +56,9 @@ struct TemporaryShare {
 // Returns whether the report says what was freed: a snapshot without history has only what was
 // live.
 [[nodiscard]] bool tells_frees(const Report& report);
+// Returns whether an earlier version wrote the report, or a part of a merged one: it measured the
+// run in time, not in allocations.
+[[nodiscard]] bool is_measured_in_time(const Report& report);
 [[nodiscard]] TemporaryShare temporary_share(const Report& report);
 
 }  // namespace vramscope

@@ -62,14 +62,15 @@ std::string share_of_device(const Report& report, const KindFacts& kind, std::ui
 }
 
 // "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call.", or "GPU 0
-// held 183 MiB in 2 processes together at one time; ...".
+// held 183 MiB at one time, all 2 processes together; ...".
 std::string peak_sentence(const Report& report, const KindFacts& kind) {
   std::string text = capitalised(memory_name(report, kind.kind, kind.device)) + " held ";
   if (is_of_several(report)) {
     const PeakBounds bounds = sum_of_kind(report, kind.kind, kind.device).peak;
     // Some may have ended before others began.
-    return text + bounds_text(bounds) + " in " + std::to_string(processes_with(report, kind)) +
-           " processes together at one time" + share_of_device(report, kind, bounds.upper) +
+    return text + bounds_text(bounds) + " at one time, all " +
+           std::to_string(processes_with(report, kind)) + " processes together" +
+           share_of_device(report, kind, bounds.upper) +
            "; their own peaks, each at its own time, add up to " + amount_text(kind.peak_bytes) +
            ".";
   }

@@ -146,12 +146,14 @@ void add_peaks_of_choice(std::vector<Check>& checks, const Report& report, std::
                          const NameFrame& name) {
   for (const ChosenSum& sum : sums_of_choice(report)) {
     const bool is_one_instant = sum.kinds < 2 && !is_of_several(report);
-    Check check{.what = (is_one_instant ? "at the peak of " : "sum of peaks of ") +
-                        gpu_name(report, sum.device) +
-                        (sum.kinds < 2 ? "" : ", all kinds together"),
-                .value = sum.bytes,
-                .limit = limit,
-                .process = all_processes(report)};
+    const char* const of = is_one_instant          ? "at the peak of "
+                           : is_of_several(report) ? "sum of peaks of "
+                                                   : "peak of ";
+    Check check{
+        .what = of + gpu_name(report, sum.device) + (sum.kinds < 2 ? "" : ", all kinds together"),
+        .value = sum.bytes,
+        .limit = limit,
+        .process = all_processes(report)};
     if (sum.kinds > 1 && !is_of_several(report)) check.at_least = sum.highest;
     if (!check.passed()) {
       check.sites = sites_of(report, shares_of_peak(report), name, [&](const Share& share) {
@@ -390,10 +392,8 @@ std::size_t unfinished_in(const std::vector<Checked>& all) {
 }
 
 bool no_check_failed(const std::vector<Checked>& all) {
-  return std::all_of(all.begin(), all.end(), [](const Checked& one) {
-    return std::all_of(one.checks.begin(), one.checks.end(),
-                       [](const Check& check) { return check.passed(); });
-  });
+  return std::ranges::all_of(
+      all, [](const Checked& one) { return std::ranges::all_of(one.checks, &Check::passed); });
 }
 
 }  // namespace vramscope

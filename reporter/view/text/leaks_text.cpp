@@ -11,6 +11,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/leaks/leak_holders.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
 #include "reporter/view/analysis/subject.h"
@@ -91,7 +92,8 @@ std::string when_text(const Report& report, const Leak& leak, const LeaksChoice&
     return ", one after the other" + (is_known ? ", in " + duration_text(span_ns) : "");
   }
   if (leak.looks == LeakClass::late || leak.tenths == 0) return "";
-  return ", allocated in " + std::to_string(leak.tenths) + " of 10 tenths of the run's allocations";
+  return ", allocated in " + std::to_string(leak.tenths) + " of 10 tenths of the run's " +
+         (is_measured_in_time(report) ? "time" : "allocations");
 }
 
 // The program's own callers, short.

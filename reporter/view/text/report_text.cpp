@@ -243,7 +243,9 @@ std::string late_line(const Report& report, const Leaked& alive) {
     const Site& site = report.sites[index];
     if (site.live_by_age.size() == kTenths) late += std::min(site.live_by_age.back(), bytes);
   }
-  return late == 0 ? "" : bytes_text(late) + " came among the last tenth of the run's allocations";
+  return late == 0 ? ""
+                   : bytes_text(late) + " came in the last tenth of the run's " +
+                         (is_measured_in_time(report) ? "time" : "allocations");
 }
 
 // What is missing on the screen because the report is newer than this version.

@@ -86,8 +86,9 @@ std::string temporary_text(const Site& site) {
 // "3/8".
 std::string rises_text(const Site& site) {
   const Growth growth = growth_of(site);
-  return growth.rises == 0 ? "-"
-                           : std::to_string(growth.rises) + "/" + std::to_string(growth.intervals);
+  return growth.rises == 0 || growth.intervals < 2  // a merged report has one: all of the run
+             ? "-"
+             : std::to_string(growth.rises) + "/" + std::to_string(growth.intervals);
 }
 
 }  // namespace

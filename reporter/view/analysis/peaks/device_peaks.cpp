@@ -26,18 +26,26 @@ std::set<std::uint16_t> devices_with_memory(const Report& report) {
   return devices;
 }
 
+// One process held at least the most that any of them is known to have held; at most all held
+// theirs at one time.
+template <class BoundsOf>
+PeakBounds over_processes(const Report& report, BoundsOf bounds_of) {
+  PeakBounds sum;
+  for (const MergedProcess& process : report.processes) {
+    const PeakBounds one = bounds_of(process);
+    sum.lower = std::max(sum.lower, one.lower);
+    sum.upper += one.upper;
+  }
+  return sum;
+}
+
 PeakBounds requested_of(const Report& report, std::uint16_t device) {
   for (const JointBounds& joint : report.joint_bounds) {
     if (joint.device == device) return {joint.lower, joint.upper};
   }
   if (!is_of_several(report)) return peak_bounds(merged_processes(report).front(), device);
-  PeakBounds sum;
-  for (const MergedProcess& process : report.processes) {
-    const PeakBounds one = peak_bounds(process, device);
-    sum.lower = std::max(sum.lower, one.lower);
-    sum.upper += one.upper;
-  }
-  return sum;
+  return over_processes(report,
+                        [device](const MergedProcess& one) { return peak_bounds(one, device); });
 }
 
 // What each process saw outside itself bounds its own contexts and code. Of several, the ledger has
@@ -79,13 +87,8 @@ PeakBounds reserved_of(const Report& report, std::uint16_t device) {
     const ReservedOfAllKinds one = reserved_of_all_kinds(report, device);
     return {one.least, one.most};
   }
-  PeakBounds sum;
-  for (const MergedProcess& process : report.processes) {
-    const PeakBounds one = reserved_bounds(process, device);
-    sum.lower = std::max(sum.lower, one.lower);
-    sum.upper += one.upper;
-  }
-  return sum;
+  return over_processes(
+      report, [device](const MergedProcess& one) { return reserved_bounds(one, device); });
 }
 
 GpuPeaks use_of(const Report& report, std::uint16_t device) {
