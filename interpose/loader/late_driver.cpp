@@ -22,11 +22,7 @@ void* base_of(const void* address) noexcept {
 void* in_library_of(const void* caller, const char* name) noexcept {
   Dl_info file{};
   if (dladdr(caller, &file) == 0 || file.dli_fname == nullptr) return nullptr;
-  void* const handle = dlopen(file.dli_fname, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-  if (handle == nullptr) return nullptr;
-  void* const found = real_dlsym(handle, name);
-  dlclose(handle);
-  return found;
+  return symbol_of_mapped(file.dli_fname, name);
 }
 
 }  // namespace
@@ -40,7 +36,8 @@ LateDriver::LateDriver(const char* name, const void* caller) noexcept {
       return function == nullptr || base_of(function) == ours ? nullptr : function;
     };
     found_ = unless_ours(in_library_of(caller, name));
-    if (found_ == nullptr) found_ = unless_ours(real_dlsym(RTLD_NEXT, name));
+    if (found_ == nullptr)
+      found_ = unless_ours(reinterpret_cast<void*>(next_definition<void()>(nullptr, name)));
     dlerror();  // a missing function must not appear as the program's error
   });
   is_calling = found_ != nullptr;
