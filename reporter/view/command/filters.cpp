@@ -5,11 +5,9 @@
 #include "interpose/settings/options.h"
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/instant.h"
-#include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/replay/trace_details.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
-#include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/format.h"
@@ -110,7 +108,6 @@ Filtering::Result Filtering::apply(Report& report, const std::string& path) {
     if (lacking_.empty()) lacking_ = "'" + path + "' " + missing;
     return Result::lacks;
   }
-  if (!is_of_several(report)) note_caches(report);  // what tells them apart may not pass
   filter_report(report, filter, use_, filter.site.empty() ? NameFrame() : name);
   return Result::done;
 }

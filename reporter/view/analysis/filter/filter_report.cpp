@@ -10,9 +10,11 @@
 #include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/filter/instant.h"
+#include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
+#include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
 namespace {
@@ -344,6 +346,7 @@ void leave_out_small_rows(Report& report, const Filter& filter, const FilterUse&
 void filter_report(Report& report, const Filter& filter, const FilterUse& use,
                    const NameFrame& name) {
   if (filter.is_empty()) return;
+  if (!is_of_several(report)) note_caches(report);  // what tells caches apart may not pass
   std::vector<LedgerEntry> ledger = report.ledger;
   filter_memory(report, filter);
   report.chosen = Chosen{.by_rows = false,
