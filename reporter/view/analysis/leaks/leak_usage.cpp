@@ -47,8 +47,4 @@ std::uint64_t kept_bytes(const LeakUsage& usage) {
   return usage.never_freed_bytes - usage.leaked_bytes;
 }
 
-std::uint64_t kept_count(const LeakUsage& usage) {
-  return usage.never_freed_count - usage.leaked_count;
-}
-
 }  // namespace vramscope

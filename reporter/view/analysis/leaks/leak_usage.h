@@ -30,6 +30,5 @@ struct LeakUsage : SiteUsage {
 [[nodiscard]] std::vector<LeakUsage> usage_with_leaks(const Report& report, const NameFrame& name);
 
 [[nodiscard]] std::uint64_t kept_bytes(const LeakUsage& usage);
-[[nodiscard]] std::uint64_t kept_count(const LeakUsage& usage);
 
 }  // namespace vramscope
