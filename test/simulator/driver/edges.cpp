@@ -58,16 +58,18 @@ Edges edges_of(const CUgraph_st& graph) {
   return there;
 }
 
-Edges edges_to(CUgraphNode node) {
+// The nodes before a node, or those after it, and what the edges between them carry.
+CUresult list_neighbours(CUgraphNode handle, bool earlier, CUgraphNode* nodes,
+                         CUgraphEdgeData* edges, std::size_t* count) {
+  const auto node = graph_nodes().find(handle);
+  if (!node || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const std::vector<CUgraphNode>& neighbours = earlier ? node->after : node->before;
   Edges there;
-  for (CUgraphNode earlier : node->after) there.emplace_back(earlier, node);
-  return there;
-}
-
-Edges edges_from(CUgraphNode node) {
-  Edges there;
-  for (CUgraphNode later : node->before) there.emplace_back(node, later);
-  return there;
+  for (CUgraphNode other : neighbours)
+    there.emplace_back(earlier ? other : handle, earlier ? handle : other);
+  const std::size_t room = nodes == nullptr ? 0 : *count;
+  const CUresult no = list_carried(there, edges, room);
+  return no == CUDA_SUCCESS ? list_nodes(neighbours, nodes, count) : no;
 }
 
 }  // namespace
@@ -117,11 +119,7 @@ CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to, std:
 
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode handle, CUgraphNode* nodes,
                                        CUgraphEdgeData* edges, std::size_t* count) {
-  const auto node = graph_nodes().find(handle);
-  if (!node || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const std::size_t room = nodes == nullptr ? 0 : *count;
-  const CUresult no = list_carried(edges_to(handle), edges, room);
-  return no == CUDA_SUCCESS ? list_nodes(node->after, nodes, count) : no;
+  return list_neighbours(handle, true, nodes, edges, count);
 }
 
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes, std::size_t* count) {
@@ -130,11 +128,7 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes, std::s
 
 CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode handle, CUgraphNode* nodes,
                                          CUgraphEdgeData* edges, std::size_t* count) {
-  const auto node = graph_nodes().find(handle);
-  if (!node || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const std::size_t room = nodes == nullptr ? 0 : *count;
-  const CUresult no = list_carried(edges_from(handle), edges, room);
-  return no == CUDA_SUCCESS ? list_nodes(node->before, nodes, count) : no;
+  return list_neighbours(handle, false, nodes, edges, count);
 }
 
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes, std::size_t* count) {
