@@ -21,6 +21,7 @@ import time
 from typing import NamedTuple
 
 import framework_list
+import results
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "test/end_to_end"))
@@ -211,12 +212,7 @@ def table(rows):
 
 def write(path, rows):
     """Rows of frameworks that were not asked for stay as they are."""
-    before, rest = path.read_text().split(BEGIN)
-    old, after = rest.split(END)
-    kept = {line.split("|")[1].strip(): line for line in old.splitlines() if line.startswith("| ")}
-    kept.pop("Framework", None)
-    kept.update({line.split("|")[1].strip(): line for line in rows})
-    path.write_text(before + BEGIN + "\n" + table(list(kept.values())) + "\n" + END + after)
+    results.write_rows(path, BEGIN, END, "Framework", table, rows)
 
 
 def check_framework(bench, framework, folder):

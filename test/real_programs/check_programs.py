@@ -19,6 +19,7 @@ import time
 from typing import NamedTuple
 
 import cases
+import results
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "test/end_to_end"))
@@ -196,12 +197,7 @@ def row(program, verdicts):
 
 def write(path, rows):
     """Rows of programs that are not here stay as they are."""
-    before, rest = path.read_text().split(BEGIN)
-    old, after = rest.split(END)
-    kept = {line.split("|")[1].strip(): line for line in old.splitlines() if line.startswith("| ")}
-    kept.pop("Program", None)
-    kept.update({line.split("|")[1].strip(): line for line in rows})
-    path.write_text(before + BEGIN + "\n" + table(list(kept.values())) + "\n" + END + after)
+    results.write_rows(path, BEGIN, END, "Program", table, rows)
 
 
 def why_not(program, end):
