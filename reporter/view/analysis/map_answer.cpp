@@ -116,7 +116,7 @@ std::optional<RefusedThere> refused_there(const Report& report, const MapPlace& 
   return found;
 }
 
-// Where memory had run out, more is told of what was free.
+// Returns nothing for a refusal: the answer to it says what was free.
 std::optional<SampledFree> free_at(const Report& report, const MapPlace& place,
                                    const MapMoment& moment) {
   if (place.kind != Kind::device || place.is_direct() || moment.is_of_trace || moment.refused ||

@@ -14,8 +14,8 @@
 
 namespace vramscope {
 
-// By what processes are told apart by site: their reports once more, and names of their frames.
-// Without read_again they are not.
+// Reads a process's own report again and names its frames, to find the sites in which processes
+// differ. Without read_again they are not compared by site.
 struct RunsNaming {
   std::function<std::optional<Report>(const std::string& file)> read_again = {};
   NameFrame name = {};

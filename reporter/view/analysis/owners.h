@@ -22,8 +22,8 @@ struct OwnerRow {
   std::string memory = {};  // for a reader: memory_name(), or the kind
   std::optional<std::uint64_t> at_peak = {};
 };
-// In the order of the report. What was asked for at the peak is told by the axis of owners; a
-// ledger that was written without it, or of which it was left out, does not tell.
+// Returns the rows in the order of the report. Requested bytes at the peak come from the axis of
+// owners; they are unknown if the report has no such axis, or if a filter removed it.
 [[nodiscard]] std::vector<OwnerRow> owner_rows(const Report& report);
 
 // Bytes that are used of the device, whatever passes a filter. kind: of the ledger; "": all.

@@ -32,7 +32,7 @@ struct LeftOvers {
 [[nodiscard]] LeftOvers left_overs();
 
 // Return whether the user was not told of these files within a day, and note that the user was
-// told. The note lies in the folder of the files. Without space for a note the user is told again.
+// told. The note is a file in their folder. If it cannot be written, the user is told again.
 [[nodiscard]] bool are_news(const LeftOvers& left);
 void note_told(const LeftOvers& left);
 
