@@ -9,10 +9,10 @@
 #include <optional>
 #include <string>
 
-#include "allocator/ground/backend.h"
-#include "allocator/ground/limits.h"
-#include "allocator/ground/live_memory.h"
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/backend.h"
+#include "allocator/base/limits.h"
+#include "allocator/base/live_memory.h"
+#include "allocator/base/snapshot.h"
 
 namespace vramscope {
 
@@ -189,7 +189,7 @@ class CachingAllocator {
   // num_ooms.
   enum class Why : bool { unused, refused };
   void end_promise(Promise promise, Why why = Why::unused) noexcept;
-  // Throws LockLost where lost locks are given up (lost_locks.h), and nothing else.
+  // Throws LockLost where lost locks are given up (abandoned_locks.h), and nothing else.
   [[nodiscard]] DeviceCapacity capacity(std::uint16_t device) const;
 
   // A sample of a device's free memory said that so much of it is used by nothing that is recorded

@@ -4,8 +4,8 @@
 
 #include <new>
 
-#include "allocator/ground/fault.h"
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/idle.h"
 #include "allocator/invariants.h"
 #include "allocator/ladder.h"

@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "allocator/base/mutex.h"
 #include "allocator/caching_allocator.h"
 #include "allocator/dedicated/dedicated_blocks.h"
-#include "allocator/ground/mutex.h"
 
 namespace vramscope {
 

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
-#include "allocator/ground/fault.h"
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/ladder.h"
 #include "allocator/reading.h"
 #include "allocator/state.h"

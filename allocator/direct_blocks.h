@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <map>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 
 namespace vramscope {
 

@@ -1,7 +1,7 @@
 // Adopts, counts and forgets memory that the program got from the driver. It does not influence the
 // fast path of our own blocks, so no section here needs settle().
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/idle.h"
 #include "allocator/reading.h"
 #include "allocator/state.h"

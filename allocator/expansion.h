@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "allocator/base/mutex.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/mutex.h"
 #include "allocator/pending_frees.h"
 #include "allocator/place_memory.h"
 #include "allocator/segments.h"

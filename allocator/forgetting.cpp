@@ -1,7 +1,7 @@
 // Drops a place that has ended. Its blocks are counted as freed by the program, but no segment is
 // given back, because the segments no longer exist.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "allocator/idle.h"
 #include "allocator/state.h"
 

@@ -1,7 +1,7 @@
 // Frees blocks and proves them unused, with the same steps for blocks of pools and dedicated ones.
 // Reuse makes the decisions.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "allocator/idle.h"
 #include "allocator/state.h"
 

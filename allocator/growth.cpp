@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/size_policy.h"
 
 namespace vramscope {
 namespace {

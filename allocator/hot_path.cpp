@@ -4,12 +4,12 @@
 
 #include <ctime>
 
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/fault.h"
-#include "allocator/ground/kept_errno.h"
-#include "allocator/ground/machine.h"
-#include "allocator/ground/nap.h"
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/call_time.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/kept_errno.h"
+#include "allocator/base/machine.h"
+#include "allocator/base/nap.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/idle.h"
 #include "allocator/state.h"
 

@@ -4,9 +4,9 @@
 #include <ctime>
 #include <utility>
 
-#include "allocator/ground/fault.h"
-#include "allocator/ground/nap.h"
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/nap.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

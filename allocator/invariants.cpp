@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
+#include "allocator/base/size_policy.h"
 #include "allocator/books/recount.h"
-#include "allocator/ground/size_policy.h"
 #include "allocator/memory_copy.h"
 
 namespace vramscope {

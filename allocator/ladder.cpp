@@ -5,7 +5,7 @@
 #include <cassert>
 #include <new>
 
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/idle.h"
 
 namespace vramscope {

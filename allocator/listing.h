@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "allocator/base/kept_records.h"
+#include "allocator/base/snapshot.h"
 #include "allocator/books/birth_times.h"
-#include "allocator/ground/kept_records.h"
-#include "allocator/ground/snapshot.h"
 #include "allocator/live_books.h"
 #include "allocator/pool/block_table.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/live_books.h"
 
-#include "allocator/ground/fault.h"
-#include "allocator/ground/live_layout.h"
-#include "allocator/ground/publish.h"
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/live_layout.h"
+#include "allocator/base/publish.h"
+#include "allocator/base/size_policy.h"
 
 namespace vramscope {
 

@@ -6,14 +6,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/base/kept_records.h"
+#include "allocator/base/live_memory.h"
+#include "allocator/base/mapped_array.h"
+#include "allocator/base/place.h"
+#include "allocator/base/snapshot.h"
 #include "allocator/books/accounts.h"
 #include "allocator/dedicated/dedicated_blocks.h"
 #include "allocator/direct_blocks.h"
-#include "allocator/ground/kept_records.h"
-#include "allocator/ground/live_memory.h"
-#include "allocator/ground/mapped_array.h"
-#include "allocator/ground/place.h"
-#include "allocator/ground/snapshot.h"
 #include "allocator/pool/block_table.h"
 
 namespace vramscope {

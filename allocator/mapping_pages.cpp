@@ -4,7 +4,7 @@
 #include <new>
 #include <utility>
 
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/growth.h"
 #include "allocator/page_operations.h"
 #include "allocator/state.h"

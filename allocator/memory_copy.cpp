@@ -5,8 +5,8 @@
 #include <new>
 #include <utility>
 
-#include "allocator/ground/kept_errno.h"
-#include "allocator/ground/nap.h"
+#include "allocator/base/kept_errno.h"
+#include "allocator/base/nap.h"
 #include "allocator/listing.h"
 
 namespace vramscope {

@@ -5,9 +5,9 @@
 
 #include <cstddef>
 
+#include "allocator/base/snapshot.h"
 #include "allocator/books/birth_times.h"
 #include "allocator/books/ledger_copy.h"
-#include "allocator/ground/snapshot.h"
 #include "allocator/live_books.h"
 #include "allocator/pool/block_table.h"
 #include "allocator/state.h"

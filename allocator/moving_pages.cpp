@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

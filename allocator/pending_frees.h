@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "allocator/base/place.h"
 #include "allocator/books/accounts.h"
 #include "allocator/dedicated/dedicated_blocks.h"
-#include "allocator/ground/place.h"
 #include "allocator/pool/block_table.h"
 #include "allocator/pool/waits.h"
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <map>
 
+#include "allocator/base/mutex.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/mutex.h"
 #include "allocator/pending_frees.h"
 #include "allocator/place_memory.h"
 #include "allocator/pool/block_table.h"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <utility>
 
-#include "allocator/ground/fault.h"
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/state.h"
 
 namespace vramscope {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "allocator/base/place.h"
 #include "allocator/books/accounts.h"
-#include "allocator/ground/place.h"
 #include "allocator/pending_frees.h"
 #include "allocator/pool/expandable_blocks.h"
 #include "allocator/pool/pool.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/idle.h"
 #include "allocator/state.h"
 

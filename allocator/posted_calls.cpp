@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/posted_calls.h"
 
-#include "allocator/ground/machine.h"
+#include "allocator/base/machine.h"
 
 namespace vramscope {
 

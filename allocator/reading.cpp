@@ -4,8 +4,8 @@
 #include <iterator>
 #include <memory>
 
-#include "allocator/ground/lost_locks.h"
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/abandoned_locks.h"
+#include "allocator/base/snapshot.h"
 #include "allocator/memory_copy.h"
 
 namespace vramscope {

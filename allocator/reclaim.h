@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/base/mutex.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/mutex.h"
 #include "allocator/place_memory.h"
 #include "allocator/segments.h"
 

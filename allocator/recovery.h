@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "allocator/ground/live_memory.h"
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/live_memory.h"
+#include "allocator/base/snapshot.h"
 
 namespace vramscope {
 

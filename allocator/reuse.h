@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocator/base/backend.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/limits.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/backend.h"
-#include "allocator/ground/fault.h"
-#include "allocator/ground/limits.h"
 #include "allocator/pending_frees.h"
 #include "allocator/place_memory.h"
 #include "allocator/pool/waits.h"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <map>
 
-#include "allocator/ground/place.h"
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/place.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/pool/block_table.h"
 
 namespace vramscope {

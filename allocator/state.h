@@ -12,17 +12,17 @@
 #include <string>
 #include <vector>
 
+#include "allocator/base/address_range.h"
+#include "allocator/base/backend.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/fork_locks.h"
+#include "allocator/base/limits.h"
+#include "allocator/base/mutex.h"
 #include "allocator/books/accounts.h"
 #include "allocator/caching_allocator.h"
 #include "allocator/dedicated.h"
 #include "allocator/direct_blocks.h"
 #include "allocator/expansion.h"
-#include "allocator/ground/address_range.h"
-#include "allocator/ground/backend.h"
-#include "allocator/ground/fault.h"
-#include "allocator/ground/fork_locks.h"
-#include "allocator/ground/limits.h"
-#include "allocator/ground/mutex.h"
 #include "allocator/live_books.h"
 #include "allocator/pinned.h"
 #include "allocator/place_memory.h"

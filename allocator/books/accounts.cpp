@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/books/accounts.h"
 
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/fault.h"
+#include "allocator/base/call_time.h"
+#include "allocator/base/fault.h"
 
 namespace vramscope {
 namespace {

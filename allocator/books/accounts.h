@@ -8,16 +8,16 @@
 #include <cstdint>
 #include <optional>
 
+#include "allocator/base/place.h"
+#include "allocator/base/size_policy.h"
+#include "allocator/base/snapshot.h"
+#include "allocator/base/statistics.h"
 #include "allocator/books/birth_times.h"
 #include "allocator/books/capacities.h"
 #include "allocator/books/device_counters.h"
 #include "allocator/books/ledger.h"
 #include "allocator/books/ledger_copy.h"
 #include "allocator/books/recount.h"
-#include "allocator/ground/place.h"
-#include "allocator/ground/size_policy.h"
-#include "allocator/ground/snapshot.h"
-#include "allocator/ground/statistics.h"
 
 namespace vramscope {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "allocator/ground/call_time.h"
+#include "allocator/base/call_time.h"
 
 namespace vramscope {
 

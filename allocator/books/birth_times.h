@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/ground/mapped_array.h"
+#include "allocator/base/mapped_array.h"
 
 namespace vramscope {
 

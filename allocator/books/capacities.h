@@ -6,10 +6,10 @@
 #include <array>
 #include <cstdint>
 
-#include "allocator/ground/driver_pages.h"
-#include "allocator/ground/limits.h"
-#include "allocator/ground/place.h"
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/driver_pages.h"
+#include "allocator/base/limits.h"
+#include "allocator/base/place.h"
+#include "allocator/base/snapshot.h"
 
 namespace vramscope {
 

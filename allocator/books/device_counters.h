@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/ground/size_policy.h"
-#include "allocator/ground/statistics.h"
+#include "allocator/base/size_policy.h"
+#include "allocator/base/statistics.h"
 
 namespace vramscope {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/books/device_peaks.h"
 
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/fault.h"
-#include "allocator/ground/publish.h"
+#include "allocator/base/call_time.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/publish.h"
 
 namespace vramscope {
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/ground/mapped_array.h"
-#include "allocator/ground/place.h"
+#include "allocator/base/mapped_array.h"
+#include "allocator/base/place.h"
 
 namespace vramscope {
 

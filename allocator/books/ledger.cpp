@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/books/ledger.h"
 
-#include "allocator/ground/fault.h"
-#include "allocator/ground/publish.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/publish.h"
 
 #include <algorithm>
 #include <bit>

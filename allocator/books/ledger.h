@@ -7,14 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/base/call_time.h"
+#include "allocator/base/history.h"
+#include "allocator/base/kept_records.h"
+#include "allocator/base/mapped_array.h"
+#include "allocator/base/place.h"
+#include "allocator/base/snapshot.h"
 #include "allocator/books/device_peaks.h"
 #include "allocator/books/timeline.h"
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/history.h"
-#include "allocator/ground/kept_records.h"
-#include "allocator/ground/mapped_array.h"
-#include "allocator/ground/place.h"
-#include "allocator/ground/snapshot.h"
 
 namespace vramscope {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <utility>
 
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/fault.h"
+#include "allocator/base/call_time.h"
+#include "allocator/base/fault.h"
 
 namespace vramscope {
 

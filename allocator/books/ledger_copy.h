@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocator/base/kept_records.h"
+#include "allocator/base/snapshot.h"
 #include "allocator/books/ledger.h"
-#include "allocator/ground/kept_records.h"
-#include "allocator/ground/snapshot.h"
 
 namespace vramscope {
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/ground/place.h"
-#include "allocator/ground/snapshot.h"
-#include "allocator/ground/statistics.h"
+#include "allocator/base/place.h"
+#include "allocator/base/snapshot.h"
+#include "allocator/base/statistics.h"
 
 namespace vramscope {
 

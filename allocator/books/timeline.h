@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/snapshot.h"
 
 namespace vramscope {
 

@@ -9,10 +9,10 @@
 #include <map>
 #include <utility>
 
+#include "allocator/base/place.h"
+#include "allocator/base/size_policy.h"
+#include "allocator/base/snapshot.h"
 #include "allocator/books/accounts.h"
-#include "allocator/ground/place.h"
-#include "allocator/ground/size_policy.h"
-#include "allocator/ground/snapshot.h"
 #include "allocator/pool/waits.h"
 
 namespace vramscope {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 
 namespace vramscope {
 namespace {

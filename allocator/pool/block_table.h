@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/base/kept_records.h"
+#include "allocator/base/mapped_array.h"
+#include "allocator/base/place.h"
+#include "allocator/base/publish.h"
+#include "allocator/base/size_policy.h"
+#include "allocator/base/snapshot.h"
 #include "allocator/books/accounts.h"
-#include "allocator/ground/kept_records.h"
-#include "allocator/ground/mapped_array.h"
-#include "allocator/ground/place.h"
-#include "allocator/ground/publish.h"
-#include "allocator/ground/size_policy.h"
-#include "allocator/ground/snapshot.h"
 #include "allocator/pool/waits.h"
 
 namespace vramscope {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/ground/mapped_array.h"
+#include "allocator/base/mapped_array.h"
 #include "allocator/pool/block_table.h"
 #include "allocator/pool/key_trees.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/pool/pool.h"
 
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 
 #include <cassert>
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "allocator/base/limits.h"
 #include "allocator/books/device_counters.h"
-#include "allocator/ground/limits.h"
 #include "allocator/pool/block_table.h"
 #include "allocator/pool/free_blocks.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 
 namespace vramscope {
 

@@ -3,13 +3,13 @@
 
 #include <atomic>
 
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/fault.h"
-#include "allocator/ground/leaving.h"
-#include "allocator/ground/own_stack.h"
+#include "allocator/base/call_time.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/leaving.h"
+#include "allocator/base/own_stack.h"
+#include "interpose/base/event_of.h"
+#include "interpose/base/guard.h"
 #include "interpose/call/deferred_frees.h"
-#include "interpose/ground/event_of.h"
-#include "interpose/ground/guard.h"
 #include "interpose/loader/real.h"
 #include "interpose/tools/nvtx.h"
 #include "reporter/record/sampling.h"

@@ -7,11 +7,11 @@
 #include <optional>
 #include <type_traits>
 
+#include "allocator/base/machine.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/machine.h"
+#include "interpose/base/clock.h"
 #include "interpose/driver/profiler.h"
-#include "interpose/ground/clock.h"
-#include "reporter/ground/event.h"
+#include "reporter/base/event.h"
 
 namespace vramscope {
 
@@ -31,7 +31,7 @@ class Call {
   // effect, kind: those of the row, which a wrapper knows at compile time. frame: the frame of the
   // function that the program called.
   Call(Function function, Effect effect, Kind kind, const void* frame) noexcept;
-  ~Call() noexcept(false);  // a thread that is ending continues here (ground/leaving.h)
+  ~Call() noexcept(false);  // a thread that is ending continues here (base/leaving.h)
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 

@@ -5,12 +5,12 @@
 
 #include <array>
 
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/leaving.h"
-#include "allocator/ground/thread_buffer.h"
-#include "interpose/ground/clock.h"
-#include "interpose/ground/event_of.h"
-#include "interpose/ground/guard.h"
+#include "allocator/base/call_time.h"
+#include "allocator/base/leaving.h"
+#include "allocator/base/thread_buffer.h"
+#include "interpose/base/clock.h"
+#include "interpose/base/event_of.h"
+#include "interpose/base/guard.h"
 #include "interpose/loader/real.h"
 
 namespace vramscope::deferred_frees {

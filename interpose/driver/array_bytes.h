@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/ground/capability.h"
+#include "allocator/base/capability.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/context_end.h"
 
-#include "allocator/ground/fault.h"
-#include "interpose/ground/event_of.h"
+#include "allocator/base/fault.h"
+#include "interpose/base/event_of.h"
 
 namespace vramscope {
 namespace {

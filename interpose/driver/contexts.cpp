@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <new>
 
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "interpose/loader/real.h"
 
 namespace vramscope {

@@ -9,10 +9,10 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/fault.h"
-#include "allocator/ground/place.h"
-#include "interpose/ground/futex.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/place.h"
+#include "interpose/base/futex.h"
 #include "interpose/loader/real.h"
 #include "interpose/table/functions.h"
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/cuda_backend.h"
 
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/fault.h"
-#include "allocator/ground/uncancelled.h"
+#include "allocator/base/call_time.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/uncancelled.h"
+#include "interpose/base/clock.h"
 #include "interpose/driver/host_memory.h"
-#include "interpose/ground/clock.h"
 #include "interpose/loader/real.h"
-#include "reporter/ground/segment.h"
+#include "reporter/base/segment.h"
 
 namespace vramscope {
 Status to_status(CUresult code) noexcept {
@@ -23,7 +23,7 @@ Status to_status(CUresult code) noexcept {
 
 namespace {
 
-// A thread that ends inside the driver's function (ground/leaving.h) may have got memory: then the
+// A thread that ends inside the driver's function (base/leaving.h) may have got memory: then the
 // driver wrote its address.
 CUresult as_given(CUresult code, Address segment) {
   return code == kThreadLeft && segment != 0 ? CUDA_SUCCESS : code;

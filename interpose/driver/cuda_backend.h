@@ -6,7 +6,7 @@
 #include <array>
 #include <atomic>
 
-#include "allocator/ground/backend.h"
+#include "allocator/base/backend.h"
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
 #include "interpose/driver/page_memory.h"

@@ -6,8 +6,8 @@
 #include <map>
 #include <new>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/place.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/place.h"
 
 namespace vramscope {
 

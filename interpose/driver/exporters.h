@@ -12,7 +12,7 @@
 #include <span>
 #include <string_view>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/record/recorder.h"
 
 namespace vramscope {

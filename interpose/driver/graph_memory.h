@@ -8,10 +8,10 @@
 #include <map>
 #include <vector>
 
+#include "allocator/base/capability.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/capability.h"
+#include "interpose/base/event_of.h"
 #include "interpose/driver/releases.h"
-#include "interpose/ground/event_of.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {

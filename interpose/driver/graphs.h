@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "allocator/base/capability.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/capability.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {

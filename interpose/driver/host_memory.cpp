@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <limits>
 
-#include "allocator/ground/kept_errno.h"
-#include "allocator/ground/uncancelled.h"
+#include "allocator/base/kept_errno.h"
+#include "allocator/base/uncancelled.h"
 
 namespace vramscope {
 namespace {

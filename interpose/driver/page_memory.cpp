@@ -8,8 +8,8 @@
 #include <new>
 #include <string_view>
 
-#include "allocator/ground/uncancelled.h"
-#include "interpose/ground/clock.h"
+#include "allocator/base/uncancelled.h"
+#include "interpose/base/clock.h"
 #include "interpose/loader/real.h"
 
 namespace vramscope {

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/backend.h"
-#include "allocator/ground/capability.h"
+#include "allocator/base/backend.h"
+#include "allocator/base/capability.h"
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
-#include "reporter/ground/facts.h"
+#include "reporter/base/facts.h"
 
 namespace vramscope {
 

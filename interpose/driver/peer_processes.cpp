@@ -12,8 +12,8 @@
 #include <exception>
 #include <vector>
 
-#include "allocator/ground/standard_files.h"
-#include "allocator/ground/uncancelled.h"
+#include "allocator/base/standard_files.h"
+#include "allocator/base/uncancelled.h"
 #include "reporter/report/live/live_folder.h"
 
 namespace vramscope {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 
 namespace vramscope {
 

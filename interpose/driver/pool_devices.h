@@ -9,9 +9,9 @@
 #include <map>
 #include <optional>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/place.h"
-#include "interpose/ground/futex.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/place.h"
+#include "interpose/base/futex.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {

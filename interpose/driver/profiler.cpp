@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/profiler.h"
 
-#include "interpose/ground/clock.h"
+#include "interpose/base/clock.h"
 
 namespace vramscope {
 

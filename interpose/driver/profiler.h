@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "allocator/base/fork_mark.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/fork_mark.h"
-#include "allocator/ground/size_policy.h"
 #include "interpose/driver/captures.h"
 #include "interpose/driver/contexts.h"
 #include "interpose/driver/cuda_backend.h"

@@ -3,8 +3,8 @@
 
 #include <bit>
 
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/machine.h"
+#include "allocator/base/call_time.h"
+#include "allocator/base/machine.h"
 
 namespace vramscope {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/ground/machine.h"
+#include "allocator/base/machine.h"
 
 namespace vramscope {
 

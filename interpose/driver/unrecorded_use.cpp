@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <string>
 
+#include "interpose/base/clock.h"
 #include "interpose/driver/cuda_backend.h"
 #include "interpose/driver/device_facts.h"
-#include "interpose/ground/clock.h"
 #include "interpose/loader/real.h"
 #include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"

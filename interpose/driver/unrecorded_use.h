@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "allocator/base/capability.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/capability.h"
 #include "interpose/driver/captures.h"
 #include "interpose/driver/peer_processes.h"
 #include "interpose/driver/pool_devices.h"

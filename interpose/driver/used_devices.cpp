@@ -4,8 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "interpose/base/clock.h"
 #include "interpose/driver/device_facts.h"
-#include "interpose/ground/clock.h"
 
 namespace vramscope {
 

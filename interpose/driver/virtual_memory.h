@@ -10,8 +10,8 @@
 #include <map>
 #include <vector>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/place.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/place.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {

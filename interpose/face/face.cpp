@@ -12,9 +12,9 @@
 #include <new>
 #include <optional>
 
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/snapshot.h"
+#include "interpose/base/guard.h"
 #include "interpose/driver/profiler.h"
-#include "interpose/ground/guard.h"
 #include "interpose/loader/real.h"
 #include "interpose/settings/startup.h"
 #include "interpose/tools/nvtx.h"

@@ -13,8 +13,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "allocator/ground/fault.h"
-#include "allocator/ground/kept_errno.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/kept_errno.h"
 #include "interpose/life/reports.h"
 #include "interpose/loader/loader.h"
 #include "interpose/settings/startup.h"

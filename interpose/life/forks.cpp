@@ -6,12 +6,12 @@
 #include <atomic>
 #include <ctime>
 
-#include "allocator/ground/fault.h"
-#include "allocator/ground/fork_locks.h"
-#include "allocator/ground/kept_errno.h"
-#include "allocator/ground/live_copy.h"
-#include "allocator/ground/nap.h"
-#include "interpose/ground/guard.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/fork_locks.h"
+#include "allocator/base/kept_errno.h"
+#include "allocator/base/live_copy.h"
+#include "allocator/base/nap.h"
+#include "interpose/base/guard.h"
 #include "interpose/life/signals.h"
 #include "interpose/tools/cupti_session.h"
 #include "interpose/tools/nvtx.h"

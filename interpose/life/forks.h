@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "allocator/ground/live_memory.h"
+#include "allocator/base/live_memory.h"
 #include "interpose/driver/profiler.h"
 
 namespace vramscope {

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "interpose/life/kept_reports.h"
-#include "reporter/ground/event.h"
+#include "reporter/base/event.h"
 
 namespace vramscope {
 

@@ -6,7 +6,7 @@
 #include <list>
 #include <string>
 
-#include "allocator/ground/own_file.h"
+#include "allocator/base/own_file.h"
 
 namespace vramscope {
 

@@ -9,11 +9,11 @@
 #include <exception>
 #include <utility>
 
-#include "allocator/ground/own_file.h"
-#include "allocator/ground/standard_files.h"
+#include "allocator/base/own_file.h"
+#include "allocator/base/standard_files.h"
+#include "interpose/base/clock.h"
+#include "interpose/base/message.h"
 #include "interpose/driver/device_facts.h"
-#include "interpose/ground/clock.h"
-#include "interpose/ground/message.h"
 #include "interpose/settings/startup.h"
 #include "interpose/table/functions.h"
 #include "reporter/report/files/file_name.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "allocator/ground/live_memory.h"
+#include "allocator/base/live_memory.h"
 #include "interpose/driver/profiler.h"
 #include "reporter/report/facts.h"
 

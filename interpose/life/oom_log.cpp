@@ -5,7 +5,7 @@
 #include <iterator>
 #include <new>
 
-#include "allocator/ground/lost_locks.h"
+#include "allocator/base/abandoned_locks.h"
 #include "reporter/report/oom.h"
 #include "reporter/report/parts.h"
 

@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/ground/capability.h"
-#include "reporter/ground/event.h"
+#include "allocator/base/capability.h"
+#include "reporter/base/event.h"
 #include "reporter/report/oom_events.h"
 
 namespace vramscope {

@@ -6,10 +6,10 @@
 #include <new>
 #include <string_view>
 
-#include "interpose/ground/clock.h"
-#include "interpose/ground/event_of.h"
-#include "interpose/ground/guard.h"
-#include "interpose/ground/message.h"
+#include "interpose/base/clock.h"
+#include "interpose/base/event_of.h"
+#include "interpose/base/guard.h"
+#include "interpose/base/message.h"
 #include "interpose/settings/startup.h"
 #include "interpose/table/functions.h"
 #include "interpose/tools/nvtx.h"

@@ -7,15 +7,15 @@
 #include <exception>
 #include <string_view>
 
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/capability.h"
-#include "allocator/ground/fault.h"
-#include "allocator/ground/lost_locks.h"
-#include "allocator/ground/own_stack.h"
+#include "allocator/base/abandoned_locks.h"
+#include "allocator/base/call_time.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/own_stack.h"
+#include "interpose/base/clock.h"
+#include "interpose/base/guard.h"
+#include "interpose/base/message.h"
 #include "interpose/driver/device_facts.h"
-#include "interpose/ground/clock.h"
-#include "interpose/ground/guard.h"
-#include "interpose/ground/message.h"
 #include "interpose/life/run_note.h"
 #include "interpose/loader/bypasses.h"
 #include "interpose/loader/real.h"

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "allocator/ground/place.h"
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/place.h"
+#include "allocator/base/snapshot.h"
 
 namespace vramscope {
 

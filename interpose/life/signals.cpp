@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "interpose/loader/loader.h"
 
 #define VRAMSCOPE_EXPORT extern "C" __attribute__((visibility("default")))

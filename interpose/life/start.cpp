@@ -9,13 +9,13 @@
 #include <new>
 #include <string>
 
-#include "allocator/ground/fault.h"
-#include "allocator/ground/own_stack.h"
-#include "allocator/ground/uncancelled.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/own_stack.h"
+#include "allocator/base/uncancelled.h"
+#include "interpose/base/clock.h"
+#include "interpose/base/message.h"
 #include "interpose/call/deferred_frees.h"
 #include "interpose/driver/profiler.h"
-#include "interpose/ground/clock.h"
-#include "interpose/ground/message.h"
 #include "interpose/life/forks.h"
 #include "interpose/life/live_file.h"
 #include "interpose/life/reports.h"

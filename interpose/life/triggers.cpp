@@ -12,11 +12,11 @@
 #include <mutex>
 #include <utility>
 
-#include "allocator/ground/lost_locks.h"
-#include "allocator/ground/nap.h"
-#include "allocator/ground/own_stack.h"
-#include "allocator/ground/uncancelled.h"
-#include "interpose/ground/message.h"
+#include "allocator/base/abandoned_locks.h"
+#include "allocator/base/nap.h"
+#include "allocator/base/own_stack.h"
+#include "allocator/base/uncancelled.h"
+#include "interpose/base/message.h"
 #include "interpose/life/signals.h"
 
 namespace vramscope {

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "interpose/ground/futex.h"
+#include "interpose/base/futex.h"
 #include "interpose/settings/private_variables.h"
 
 namespace vramscope {

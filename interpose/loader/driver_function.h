@@ -1,11 +1,11 @@
 // DriverFunction calls a function of the driver so that the thread may end inside it
-// (ground/leaving.h).
+// (base/leaving.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
 
-#include "allocator/ground/leaving.h"
+#include "allocator/base/leaving.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope {

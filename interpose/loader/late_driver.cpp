@@ -3,8 +3,8 @@
 
 #include <dlfcn.h>
 
-#include "allocator/ground/kept_errno.h"
-#include "allocator/ground/own_stack.h"
+#include "allocator/base/kept_errno.h"
+#include "allocator/base/own_stack.h"
 #include "interpose/loader/loader.h"
 
 namespace vramscope {

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "allocator/ground/own_stack.h"
+#include "allocator/base/own_stack.h"
 
 using DlsymPointer = void* (*)(void*, const char*);
 

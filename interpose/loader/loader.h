@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "allocator/ground/kept_errno.h"
+#include "allocator/base/kept_errno.h"
 
 namespace vramscope {
 

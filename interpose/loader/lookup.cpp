@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "interpose/loader/loader.h"
 #include "interpose/loader/real.h"
 #include "interpose/settings/startup.h"

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "allocator/ground/own_stack.h"
+#include "allocator/base/own_stack.h"
 #include "interpose/loader/loader.h"
 
 namespace vramscope {

@@ -1,6 +1,6 @@
 // Tracks the beginning and end of stream captures, and their graphs.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "interpose/routes/routes.h"
 #include "reporter/record/stream_table.h"
 

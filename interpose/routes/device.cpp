@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "interpose/routes/capacity_checks.h"
 #include "interpose/routes/driver_answers.h"
 #include "interpose/routes/routes.h"

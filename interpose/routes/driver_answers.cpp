@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/routes/driver_answers.h"
 
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 
 namespace vramscope::routes {
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "allocator/base/fault.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/fault.h"
 #include "interpose/table/functions.h"
 
 namespace vramscope::routes {

@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
-#include "allocator/ground/fault.h"
-#include "interpose/ground/message.h"
+#include "allocator/base/fault.h"
+#include "interpose/base/message.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/driver_answers.h"
 

@@ -1,6 +1,6 @@
 // Frees give our memory back to the allocator, and all other memory to the driver.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/driver_answers.h"
 #include "interpose/routes/graph_nodes.h"

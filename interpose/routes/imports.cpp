@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 
-#include "allocator/ground/call_time.h"
+#include "allocator/base/call_time.h"
 #include "interpose/driver/range_bytes.h"
 #include "interpose/routes/routes.h"
 

@@ -1,7 +1,7 @@
 // Serves pinned host memory and answers questions about it. Registered memory belongs to the
 // program and stays direct.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/driver_answers.h"
 #include "interpose/routes/routes.h"

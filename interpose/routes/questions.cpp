@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <span>
 
-#include "allocator/ground/fault.h"
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/size_policy.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/driver_answers.h"
 #include "interpose/routes/exports.h"

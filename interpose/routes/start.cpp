@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "interpose/life/start.h"
 #include "interpose/loader/lookup.h"
 #include "interpose/loader/real.h"

@@ -1,6 +1,6 @@
 // Records memory by handle and its mappings.
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/ground/event_of.h"
+#include "interpose/base/event_of.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/driver_answers.h"
 #include "interpose/routes/other_context.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/ground/limits.h"
+#include "allocator/base/limits.h"
 
 namespace vramscope {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/limits.h"
-#include "allocator/ground/named_enum.h"
+#include "allocator/base/limits.h"
+#include "allocator/base/named_enum.h"
 #include "interpose/settings/capacity_option.h"
 #include "interpose/settings/numbers.h"
 #include "reporter/record/stack/capture.h"

@@ -12,9 +12,9 @@
 #include <charconv>
 #include <ctime>
 
-#include "allocator/ground/kept_errno.h"
-#include "allocator/ground/nap.h"
-#include "allocator/ground/uncancelled.h"
+#include "allocator/base/kept_errno.h"
+#include "allocator/base/nap.h"
+#include "allocator/base/uncancelled.h"
 
 namespace vramscope {
 namespace {

@@ -58,7 +58,7 @@ inline constexpr const char* kVersionNote = "vramscope";
 // "off": `run`, `report` and `doctor` say nothing of live files that earlier programs left, and
 // `run` recovers none of them.
 inline constexpr const char* kLeftOversVariable = "VRAMSCOPE_LEFT_OVERS";
-// Name of a deliberate fault (allocator/ground/faults.def), in a build that has them.
+// Name of a deliberate fault (allocator/base/faults.def), in a build that has them.
 inline constexpr const char* kFaultVariable = "VRAMSCOPE_FAULT";
 
 inline constexpr std::string_view kPrivateVariables[] = {

@@ -16,8 +16,8 @@
 #include <new>
 #include <string_view>
 
-#include "allocator/ground/fault.h"
-#include "interpose/ground/clock.h"
+#include "allocator/base/fault.h"
+#include "interpose/base/clock.h"
 #include "interpose/settings/private_variables.h"
 #include "reporter/report/files/file_name.h"
 
@@ -74,7 +74,7 @@ void choose_fault() {
   constexpr const char* kNames[] = {
       "",
 #define FAULT(name, text) #name,
-#include "allocator/ground/faults.def"
+#include "allocator/base/faults.def"
   };
   for (std::size_t i = 1; chosen != nullptr && i < std::size(kNames); ++i) {
     if (std::strcmp(chosen, kNames[i]) == 0) chosen_fault = static_cast<Fault>(i);

@@ -10,9 +10,9 @@
 #include <charconv>
 #include <ctime>
 
-#include "allocator/ground/kept_errno.h"
-#include "allocator/ground/nap.h"
-#include "allocator/ground/uncancelled.h"
+#include "allocator/base/kept_errno.h"
+#include "allocator/base/nap.h"
+#include "allocator/base/uncancelled.h"
 #include "interpose/settings/private_variables.h"
 
 namespace vramscope {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reporter/ground/device_use.h"
+#include "reporter/base/device_use.h"
 
 namespace vramscope {
 

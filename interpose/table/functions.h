@@ -14,7 +14,7 @@
 #include <type_traits>
 
 #include "interpose/table/graphics.h"
-#include "reporter/ground/event.h"
+#include "reporter/base/event.h"
 
 #if CUDA_VERSION < 12000
 // Newer runtimes ask for this function, whatever toolkit we are built with.

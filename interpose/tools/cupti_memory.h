@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/snapshot.h"
 #include "reporter/report/cupti_facts.h"
 
 namespace vramscope {

@@ -11,10 +11,10 @@
 #include <new>
 #include <string>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/kept_errno.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/kept_errno.h"
+#include "interpose/base/guard.h"
 #include "interpose/driver/device_facts.h"
-#include "interpose/ground/guard.h"
 #include "interpose/loader/loader.h"
 
 #ifdef VRAMSCOPE_HAS_CUPTI

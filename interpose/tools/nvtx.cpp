@@ -13,12 +13,12 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/kept_errno.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/kept_errno.h"
+#include "interpose/base/clock.h"
+#include "interpose/base/guard.h"
+#include "interpose/base/message.h"
 #include "interpose/driver/profiler.h"
-#include "interpose/ground/clock.h"
-#include "interpose/ground/guard.h"
-#include "interpose/ground/message.h"
 #include "interpose/loader/loader.h"
 #include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"

@@ -8,9 +8,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/kept_errno.h"
-#include "interpose/ground/guard.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/kept_errno.h"
+#include "interpose/base/guard.h"
 #include "interpose/loader/loader.h"
 
 namespace vramscope {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/live_memory.h"
-#include "reporter/ground/event.h"
+#include "allocator/base/live_memory.h"
+#include "reporter/base/event.h"
 #include "reporter/record/counters.h"
 #include "reporter/record/reach.h"
 

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "reporter/ground/facts.h"
+#include "reporter/base/facts.h"
 
 namespace vramscope {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "allocator/ground/fault.h"
-#include "allocator/ground/machine.h"
+#include "allocator/base/fault.h"
+#include "allocator/base/machine.h"
 
 namespace vramscope {
 

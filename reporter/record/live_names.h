@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/live_memory.h"
-#include "reporter/ground/facts.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/live_memory.h"
+#include "reporter/base/facts.h"
 #include "reporter/record/trace/fact_code.h"
 
 namespace vramscope {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reporter/ground/axes.h"
+#include "reporter/base/axes.h"
 
 namespace vramscope {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "reporter/ground/facts.h"
+#include "reporter/base/facts.h"
 
 namespace vramscope {
 

@@ -12,9 +12,9 @@
 #include <tuple>
 #include <vector>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/fork_mark.h"
-#include "reporter/ground/axes.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/fork_mark.h"
+#include "reporter/base/axes.h"
 #include "reporter/record/mark_rows.h"
 
 namespace vramscope {

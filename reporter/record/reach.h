@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "allocator/ground/live_memory.h"
+#include "allocator/base/live_memory.h"
 
 namespace vramscope {
 

@@ -7,10 +7,10 @@
 #include <atomic>
 #include <utility>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/kept_errno.h"
-#include "allocator/ground/live_memory.h"
-#include "allocator/ground/own_stack.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/kept_errno.h"
+#include "allocator/base/live_memory.h"
+#include "allocator/base/own_stack.h"
 #include "reporter/record/kept.h"
 #include "reporter/record/live_names.h"
 #include "reporter/record/python/codes.h"

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <memory>
 
-#include "allocator/ground/place.h"
-#include "reporter/ground/axes.h"
-#include "reporter/ground/event.h"
-#include "reporter/ground/facts.h"
+#include "allocator/base/place.h"
+#include "reporter/base/axes.h"
+#include "reporter/base/event.h"
+#include "reporter/base/facts.h"
 #include "reporter/record/stack/known_tags.h"
 #include "reporter/record/stack/stack.h"
 

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "allocator/ground/live_layout.h"
+#include "allocator/base/live_layout.h"
 #include "reporter/record/counter_set.h"
 #include "reporter/record/live_names.h"
 #include "reporter/record/range_table.h"

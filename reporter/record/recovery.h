@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "allocator/ground/live_memory.h"
-#include "reporter/ground/facts.h"
+#include "allocator/base/live_memory.h"
+#include "reporter/base/facts.h"
 #include "reporter/record/reach.h"
 
 namespace vramscope {

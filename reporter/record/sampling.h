@@ -6,7 +6,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "reporter/ground/axes.h"
+#include "reporter/base/axes.h"
 
 namespace vramscope {
 

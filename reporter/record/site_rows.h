@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "allocator/ground/appended.h"
-#include "reporter/ground/facts.h"
+#include "allocator/base/appended.h"
+#include "reporter/base/facts.h"
 
 namespace vramscope {
 

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "allocator/ground/appended.h"
-#include "allocator/ground/capability.h"
-#include "reporter/ground/facts.h"
+#include "allocator/base/appended.h"
+#include "allocator/base/capability.h"
+#include "reporter/base/facts.h"
 #include "reporter/record/site_rows.h"
 
 namespace vramscope {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "reporter/ground/facts.h"
+#include "reporter/base/facts.h"
 
 namespace vramscope {
 

@@ -6,10 +6,10 @@
 #include <atomic>
 #include <cstdint>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/live_memory.h"
-#include "allocator/ground/place.h"
-#include "reporter/ground/facts.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/live_memory.h"
+#include "allocator/base/place.h"
+#include "reporter/base/facts.h"
 #include "reporter/record/reach.h"
 
 namespace vramscope {

@@ -6,7 +6,7 @@
 
 #include <new>
 
-#include "allocator/ground/thread_buffer.h"
+#include "allocator/base/thread_buffer.h"
 
 namespace vramscope {
 

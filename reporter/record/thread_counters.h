@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "allocator/ground/capability.h"
-#include "reporter/ground/event.h"
+#include "allocator/base/capability.h"
+#include "reporter/base/event.h"
 #include "reporter/record/counter_set.h"
 #include "reporter/record/kept.h"
 #include "reporter/record/trace/trace.h"

@@ -9,7 +9,7 @@
 
 #include <cstdio>
 
-#include "allocator/ground/kept_errno.h"
+#include "allocator/base/kept_errno.h"
 
 namespace vramscope {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/ground/capability.h"
-#include "reporter/ground/axes.h"
-#include "reporter/ground/facts.h"
+#include "allocator/base/capability.h"
+#include "reporter/base/axes.h"
+#include "reporter/base/facts.h"
 
 namespace vramscope {
 

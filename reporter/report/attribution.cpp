@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "allocator/ground/driver_pages.h"
+#include "allocator/base/driver_pages.h"
 #include "reporter/report/fields.h"
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/shared_pages.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/named_enum.h"
-#include "allocator/ground/place.h"
+#include "allocator/base/named_enum.h"
+#include "allocator/base/place.h"
 
 namespace vramscope {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/ground/device_use.h"
-#include "reporter/ground/facts.h"
+#include "reporter/base/device_use.h"
+#include "reporter/base/facts.h"
 
 namespace vramscope {
 

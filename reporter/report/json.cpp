@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "allocator/ground/kept_errno.h"
+#include "allocator/base/kept_errno.h"
 #include "reporter/report/fields.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/files/write_signals.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/report.h"
 
 namespace vramscope {

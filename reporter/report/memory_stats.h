@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/statistics.h"
+#include "allocator/base/statistics.h"
 
 namespace vramscope {
 

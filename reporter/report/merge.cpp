@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/merge_devices.h"
 #include "reporter/report/merge_frames.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/gpus.h"
 
 namespace vramscope {

@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "allocator/ground/driver_pages.h"
+#include "allocator/base/driver_pages.h"
 #include "reporter/report/attribution.h"
 #include "reporter/report/holes.h"
 #include "reporter/report/parts.h"

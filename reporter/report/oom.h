@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reporter/ground/event.h"
+#include "reporter/base/event.h"
 #include "reporter/report/oom_events.h"
 
 namespace vramscope {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 
 namespace vramscope {
 

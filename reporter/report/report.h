@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/snapshot.h"
-#include "reporter/ground/facts.h"
+#include "allocator/base/snapshot.h"
+#include "reporter/base/facts.h"
 #include "reporter/report/cupti_facts.h"
 #include "reporter/report/facts.h"
 #include "reporter/report/oom_events.h"

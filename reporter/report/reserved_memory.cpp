@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/options_of.h"
@@ -14,7 +14,7 @@
 namespace vramscope {
 namespace {
 
-// The same values as in allocator/ground/size_policy.h.
+// The same values as in allocator/base/size_policy.h.
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kSmallPage = 2 * kMiB;
 constexpr std::uint64_t kLargePage = 20 * kMiB;

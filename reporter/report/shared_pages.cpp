@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/snapshot.h"
 
 namespace vramscope {
 

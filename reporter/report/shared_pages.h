@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "allocator/ground/driver_pages.h"
-#include "allocator/ground/place.h"
+#include "allocator/base/driver_pages.h"
+#include "allocator/base/place.h"
 
 namespace vramscope {
 

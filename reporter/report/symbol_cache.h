@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "reporter/ground/facts.h"
+#include "reporter/base/facts.h"
 #include "reporter/report/resolved_frame.h"
 
 namespace vramscope {

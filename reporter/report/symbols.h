@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "reporter/ground/facts.h"
+#include "reporter/base/facts.h"
 #include "reporter/report/resolved_frame.h"
 
 namespace vramscope {

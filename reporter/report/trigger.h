@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "allocator/ground/named_enum.h"
+#include "allocator/base/named_enum.h"
 
 namespace vramscope {
 

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
+#include "allocator/base/size_policy.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/size_policy.h"
 #include "test/simulator/device/simulated_backend.h"
 #include "test/simulator/device/simulated_device.h"
 

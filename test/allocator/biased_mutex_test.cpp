@@ -1,7 +1,7 @@
 // The lock that is biased to one thread, where something comes between: signals, forks, filters of
 // system calls, ends of threads and of processes.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/biased_mutex.h"
+#include "allocator/base/biased_mutex.h"
 
 #include <gtest/gtest.h>
 #include <linux/filter.h>
@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "allocator/ground/capability.h"
+#include "allocator/base/capability.h"
 
 namespace vramscope::test {
 namespace {

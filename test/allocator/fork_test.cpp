@@ -14,13 +14,13 @@
 #include <thread>
 #include <vector>
 
+#include "allocator/base/backend.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/fork_locks.h"
+#include "allocator/base/live_copy.h"
+#include "allocator/base/live_memory.h"
+#include "allocator/base/size_policy.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/backend.h"
-#include "allocator/ground/capability.h"
-#include "allocator/ground/fork_locks.h"
-#include "allocator/ground/live_copy.h"
-#include "allocator/ground/live_memory.h"
-#include "allocator/ground/size_policy.h"
 #include "test/allocator/allocator_fixture.h"
 
 namespace vramscope::test {

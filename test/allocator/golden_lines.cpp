@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/snapshot.h"
 
 namespace vramscope::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/snapshot.h"
 
 namespace vramscope::test {
 

@@ -6,11 +6,11 @@
 #include <random>
 #include <vector>
 
+#include "allocator/base/call_time.h"
+#include "allocator/base/history.h"
 #include "allocator/books/birth_times.h"
 #include "allocator/books/ledger.h"
 #include "allocator/books/timeline.h"
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/history.h"
 
 namespace vramscope {
 namespace {

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <string>
 
+#include "allocator/base/live_memory.h"
+#include "allocator/base/machine.h"
+#include "allocator/base/mapped_array.h"
 #include "allocator/books/birth_times.h"
-#include "allocator/ground/live_memory.h"
-#include "allocator/ground/machine.h"
-#include "allocator/ground/mapped_array.h"
 
 namespace vramscope {
 namespace {

@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "allocator/base/size_policy.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/size_policy.h"
 #include "test/simulator/device/simulated_backend.h"
 
 namespace vramscope::test {

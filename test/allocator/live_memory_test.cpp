@@ -1,7 +1,7 @@
 // Live memory: what a process wrote can be read in its file after SIGKILL, and what a full file
 // system or a lost file does to it.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/live_memory.h"
+#include "allocator/base/live_memory.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "allocator/base/mapped_array.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/mapped_array.h"
 #include "test/simulator/device/simulated_backend.h"
 #include "test/simulator/device/simulated_device.h"
 

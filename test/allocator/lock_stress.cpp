@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "allocator/ground/biased_mutex.h"
-#include "allocator/ground/fault.h"
+#include "allocator/base/biased_mutex.h"
+#include "allocator/base/fault.h"
 
 namespace vramscope {
 namespace {

@@ -7,8 +7,8 @@
 #include <ostream>
 #include <string>
 
+#include "allocator/base/size_policy.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/size_policy.h"
 
 namespace vramscope::test {
 namespace {

@@ -1,6 +1,6 @@
 // The thread's stack of ours: what runs on it, what in place, and how it is free again.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/own_stack.h"
+#include "allocator/base/own_stack.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "allocator/ground/live_memory.h"
+#include "allocator/base/live_memory.h"
 #include "allocator/recovery.h"
 
 namespace vramscope::test {

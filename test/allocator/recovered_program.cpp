@@ -17,9 +17,9 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "allocator/ground/call_time.h"
-#include "allocator/ground/publish.h"
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/call_time.h"
+#include "allocator/base/publish.h"
+#include "allocator/base/size_policy.h"
 
 namespace vramscope::test {
 namespace {

@@ -9,8 +9,8 @@
 #include <random>
 #include <string>
 
+#include "allocator/base/live_memory.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/live_memory.h"
 #include "test/allocator/recovered_judge.h"
 #include "test/simulator/device/simulated_backend.h"
 #include "test/simulator/device/simulated_device.h"

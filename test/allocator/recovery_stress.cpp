@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "test/allocator/recovered_program.h"
 
 namespace vramscope::test {
@@ -19,7 +19,7 @@ void choose_fault() {
   const char* name = std::getenv("VRAMSCOPE_FAULT");
 #define FAULT(one, text) \
   if (name && std::strcmp(name, #one) == 0) chosen_fault = Fault::one;
-#include "allocator/ground/faults.def"
+#include "allocator/base/faults.def"
 #endif
 }
 

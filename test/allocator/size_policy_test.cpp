@@ -1,6 +1,6 @@
 // The table of size_policy.h, row by row.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/size_policy.h"
+#include "allocator/base/size_policy.h"
 
 #include <gtest/gtest.h>
 

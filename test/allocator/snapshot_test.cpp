@@ -1,7 +1,7 @@
 // A snapshot is copied in slices, the lock free between them, and tells of one instant all the
 // same.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/snapshot.h"
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
+#include "allocator/base/fault.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/fault.h"
 #include "test/allocator/recovered_judge.h"
 #include "test/allocator/recovered_program.h"
 #include "test/simulator/device/simulated_backend.h"
@@ -36,7 +36,7 @@ bool choose_fault() {
   const char* const name = std::getenv("VRAMSCOPE_FAULT");
 #define FAULT(one, text) \
   if (name != nullptr && std::string(name) == #one) chosen_fault = Fault::one;
-#include "allocator/ground/faults.def"
+#include "allocator/base/faults.def"
 #endif
   return true;
 }

@@ -1,6 +1,6 @@
 // Counters: peaks, resets, and the cheap form against the plain one.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/statistics.h"
+#include "allocator/base/statistics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Each living thread has a room of its own; those of threads that ended are used again.
 // SPDX-License-Identifier: Apache-2.0
-#include "allocator/ground/thread_buffer.h"
+#include "allocator/base/thread_buffer.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

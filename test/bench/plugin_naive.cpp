@@ -8,8 +8,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "allocator/ground/size_policy.h"
-#include "allocator/ground/statistics.h"
+#include "allocator/base/size_policy.h"
+#include "allocator/base/statistics.h"
 #include "test/bench/plugin.h"
 
 using vramscope::bench::Plugin;

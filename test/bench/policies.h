@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "allocator/ground/limits.h"
+#include "allocator/base/limits.h"
 #include "reporter/report/traces/trace_memory.h"
 
 namespace vramscope::bench {

@@ -37,7 +37,7 @@ void report(Turn& turn) {
   if (!turn.world.initialised) return turn.skip("too early");
   if (!may_ask_for_report()) return turn.skip("often enough");
   if (turn.world.profiled) {
-    ask_for_report(turn.world);
+    request_report(turn.world);
   } else if (turn.world.has_handler) {
     raise(SIGUSR1);
   }

@@ -8,7 +8,7 @@ namespace vramscope::differential {
 namespace {
 
 // Of a quarter of the device, as without a fraction nothing is collected
-// (allocator/ground/limits.h).
+// (allocator/base/limits.h).
 constexpr const char* kCollectsGarbage =
     "per_process_memory_fraction:0.25,garbage_collection_threshold:0.001";
 

@@ -22,7 +22,7 @@ BEGIN, END = "<!-- scripts/check --faults writes this table -->\n", "<!-- end of
 
 def faults():
     """(name, what goes wrong) of each row of faults.def."""
-    text = (SOURCE / "allocator/ground/faults.def").read_text()
+    text = (SOURCE / "allocator/base/faults.def").read_text()
     return re.findall(r'^FAULT\((\w+), "(.*)"\)', text, flags=re.M)
 
 

@@ -60,7 +60,7 @@ bool may_ask_for_report() {
   return times++ < kMost;
 }
 
-void ask_for_report(World& world) {
+void request_report(World& world) {
   write_known(world, ++asked);
   raise(SIGUSR1);
   wait_for(world, asked);

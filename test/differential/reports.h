@@ -11,7 +11,7 @@ namespace vramscope::differential {
 
 // Asks by signal on the calling thread and waits until the report is there. What the program knows
 // goes to a file of the same number, "PID.2.known".
-void ask_for_report(World& world);
+void request_report(World& world);
 // The same without waiting, and without a file: while other threads are at work.
 void ask_for_report_soon(World& world);
 void wait_for_reports(World& world);

@@ -34,7 +34,7 @@ with open("/bin/true", "rb") as own_program:
     OWN_MACHINE = own_program.read(19)[18:]
 OTHER_MACHINE = next(machine for machine in MACHINES if machine != OWN_MACHINE)
 MACHINE, LOADER, MUSL_LOADER = MACHINES[OWN_MACHINE]
-# From one part of a live file to the next (allocator/ground/live_memory.h, whose pages are larger on
+# From one part of a live file to the next (allocator/base/live_memory.h, whose pages are larger on
 # AArch64).
 LIVE_PART_BYTES = (1 << 32) + 37 * (65536 if MACHINE == "AArch64" else 4096)
 # How programs in Python begin that ask the driver for memory.

@@ -1,6 +1,6 @@
 // The clock of recorded times against the kernel's.
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/ground/clock.h"
+#include "interpose/base/clock.h"
 
 #include <gtest/gtest.h>
 

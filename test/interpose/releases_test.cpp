@@ -8,7 +8,7 @@
 #include <optional>
 #include <thread>
 
-#include "allocator/ground/call_time.h"
+#include "allocator/base/call_time.h"
 #include "test/simulator/device/simulated_backend.h"
 
 namespace vramscope::test {

@@ -9,11 +9,11 @@
 #include <thread>
 #include <vector>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/lost_locks.h"
-#include "allocator/ground/mutex.h"
-#include "interpose/ground/clock.h"
-#include "interpose/ground/message.h"
+#include "allocator/base/abandoned_locks.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/mutex.h"
+#include "interpose/base/clock.h"
+#include "interpose/base/message.h"
 #include "interpose/life/signals.h"
 
 namespace vramscope {

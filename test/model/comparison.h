@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/snapshot.h"
 #include "test/model/naive_model.h"
 
 namespace vramscope {

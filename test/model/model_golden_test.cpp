@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/snapshot.h"
 #include "interpose/settings/alloc_conf.h"
 #include "test/model/naive_model.h"
 #include "test/model/plain_backend.h"

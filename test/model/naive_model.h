@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/base/backend.h"
+#include "allocator/base/limits.h"
+#include "allocator/base/snapshot.h"
 #include "allocator/caching_allocator.h"
-#include "allocator/ground/backend.h"
-#include "allocator/ground/limits.h"
-#include "allocator/ground/snapshot.h"
 
 namespace vramscope {
 

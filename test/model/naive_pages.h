@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "allocator/ground/backend.h"
+#include "allocator/base/backend.h"
 
 namespace vramscope {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/limits.h"
+#include "allocator/base/limits.h"
 
 namespace vramscope {
 

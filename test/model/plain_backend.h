@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 
-#include "allocator/ground/backend.h"
+#include "allocator/base/backend.h"
 
 namespace vramscope {
 

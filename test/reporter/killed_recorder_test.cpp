@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "allocator/ground/fault.h"
+#include "allocator/base/fault.h"
 #include "reporter/record/recorder.h"
 #include "reporter/record/recovery.h"
 #include "test/reporter/recovery_case.h"

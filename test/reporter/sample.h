@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "reporter/ground/event.h"
+#include "reporter/base/event.h"
 #include "reporter/report/parts.h"
 
 namespace vramscope {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/reporter/stack_library.h"
 
-#include "allocator/ground/own_stack.h"
+#include "allocator/base/own_stack.h"
 #include "reporter/record/stack/known_stacks.h"
 
 namespace vramscope {

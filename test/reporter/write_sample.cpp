@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "allocator/ground/snapshot.h"
-#include "reporter/ground/axes.h"
+#include "allocator/base/snapshot.h"
+#include "reporter/base/axes.h"
 #include "reporter/report/assemble.h"
 #include "reporter/report/cupti_facts.h"
 #include "reporter/report/json.h"

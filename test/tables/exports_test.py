@@ -74,7 +74,7 @@ def check_thread_local(text):
     taken = int(found.group(1), 16) if found else 0
     if taken > MOST_THREAD_LOCAL_BYTES:
         yield (f"takes {taken} bytes of each thread for its variables, at most "
-               f"{MOST_THREAD_LOCAL_BYTES} are allowed: use allocator/ground/thread_buffer.h")
+               f"{MOST_THREAD_LOCAL_BYTES} are allowed: use allocator/base/thread_buffer.h")
 
 
 def main():

@@ -33,7 +33,7 @@ def check_linked(path):
 
 
 # Points where a thread can be cancelled, and no work that could be undone: a cancelled thread would
-# be unwound from there through functions of ours that let nothing pass (allocator/ground/nap.h).
+# be unwound from there through functions of ours that let nothing pass (allocator/base/nap.h).
 WAITS = {"nanosleep", "clock_nanosleep", "usleep", "sleep", "pause", "pthread_cond_wait", "sem_wait"}
 
 

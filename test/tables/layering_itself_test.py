@@ -21,13 +21,13 @@ def complaints(tree):
 
 class Layering(unittest.TestCase):
     def test_includes_downwards_are_fine(self):
-        self.assertEqual([], complaints({"interpose/life/a.h": '#include "interpose/ground/b.h"\n',
-                                         "interpose/ground/b.h": ""}))
+        self.assertEqual([], complaints({"interpose/life/a.h": '#include "interpose/base/b.h"\n',
+                                         "interpose/base/b.h": ""}))
 
     def test_includes_upwards_are_not(self):
-        said = complaints({"interpose/ground/b.h": '#include "interpose/life/a.h"\n',
+        said = complaints({"interpose/base/b.h": '#include "interpose/life/a.h"\n',
                            "interpose/life/a.h": ""})
-        self.assertIn("life stands above ground", said[0])
+        self.assertIn("life stands above base", said[0])
 
     def test_no_header_is_an_exception(self):
         said = complaints({"allocator/pool/a.h": '#include "allocator/limits.h"\n',
@@ -35,13 +35,13 @@ class Layering(unittest.TestCase):
         self.assertIn("the top stands above pool", said[0])
 
     def test_rooms_have_arrows(self):
-        said = complaints({"allocator/a.h": '#include "interpose/ground/b.h"\n',
-                           "interpose/ground/b.h": ""})
+        said = complaints({"allocator/a.h": '#include "interpose/base/b.h"\n',
+                           "interpose/base/b.h": ""})
         self.assertIn("no arrow from allocator", said[0])
 
     def test_a_folder_needs_its_place_in_the_order(self):
-        said = complaints({"interpose/cellar/a.h": '#include "interpose/ground/b.h"\n',
-                           "interpose/ground/b.h": ""})
+        said = complaints({"interpose/cellar/a.h": '#include "interpose/base/b.h"\n',
+                           "interpose/base/b.h": ""})
         self.assertIn("the order of interpose lacks a folder", said[0])
 
     def test_a_circle_through_sources_is_found(self):

@@ -15,8 +15,8 @@ ROOMS = ("interpose", "allocator", "reporter", "test")
 # include itself; the allocator includes nobody.
 ARROWS = [
     (r"interpose/", r"allocator/"),
-    (r"interpose/", r"reporter/(ground|record|report)/"),
-    (r"reporter/", r"allocator/ground/.*\.h$"),
+    (r"interpose/", r"reporter/(base|record|report)/"),
+    (r"reporter/", r"allocator/base/.*\.h$"),
     (r"reporter/report/live/", r"allocator/recovery\.h$"),
     (r"reporter/view/", r"interpose/(settings/options\.h|settings/options\.def|settings/private_variables\.h|settings/use_question\.h|table/functions\.def)$"),
     (r"test/", r""),
@@ -39,9 +39,9 @@ RESERVED = [
 # files of the room's own folder. A folder that an order does not name is a complaint.
 FOLDERS = {
     "interpose": ["face", "routes", "life", "call", "tools", "driver", "loader", "table", "settings",
-                  "ground"],
-    "allocator": ["", "dedicated", "pool", "books", "ground"],
-    "reporter": ["precompiled", "view", "report", "record", "ground"],
+                  "base"],
+    "allocator": ["", "dedicated", "pool", "books", "base"],
+    "reporter": ["precompiled", "view", "report", "record", "base"],
     "reporter/record": ["", "trace", "python", "stack"],
     "reporter/report": ["live", "", "traces", "files"],
     "reporter/view": ["", "command", "doctor", "export", "import", "page", "text", "listing", "analysis",
@@ -204,7 +204,7 @@ def check_names(root, paths):
 # that it says, and titles of columns.
 READ_BACK = re.compile(r"""find\(('\\n'|"\\n|"[A-Z]{3,}|"(Next|Nothing|Total)\b|k[A-Z]\w*Passes)|getline|\.pop_back\(\)|(starts|ends)_with\("\\n""")
 # Whose text is not of a report: help, and lines that are being made.
-READERS = re.compile(r"reporter/view/(text/(manual|completion)_text|listing/(width|json_text)|command/(arguments|counted_once|check|html))\.cpp")
+READERS = re.compile(r"reporter/view/(text/(manual|completion)_text|listing/(width|json_text)|command/(arguments|repeated_processes|check|html))\.cpp")
 
 
 def check_texts(root, paths):

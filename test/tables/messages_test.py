@@ -11,8 +11,8 @@ ROOMS = ("interpose", "allocator", "reporter/record")
 NO_MESSAGES = (
     "allocator/invariants.cpp",
     "allocator/ladder.cpp",
-    "allocator/ground/",
-    "interpose/ground/clock.h",
+    "allocator/base/",
+    "interpose/base/clock.h",
     "interpose/table/functions.h",
 )
 REASONS = "interpose/driver/exporters.cpp"  # rows of its table hold {"library", "reason"}

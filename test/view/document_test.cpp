@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "reporter/report/merge.h"
-#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/peaks/traced_peaks.h"
 #include "reporter/view/listing/fit.h"
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/peak_text.h"

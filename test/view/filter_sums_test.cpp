@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/memory_map.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/check_text.h"
 #include "reporter/view/text/filter_text.h"

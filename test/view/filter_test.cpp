@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "reporter/report/memory_name.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/replay/trace_filter.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/replay/trace_totals.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/stacks/stack_view.h"
 #include "reporter/view/text/filter_text.h"

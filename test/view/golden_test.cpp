@@ -11,7 +11,7 @@
 #include "reporter/report/merge.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/peaks/traced_peaks.h"
 #include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/calls_text.h"
 #include "reporter/view/text/check_text.h"

@@ -7,7 +7,7 @@
 #include <csignal>
 
 #include "interpose/settings/options.h"
-#include "reporter/view/command/left_behind.h"
+#include "reporter/view/command/orphaned_live_files.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/system/target.h"
 #include "test/view/sample_report.h"
@@ -217,11 +217,11 @@ TEST(Run, TheSummaryNamesTheTrace) {
 
 TEST(Run, TheSummarySaysWhatEndedTheProgramAndWhoElseEndedWithoutAReport) {
   const Ending killed{.pid = 1, .signal = SIGKILL};
-  LeftBehind left{.reports = {"a.json", "b.json", "r.json"},
-                  .has_program = true,
-                  .others = {"python3 (2)", "python3 (3)"},
-                  .problems = {},
-                  .written = {}};
+  OrphanedLiveFiles left{.reports = {"a.json", "b.json", "r.json"},
+                         .has_program = true,
+                         .others = {"python3 (2)", "python3 (3)"},
+                         .problems = {},
+                         .written = {}};
   WrittenReport written{"r.json", sample_report()};
   written.place = place_text(left, killed);
   written.others = others_text(left);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/view/schema.h"
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/view/listing/json_text.h"
 
 namespace vramscope {

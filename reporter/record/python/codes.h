@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "allocator/ground/capability.h"
-#include "reporter/ground/facts.h"
+#include "allocator/base/capability.h"
+#include "reporter/base/facts.h"
 #include "reporter/record/python/stack.h"
 
 namespace vramscope {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "allocator/ground/kept_errno.h"
+#include "allocator/base/kept_errno.h"
 #include "reporter/record/python/stack.h"
 
 namespace vramscope {

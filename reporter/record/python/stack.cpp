@@ -8,7 +8,7 @@
 #include <array>
 #include <atomic>
 
-#include "allocator/ground/thread_buffer.h"
+#include "allocator/base/thread_buffer.h"
 #include "reporter/record/stack/capture.h"
 #include "reporter/record/stack/hash.h"
 #include "reporter/record/stack/safe_read.h"

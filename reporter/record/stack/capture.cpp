@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <atomic>
 
-#include "allocator/ground/kept_errno.h"
-#include "allocator/ground/machine.h"
-#include "allocator/ground/own_stack.h"
+#include "allocator/base/kept_errno.h"
+#include "allocator/base/machine.h"
+#include "allocator/base/own_stack.h"
 #include "reporter/record/stack/known_stacks.h"
 #include "reporter/record/stack/library_guards.h"
 #include "reporter/record/stack/own_text.h"

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "allocator/ground/thread_buffer.h"
+#include "allocator/base/thread_buffer.h"
 
 namespace vramscope {
 

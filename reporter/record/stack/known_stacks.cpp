@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstring>
 
-#include "allocator/ground/thread_buffer.h"
+#include "allocator/base/thread_buffer.h"
 #include "reporter/record/stack/hash.h"
 #include "reporter/record/stack/loaded_counts.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/record/stack/known_tags.h"
 
-#include "reporter/ground/axes.h"
+#include "reporter/base/axes.h"
 #include "reporter/record/stack/capture.h"
 #include "reporter/record/stack/known_callers.h"
 #include "reporter/record/stack/known_stacks.h"

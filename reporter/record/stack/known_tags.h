@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 
 namespace vramscope {
 

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "allocator/ground/on_valgrind.h"
+#include "allocator/base/on_valgrind.h"
 #include "reporter/record/stack/safe_read.h"
 
 namespace vramscope {

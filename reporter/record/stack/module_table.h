@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/capability.h"
-#include "reporter/ground/facts.h"
+#include "allocator/base/capability.h"
+#include "reporter/base/facts.h"
 
 namespace vramscope {
 

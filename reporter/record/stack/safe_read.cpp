@@ -8,9 +8,9 @@
 
 #include <cerrno>
 
-#include "allocator/ground/kept_errno.h"
-#include "allocator/ground/on_valgrind.h"
-#include "allocator/ground/thread_buffer.h"
+#include "allocator/base/kept_errno.h"
+#include "allocator/base/on_valgrind.h"
+#include "allocator/base/thread_buffer.h"
 
 namespace vramscope::safe_read {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/record/stack/hash.h"
 
 namespace vramscope {

@@ -10,10 +10,10 @@
 #include <memory>
 #include <span>
 
-#include "allocator/ground/appended.h"
-#include "allocator/ground/capability.h"
-#include "allocator/ground/place.h"
-#include "reporter/ground/axes.h"
+#include "allocator/base/appended.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/place.h"
+#include "reporter/base/axes.h"
 
 namespace vramscope {
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "reporter/ground/event.h"
-#include "reporter/ground/segment.h"
+#include "reporter/base/event.h"
+#include "reporter/base/segment.h"
 #include "reporter/record/trace/format.h"
 
 namespace vramscope {

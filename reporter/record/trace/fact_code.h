@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/ground/facts.h"
+#include "reporter/base/facts.h"
 #include "reporter/record/trace/format.h"
 
 namespace vramscope {

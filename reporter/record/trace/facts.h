@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reporter/ground/facts.h"
+#include "reporter/base/facts.h"
 #include "reporter/record/trace/fact_code.h"
 
 namespace vramscope {

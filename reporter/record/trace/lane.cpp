@@ -4,7 +4,7 @@
 
 #include <sched.h>
 
-#include "allocator/ground/capability.h"
+#include "allocator/base/capability.h"
 
 namespace vramscope {
 

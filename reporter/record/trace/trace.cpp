@@ -6,8 +6,8 @@
 #include <ctime>
 #include <new>
 
-#include "allocator/ground/lost_locks.h"
-#include "allocator/ground/nap.h"
+#include "allocator/base/abandoned_locks.h"
+#include "allocator/base/nap.h"
 
 namespace vramscope {
 

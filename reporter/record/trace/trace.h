@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "allocator/ground/capability.h"
+#include "allocator/base/capability.h"
 #include "reporter/record/trace/facts.h"
 #include "reporter/record/trace/lane.h"
 

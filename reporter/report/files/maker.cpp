@@ -18,7 +18,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "allocator/ground/kept_errno.h"
+#include "allocator/base/kept_errno.h"
 #include "reporter/report/files/process_stat.h"
 
 namespace vramscope {

@@ -15,7 +15,7 @@
 #include <optional>
 #include <utility>
 
-#include "allocator/ground/standard_files.h"
+#include "allocator/base/standard_files.h"
 
 namespace vramscope {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "allocator/ground/own_file.h"
+#include "allocator/base/own_file.h"
 #include "reporter/report/files/maker.h"
 
 namespace vramscope {

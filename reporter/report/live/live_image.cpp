@@ -11,7 +11,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "allocator/ground/own_file.h"
+#include "allocator/base/own_file.h"
 #include "reporter/report/live/live_owner.h"
 
 namespace vramscope {

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "allocator/ground/live_memory.h"
+#include "allocator/base/live_memory.h"
 
 namespace vramscope {
 

@@ -10,9 +10,9 @@
 #include <ctime>
 #include <type_traits>
 
-#include "allocator/ground/kept_errno.h"
-#include "allocator/ground/live_memory.h"
-#include "allocator/ground/nap.h"
+#include "allocator/base/kept_errno.h"
+#include "allocator/base/live_memory.h"
+#include "allocator/base/nap.h"
 
 namespace vramscope {
 namespace {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "allocator/ground/live_layout.h"
+#include "allocator/base/live_layout.h"
 
 namespace vramscope {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/capability.h"
-#include "allocator/ground/live_memory.h"
-#include "allocator/ground/place.h"
+#include "allocator/base/capability.h"
+#include "allocator/base/live_memory.h"
+#include "allocator/base/place.h"
 #include "reporter/report/facts.h"
 #include "reporter/report/live/live_owner.h"
 

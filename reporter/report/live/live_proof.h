@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "allocator/ground/live_memory.h"
+#include "allocator/base/live_memory.h"
 #include "reporter/report/live/live_image.h"
 #include "reporter/report/live/live_owner.h"
 

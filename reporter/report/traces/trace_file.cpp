@@ -15,8 +15,8 @@
 #include <csignal>
 #include <utility>
 
-#include "allocator/ground/standard_files.h"
-#include "allocator/ground/uncancelled.h"
+#include "allocator/base/standard_files.h"
+#include "allocator/base/uncancelled.h"
 #include "reporter/report/files/write_signals.h"
 
 namespace vramscope {

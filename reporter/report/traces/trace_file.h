@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "allocator/ground/own_file.h"
+#include "allocator/base/own_file.h"
 #include "reporter/record/trace/lane.h"
 
 namespace vramscope {

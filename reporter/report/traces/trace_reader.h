@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reporter/ground/facts.h"
+#include "reporter/base/facts.h"
 #include "reporter/record/trace/code.h"
 #include "reporter/record/trace/fact_code.h"
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "reporter/ground/event.h"
+#include "reporter/base/event.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
 

@@ -6,11 +6,11 @@
 #include <map>
 
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
 #include "reporter/view/analysis/refusals/refusal_limit.h"
 #include "reporter/view/analysis/refusals/refusal_policy.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 

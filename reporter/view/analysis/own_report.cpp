@@ -33,7 +33,7 @@ std::optional<Report> read_own(const ReportOfProcess& one, const RunsNaming& nam
   return is_its ? std::move(report) : std::nullopt;
 }
 
-LeftAside keep_each_once(std::vector<ReportOfProcess>& reports) {
+LeftAside drop_repeated_processes(std::vector<ReportOfProcess>& reports) {
   const auto rank_of = [](const ReportOfProcess& one) {
     return std::pair(one.process.sequence, !one.is_merged);
   };

@@ -36,6 +36,6 @@ struct LeftAside {
 };
 // Of several reports of one process the last one, by sequence; of equal ones that which was not
 // merged. Of whose process nobody knows all stay.
-[[nodiscard]] LeftAside keep_each_once(std::vector<ReportOfProcess>& reports);
+[[nodiscard]] LeftAside drop_repeated_processes(std::vector<ReportOfProcess>& reports);
 
 }  // namespace vramscope

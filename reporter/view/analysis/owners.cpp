@@ -7,10 +7,10 @@
 #include <tuple>
 #include <utility>
 
-#include "reporter/ground/axes.h"
+#include "reporter/base/axes.h"
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_name.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/subject.h"
 
 namespace vramscope {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/subject.h"
 
 namespace vramscope {

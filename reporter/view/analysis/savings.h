@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "reporter/ground/facts.h"
+#include "reporter/base/facts.h"
 
 namespace vramscope {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/subject.h"
 

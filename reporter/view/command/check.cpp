@@ -6,10 +6,10 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
-#include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
+#include "reporter/view/command/repeated_processes.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/text/check_text.h"
 
@@ -194,7 +194,7 @@ int check(Arguments& given) {
   given.listing.rows().refuse_unless({names_of(check_columns(""))});
   std::vector<std::string> paths = report_files(given.files, say, EmptyFiles::taken);
   if (paths.empty()) return kBadInput;
-  if (paths.size() > 1) keep_each_once(paths, say);
+  if (paths.size() > 1) drop_repeated_processes(paths, say);
   paths.push_back(given.baseline);
   for (const std::string& path : paths) {
     if (!is_trace(path)) continue;

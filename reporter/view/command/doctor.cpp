@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "reporter/view/command/publish_rows.h"
+#include "reporter/view/doctor/examinations.h"
 #include "reporter/view/doctor/findings_text.h"
-#include "reporter/view/doctor/heads.h"
 
 namespace vramscope {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "interpose/settings/options.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/instant.h"
 #include "reporter/view/analysis/replay/trace_details.h"
 #include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/verb.h"

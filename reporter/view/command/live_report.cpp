@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "reporter/view/system/question.h"
+#include "reporter/view/system/report_request.h"
 
 namespace vramscope {
 namespace {
@@ -16,8 +16,8 @@ constexpr const char* kCopied = "its tables are copied while it goes on";
 // The report with which the process answered; "": it did not.
 std::string answer_of(std::int64_t pid, unsigned wait_seconds,
                       const std::function<void(std::string_view)>& tell) {
-  const Question question{.pid = static_cast<pid_t>(pid), .wait_seconds = wait_seconds};
-  ReportReply reply = ask_for_report(question, tell);
+  const ReportRequest request{.pid = static_cast<pid_t>(pid), .wait_seconds = wait_seconds};
+  ReportReply reply = request_report(request, tell);
   if (!reply.problem.empty()) tell(reply.problem + "; " + kCopied);
   return std::move(reply.report);
 }

@@ -16,8 +16,8 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/told_owners.h"
-#include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/inputs.h"
+#include "reporter/view/command/repeated_processes.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/import/imports.h"
 
@@ -139,7 +139,7 @@ std::optional<Merger> merger_of(std::vector<std::string> paths, const Reading& r
         shell_word(path));
     return std::nullopt;
   }
-  keep_each_once(paths, say);
+  drop_repeated_processes(paths, say);
   std::optional<Merger> merger(std::in_place);
   if (read_into(*merger, paths, reading) != 0) return std::nullopt;
   return merger;

@@ -11,7 +11,7 @@
 
 #include "reporter/report/files/file_name.h"
 #include "reporter/report/files/input_file.h"
-#include "reporter/view/command/counted_once.h"
+#include "reporter/view/command/repeated_processes.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {

@@ -10,7 +10,7 @@
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/subject.h"
-#include "reporter/view/command/counted_once.h"
+#include "reporter/view/command/repeated_processes.h"
 #include "reporter/view/command/report_of_instant.h"
 #include "reporter/view/command/show.h"
 #include "reporter/view/system/installation.h"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/peaks/traced_peaks.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/command/show.h"
 #include "reporter/view/listing/site_columns.h"

@@ -15,7 +15,7 @@
 #include "reporter/view/listing/format.h"
 #include "reporter/view/system/left_overs.h"
 #include "reporter/view/system/note_file.h"
-#include "reporter/view/system/question.h"
+#include "reporter/view/system/report_request.h"
 
 namespace vramscope {
 namespace {
@@ -96,7 +96,7 @@ void recover_process_of(Tally& tally, pid_t pid, const AskFirst& how) {
                                quoted(usual_live_folders()));
   }
   if (how.wait_seconds == 0) return complain(tally, none + " is in the usual folders");
-  const ReportReply reply = ask_for_report({.pid = pid, .wait_seconds = how.wait_seconds}, say);
+  const ReportReply reply = request_report({.pid = pid, .wait_seconds = how.wait_seconds}, say);
   if (reply.report.empty()) return complain(tally, none + "; " + reply.problem);
   tally.reports.push_back(
       {.result = Recovery::Result::recovered, .pid = pid, .report = reply.report});

@@ -12,7 +12,7 @@
 
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/peaks/traced_peaks.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
@@ -277,7 +277,7 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
     filtering.say_lacking();
     return kBadInput;
   }
-  const LeftAside left_aside = keep_each_once(reports);
+  const LeftAside left_aside = drop_repeated_processes(reports);
   reports = concerned(std::move(reports), arguments.filter);
   const Listing& listing = arguments.listing;
   const bool has_all = listing.typed_most || listing.json || listing.csv;

@@ -19,7 +19,7 @@
 #include "reporter/report/files/file_name.h"
 #include "reporter/report/json.h"
 #include "reporter/view/command/earlier.h"
-#include "reporter/view/command/left_behind.h"
+#include "reporter/view/command/orphaned_live_files.h"
 #include "reporter/view/command/symbols_wish.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/format.h"
@@ -137,18 +137,18 @@ void tell_traces(const std::vector<std::string>& all) {
 }
 
 // What processes left that ended without a report becomes one, if they were to write any.
-LeftBehind recover_left(const Notes& notes, const Ending& ending, const EndTimes& ends) {
+OrphanedLiveFiles recover_left(const Notes& notes, const Ending& ending, const EndTimes& ends) {
   if (parse_options(collect_settings(environ)).options.report_at_exit) {
-    return recover_left_behind(notes, ending, ends);
+    return recover_orphaned(notes, ending, ends);
   }
-  remove_left_behind(notes.live_files);
+  remove_orphaned(notes.live_files);
   return {};
 }
 
 void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& note,
               const EndTimes& ends) {
   const Notes notes = notes_in(note.path());
-  const LeftBehind left = recover_left(notes, ending, ends);
+  const OrphanedLiveFiles left = recover_left(notes, ending, ends);
   const auto earlier = recover_earlier(arguments.earlier, arguments.quiet ? Told::no : Told::yes);
   const std::vector<std::string>& lines = notes.reports;
   std::vector<std::string> all = lines;
@@ -232,7 +232,7 @@ int run(const Arguments& arguments) {
     return kOwnFailure;
   }
   note_free_before(note.path(), nvml);
-  EndWatch watch(note.path());
+  ExitWatcher watch(note.path());
   const Ending ending = launch(arguments.program);
   const EndTimes ends = watch.stop();
   if (ending.error != 0) return start_failure(ending, arguments);

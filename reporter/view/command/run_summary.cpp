@@ -19,7 +19,7 @@
 #include "reporter/view/analysis/stacks/stack_view.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
-#include "reporter/view/command/left_behind.h"
+#include "reporter/view/command/orphaned_live_files.h"
 #include "reporter/view/command/run.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/system/output_check.h"

@@ -6,7 +6,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/view/command/verb.h"
-#include "reporter/view/system/question.h"
+#include "reporter/view/system/report_request.h"
 
 namespace vramscope {
 namespace {
@@ -20,9 +20,9 @@ struct Arguments {
 int ask(const Arguments& arguments) {
   Signal signal;
   if (!arguments.signal.empty()) (void)read(arguments.signal, signal);  // checked when parsed
-  const Question question{
+  const ReportRequest request{
       .pid = arguments.pid, .signal = signal.number, .wait_seconds = arguments.wait_seconds};
-  const ReportReply reply = ask_for_report(question, say);
+  const ReportReply reply = request_report(request, say);
   if (!reply.problem.empty()) {
     say(reply.problem);
     return kBadInput;

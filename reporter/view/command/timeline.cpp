@@ -8,10 +8,10 @@
 #include <memory>
 
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/instant.h"
-#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/peaks/traced_peaks.h"
 #include "reporter/view/analysis/replay/trace_timeline.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/show.h"
 #include "reporter/view/import/imports.h"

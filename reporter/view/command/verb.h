@@ -15,8 +15,8 @@
 #include "reporter/view/analysis/leaks/suppressions.h"
 #include "reporter/view/analysis/stacks/stack_view.h"
 #include "reporter/view/command/arguments.h"
-#include "reporter/view/command/counted_once.h"
 #include "reporter/view/command/reading.h"
+#include "reporter/view/command/repeated_processes.h"
 #include "reporter/view/listing/cell_value.h"
 #include "reporter/view/listing/csv_text.h"
 #include "reporter/view/listing/document.h"
@@ -172,7 +172,7 @@ struct OneReport {
   FilterUse use;
   // Of several: which are shown.
   void (*keep)(std::vector<std::string>& paths,
-               const std::function<void(std::string_view)>& tell) = keep_each_once;
+               const std::function<void(std::string_view)>& tell) = drop_repeated_processes;
   // Above the texts of several reports: what is to be said of those that have none; "": nothing.
   std::function<std::string(const Page&)> opening = {};
   bool adds_up = false;            // several reports, all of one kind, become one that has them all

@@ -8,7 +8,7 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/live/sandbox.h"
 #include "reporter/view/doctor/driver_answer.h"
-#include "reporter/view/doctor/heads.h"
+#include "reporter/view/doctor/examinations.h"
 #include "reporter/view/system/environment.h"
 #include "reporter/view/system/installation.h"
 #include "reporter/view/system/library_search.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/named_enum.h"
+#include "allocator/base/named_enum.h"
 
 namespace vramscope {
 

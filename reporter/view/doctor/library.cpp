@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "interpose/settings/private_variables.h"
-#include "reporter/view/doctor/heads.h"
+#include "reporter/view/doctor/examinations.h"
 #include "reporter/view/export/build_parts.h"
 #include "reporter/view/system/elf_program.h"
 #include "reporter/view/system/executable.h"

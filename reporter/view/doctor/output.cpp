@@ -13,7 +13,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/report/live/live_folder.h"
-#include "reporter/view/doctor/heads.h"
+#include "reporter/view/doctor/examinations.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/system/output_check.h"
 #include "reporter/view/text/left_overs_text.h"
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::uint64_t kScarce = std::uint64_t{64} << 20;   // less on a file system is told
 constexpr std::uint64_t kLiveFile = std::uint64_t{1} << 20;  // that one takes at first, 0.8 MiB
-// Live files leave half of a file system to others, or so much (allocator/ground/live_memory.cpp).
+// Live files leave half of a file system to others, or so much (allocator/base/live_memory.cpp).
 constexpr std::uint64_t kLeftToOthers = std::uint64_t{1} << 30;
 
 struct Room {

@@ -13,7 +13,7 @@
 #include "interpose/settings/options.h"
 #include "interpose/settings/private_variables.h"
 #include "reporter/report/files/file_name.h"
-#include "reporter/view/doctor/heads.h"
+#include "reporter/view/doctor/examinations.h"
 #include "reporter/view/doctor/process_files.h"
 #include "reporter/view/system/executable.h"
 #include "reporter/view/system/installation.h"

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "reporter/view/doctor/driver_answer.h"
-#include "reporter/view/doctor/heads.h"
+#include "reporter/view/doctor/examinations.h"
 #include "reporter/view/doctor/script.h"
 #include "reporter/view/system/elf_program.h"
 #include "reporter/view/system/executable.h"

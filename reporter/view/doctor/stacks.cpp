@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "interpose/settings/options.h"
-#include "reporter/view/doctor/heads.h"
+#include "reporter/view/doctor/examinations.h"
 #include "reporter/view/system/library_search.h"
 
 namespace vramscope {

@@ -7,7 +7,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"

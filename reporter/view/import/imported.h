@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "allocator/ground/snapshot.h"
-#include "reporter/ground/facts.h"
+#include "allocator/base/snapshot.h"
+#include "reporter/base/facts.h"
 #include "reporter/report/oom_events.h"
 
 namespace vramscope {

@@ -12,7 +12,7 @@
 #include "reporter/report/parts.h"
 #include "reporter/report/report.h"
 #include "reporter/report/trigger.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_growth.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/text/report_text.h"

@@ -8,7 +8,7 @@
 #include <limits>
 #include <map>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 
 namespace vramscope {
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/view/listing/cell_value.h"
 #include "reporter/view/listing/csv_text.h"
 #include "reporter/view/listing/field.h"

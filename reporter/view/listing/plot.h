@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/named_enum.h"
+#include "allocator/base/named_enum.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {

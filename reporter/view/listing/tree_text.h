@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/format.h"
 

@@ -10,7 +10,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/subject.h"

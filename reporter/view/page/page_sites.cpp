@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 
 namespace vramscope {

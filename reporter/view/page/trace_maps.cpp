@@ -6,7 +6,7 @@
 #include <array>
 
 #include "reporter/report/memory_name.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 
 namespace vramscope {
 namespace {

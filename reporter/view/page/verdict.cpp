@@ -8,11 +8,11 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/map_answer.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
-#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/peaks/traced_peaks.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/analysis/subject.h"

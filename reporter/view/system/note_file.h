@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/own_file.h"
+#include "allocator/base/own_file.h"
 
 namespace vramscope {
 

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "allocator/ground/standard_files.h"
+#include "allocator/base/standard_files.h"
 #include "reporter/report/files/descriptor.h"
 #include "reporter/report/files/file_name.h"
 #include "reporter/report/files/unnamed_file.h"

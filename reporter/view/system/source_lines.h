@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "reporter/ground/facts.h"
+#include "reporter/base/facts.h"
 
 namespace vramscope {
 

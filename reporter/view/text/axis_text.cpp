@@ -10,8 +10,8 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/filter.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/named_enum.h"
+#include "allocator/base/named_enum.h"
 #include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/listing/columns.h"

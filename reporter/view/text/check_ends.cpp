@@ -5,7 +5,7 @@
 #include "reporter/report/facts.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/checks.h"
 #include "reporter/view/text/process_text.h"

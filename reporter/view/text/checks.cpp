@@ -9,11 +9,11 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/leak_holders.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
-#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/peaks/traced_peaks.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
@@ -122,7 +122,7 @@ void add_peak_of_host(std::vector<Check>& checks, const Judged& judged, std::uin
 void add_peaks_of_devices(std::vector<Check>& checks, const Judged& judged, std::uint64_t limit,
                           const RunsNaming& naming) {
   std::vector<DeviceSum> sums = device_sums({judged.one.process});
-  make_exact(sums, {judged.one});
+  refine_from_traces(sums, {judged.one});
   for (const DeviceSum& sum : sums) {
     Check check{.what = "peak of " + sum.label,
                 .value = sum.upper,
@@ -189,7 +189,7 @@ std::string together_text(const Report& report, const std::string& file) {
   std::vector<ReportOfProcess> all;
   for (const Judged& judged : judged_processes(report, file)) all.push_back(judged.one);
   std::vector<DeviceSum> sums = device_sums(report.processes);
-  make_exact(sums, all);
+  refine_from_traces(sums, all);
   std::string text;
   for (const DeviceSum& sum : sums) {
     const bool is_exact = sum.lower == sum.upper;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/leaks/suppressions.h"
 #include "reporter/view/analysis/own_report.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "reporter/report/memory_name.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/site_listing.h"

@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-#include "reporter/ground/event.h"
+#include "reporter/base/event.h"
 
 namespace vramscope {
 namespace {

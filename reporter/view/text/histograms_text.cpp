@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/stacks/stack_front.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/sites_text.h"

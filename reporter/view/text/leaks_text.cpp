@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/leaks/leak_holders.h"

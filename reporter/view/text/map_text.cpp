@@ -8,7 +8,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/map_caches_text.h"

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/ground/driver_pages.h"
+#include "allocator/base/driver_pages.h"
 #include "reporter/report/options_of.h"
 #include "reporter/report/report.h"
 #include "reporter/report/unmeasured.h"

@@ -7,8 +7,8 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/refused_requests.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/report_text.h"
 

@@ -8,13 +8,13 @@
 
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_name.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/site_columns.h"
-#include "reporter/view/text/goes_back_text.h"
 #include "reporter/view/text/idle_text.h"
 #include "reporter/view/text/owners_words.h"
+#include "reporter/view/text/releasable_text.h"
 #include "reporter/view/text/totals_text.h"
 #include "reporter/view/text/words.h"
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "reporter/ground/axes.h"
+#include "reporter/base/axes.h"
 #include "reporter/report/memory_name.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/stacks/stack_front.h"

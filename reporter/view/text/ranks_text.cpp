@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/analysis/diff/diff.h"

@@ -5,7 +5,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/timeline_text.h"

@@ -6,7 +6,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/text/process_text.h"
 

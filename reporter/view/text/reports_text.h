@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"

@@ -13,7 +13,7 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/report/trigger.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
-#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/peaks/traced_peaks.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/process_devices.h"
@@ -51,7 +51,7 @@ std::vector<DeviceSum> sums_of(const Reports& reports) {
   std::vector<MergedProcess> processes;
   for (const ReportOfProcess& one : reports) processes.push_back(one.process);
   std::vector<DeviceSum> sums = device_sums(processes);
-  make_exact(sums, reports);
+  refine_from_traces(sums, reports);
   return sums;
 }
 

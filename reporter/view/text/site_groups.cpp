@@ -11,7 +11,7 @@
 
 #include "reporter/report/files/file_name.h"
 #include "reporter/report/memory_name.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/analysis/stacks/stack_front.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/named_enum.h"
+#include "allocator/base/named_enum.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/stacks/frames.h"

@@ -11,7 +11,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_growth.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/ground/named_enum.h"
+#include "allocator/base/named_enum.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/document.h"

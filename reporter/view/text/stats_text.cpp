@@ -1,7 +1,7 @@
 // The statistics of a report under PyTorch's names.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/stats_text.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/text/idle_text.h"
 
 #include <algorithm>

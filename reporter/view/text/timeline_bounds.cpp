@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "reporter/view/analysis/digest.h"
-#include "reporter/view/analysis/peaks/exact_sum.h"
+#include "reporter/view/analysis/peaks/traced_peaks.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
@@ -21,7 +21,7 @@ std::uint64_t most_of_device(const Report& report, std::uint16_t device) {
   }
   std::vector<DeviceSum> sums = device_sums(report.processes);
   std::erase_if(sums, [&](const DeviceSum& sum) { return sum.index != device; });
-  make_exact(sums, reports);
+  refine_from_traces(sums, reports);
   return sums.size() == 1 ? sums.front().upper
                           : 0;  // of several hosts each has a device of its own
 }

@@ -7,7 +7,7 @@
 #include <set>
 #include <span>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/view/text/timeline_marks.h"
 #include "reporter/view/text/words.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/view/text/trace_text.h"
 
 namespace vramscope {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/listing/caller_names.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/site_listing.h"

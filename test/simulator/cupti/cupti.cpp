@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "test/simulator/device/handles.h"
 #include "test/simulator/device/vendor.h"
 

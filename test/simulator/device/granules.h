@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 
 namespace vramscope::simulator {
 

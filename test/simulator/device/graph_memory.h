@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "test/simulator/device/engine.h"
 #include "test/simulator/device/granules.h"
 #include "test/simulator/device/shadow_memory.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 
 namespace vramscope::simulator {
 

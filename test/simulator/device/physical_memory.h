@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "test/simulator/device/shadow_memory.h"
 #include "test/simulator/device/vendor.h"
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "test/simulator/device/granules.h"
 #include "test/simulator/device/vendor.h"
 

@@ -9,7 +9,7 @@
 #include <map>
 #include <mutex>
 
-#include "allocator/ground/backend.h"
+#include "allocator/base/backend.h"
 #include "test/simulator/device/simulated_device.h"
 
 namespace vramscope::simulator {

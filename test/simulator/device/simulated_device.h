@@ -10,7 +10,7 @@
 #include <mutex>
 #include <optional>
 
-#include "allocator/ground/backend.h"
+#include "allocator/base/backend.h"
 #include "test/simulator/device/granules.h"
 
 namespace vramscope::simulator {

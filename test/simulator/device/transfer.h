@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <shared_mutex>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "test/simulator/device/engine.h"
 #include "test/simulator/device/memory_table.h"
 #include "test/simulator/device/vendor.h"

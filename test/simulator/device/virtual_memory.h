@@ -8,7 +8,7 @@
 #include <mutex>
 #include <optional>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "test/simulator/device/physical_memory.h"
 #include "test/simulator/device/vendor.h"
 #include "test/simulator/device/window.h"

@@ -9,7 +9,7 @@
 #include <memory>
 #include <mutex>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 
 namespace vramscope::simulator {
 

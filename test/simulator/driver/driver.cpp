@@ -75,7 +75,7 @@ CUresult start() {
   }
   the_driver = made.release();
   // The unwinder that is linked into this library must have run before it can clean up in a thread
-  // that is cancelled in it (allocator/ground/leaving.h).
+  // that is cancelled in it (allocator/base/leaving.h).
   _Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
   pthread_atfork(nullptr, nullptr, in_child);
   std::atexit(on_exit);

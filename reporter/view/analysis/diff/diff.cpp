@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "reporter/report/memory_name.h"
-#include "reporter/view/analysis/diff/row_match.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/diff/stack_match.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/inner_frames.h"
 #include "reporter/view/analysis/stacks/site_fronts.h"
@@ -57,7 +57,7 @@ std::string last_of_name(const std::string& function) {
 }
 
 // The innermost caller of the program's own Python, which every recorder tells; null: none is.
-const Caller* own_caller(const NumberedStack& stack, const NamesOfBoth& names) {
+const Caller* own_caller(const NumberedStack& stack, const SharedNames& names) {
   for (const std::uint32_t number : stack) {
     const Caller& caller = *names.callers[number].caller;
     if (is_own_python(caller)) return &caller;
@@ -66,7 +66,7 @@ const Caller* own_caller(const NumberedStack& stack, const NamesOfBoth& names) {
 }
 
 // With its own callers as a stack where there are any.
-NumberedStack stack_by_own_line(const NumberedStack& stack, NamesOfBoth& names,
+NumberedStack stack_by_own_line(const NumberedStack& stack, SharedNames& names,
                                 const NameFrame& name) {
   const Caller* const own = own_caller(stack, names);
   if (own == nullptr) return stack;
@@ -81,7 +81,7 @@ bool is_told_otherwise(const Report& before, const Report& after) {
 }
 
 RowSides by_stack(const Report& report, DiffAt at, bool by_own_lines, const NameFrame& name,
-                  NamesOfBoth& names) {
+                  SharedNames& names) {
   NumberedCallers callers(report, name,
                           [&](const Caller& caller) { return names.number(caller, name); });
   std::vector<std::optional<std::uint32_t>> rows(report.sites.size());
@@ -101,7 +101,7 @@ RowSides by_stack(const Report& report, DiffAt at, bool by_own_lines, const Name
 
 // `which` of the reports that the fronts are of.
 RowSides by_function(const Report& report, std::size_t which, DiffAt at, const SiteFronts& fronts,
-                     NamesOfBoth& names) {
+                     SharedNames& names) {
   RowSides sides;
   for (const Share& share : shares_at(report, at)) {
     const std::uint32_t front = fronts.of_sites[which][share.site];
@@ -114,7 +114,7 @@ RowSides by_function(const Report& report, std::size_t which, DiffAt at, const S
 }
 
 // Where call stacks were chosen, by these.
-RowSides by_owner_of_stacks(const Report& report, DiffAt at, NamesOfBoth& names) {
+RowSides by_owner_of_stacks(const Report& report, DiffAt at, SharedNames& names) {
   RowSides sides;
   const auto numbers = [at](const SiteTotals& totals) { return numbers_at(totals, at); };
   for (const Share& share : shares_at(report, at)) {
@@ -127,7 +127,7 @@ RowSides by_owner_of_stacks(const Report& report, DiffAt at, NamesOfBoth& names)
   return sides;
 }
 
-RowSides by_owner(const Report& report, DiffAt at, NamesOfBoth& names) {
+RowSides by_owner(const Report& report, DiffAt at, SharedNames& names) {
   if (report.chosen && report.chosen->by_rows) return by_owner_of_stacks(report, at, names);
   RowSides sides;
   for (const AxisEntry& entry : report.axes) {
@@ -162,7 +162,7 @@ RowSides by_kind(const Report& report, DiffAt at) {
 
 // Of both, whose frames are told in two ways.
 RowSides by_own_function(const Report& report, DiffAt at, const NameFrame& name,
-                         NamesOfBoth& names) {
+                         SharedNames& names) {
   RowSides sides;
   for (auto& [key, side] : by_stack(report, at, true, name, names)) {
     const Caller* const own = own_caller(names.stacks[key.what], names);
@@ -175,7 +175,7 @@ RowSides by_own_function(const Report& report, DiffAt at, const NameFrame& name,
 }
 
 RowSides sides_of(const Report& report, DiffBy by, DiffAt at, bool by_own_lines,
-                  const NameFrame& name, NamesOfBoth& names) {
+                  const NameFrame& name, SharedNames& names) {
   if (by == DiffBy::owner) return by_owner(report, at, names);
   if (by == DiffBy::function) return by_own_function(report, at, name, names);
   return by == DiffBy::kind ? by_kind(report, at) : by_stack(report, at, by_own_lines, name, names);
@@ -183,7 +183,7 @@ RowSides sides_of(const Report& report, DiffBy by, DiffAt at, bool by_own_lines,
 
 std::pair<RowSides, RowSides> sides_of_both(const Report& before, const Report& after, DiffBy by,
                                             DiffAt at, bool by_own_lines, const NameFrame& name,
-                                            NamesOfBoth& names) {
+                                            SharedNames& names) {
   if (by != DiffBy::function || by_own_lines) {
     RowSides one = sides_of(before, by, at, by_own_lines, name, names);
     return {std::move(one), sides_of(after, by, at, by_own_lines, name, names)};
@@ -194,11 +194,11 @@ std::pair<RowSides, RowSides> sides_of_both(const Report& before, const Report& 
   return {std::move(one), by_function(after, 1, at, fronts, names)};
 }
 
-std::string name_of(const RowKey& key, DiffBy by, const NamesOfBoth& names) {
+std::string name_of(const RowKey& key, DiffBy by, const SharedNames& names) {
   return by == DiffBy::owner || by == DiffBy::function ? names.words[key.what] : "";
 }
 
-void take(DiffSide& side, RowEntry& entry, DiffBy by, const NamesOfBoth& names) {
+void take(DiffSide& side, RowEntry& entry, DiffBy by, const SharedNames& names) {
   side = std::move(entry.second);
   if (by != DiffBy::site) return;
   for (const std::uint32_t caller : names.stacks[entry.first.what]) {
@@ -209,7 +209,7 @@ void take(DiffSide& side, RowEntry& entry, DiffBy by, const NamesOfBoth& names) 
   }
 }
 
-Difference row_of(RowEntry* before, RowEntry* after, DiffBy by, const NamesOfBoth& names) {
+Difference row_of(RowEntry* before, RowEntry* after, DiffBy by, const SharedNames& names) {
   const RowKey& key = before != nullptr ? before->first : after->first;
   Difference row{.name = name_of(key, by, names),
                  .kind = key.kind,
@@ -231,7 +231,7 @@ bool is_equal(const RowPairs::value_type& pair) {
   return bytes_of(pair.first) == bytes_of(pair.second);
 }
 
-std::vector<Difference> rows_of(const RowPairs& pairs, DiffBy by, const NamesOfBoth& names) {
+std::vector<Difference> rows_of(const RowPairs& pairs, DiffBy by, const SharedNames& names) {
   std::vector<Difference> rows;
   rows.reserve(pairs.size());
   for (const auto& [before, after] : pairs) rows.push_back(row_of(before, after, by, names));
@@ -357,7 +357,7 @@ Differences differences(const Report& before, const Report& after, DiffBy by, Di
   RowSides other = by_kind(after, at);
   for (const auto& [key, side] : one) result.before_bytes += side.bytes;
   for (const auto& [key, side] : other) result.after_bytes += side.bytes;
-  NamesOfBoth names;
+  SharedNames names;
   RowPairs kinds = matched(one, other, RowsOf::words, names).pairs;
   std::erase_if(kinds, is_nothing);
   result.memory = rows_of(kinds, DiffBy::kind, names);

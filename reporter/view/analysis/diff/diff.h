@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/named_enum.h"
+#include "allocator/base/named_enum.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/diff/row_match.h"
+#include "reporter/view/analysis/diff/stack_match.h"
 #include "reporter/view/analysis/stacks/frames.h"
 
 namespace vramscope {

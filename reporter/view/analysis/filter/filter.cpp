@@ -14,8 +14,8 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
 #include "reporter/report/symbols.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/suppressions.h"
+#include "reporter/view/analysis/report_figures.h"
 
 namespace vramscope {
 

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/ground/place.h"
-#include "reporter/ground/axes.h"
+#include "allocator/base/place.h"
+#include "reporter/base/axes.h"
 #include "reporter/view/analysis/filter/typed_options.h"
 #include "reporter/view/analysis/stacks/frames.h"
 

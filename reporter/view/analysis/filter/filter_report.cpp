@@ -7,11 +7,11 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/allocating_threads.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/filter/instant.h"
 #include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/subject.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/view/analysis/stacks/frames.h"
 
 namespace vramscope {

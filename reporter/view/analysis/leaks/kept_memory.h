@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/leaks/suppressions.h"
+#include "reporter/view/analysis/report_figures.h"
 
 namespace vramscope {
 

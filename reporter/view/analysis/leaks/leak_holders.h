@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/left_memory.h"
+#include "reporter/view/analysis/report_figures.h"
 
 namespace vramscope {
 

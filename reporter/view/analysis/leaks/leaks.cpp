@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/view/analysis/leaks/initialisers.h"
 #include "reporter/view/analysis/leaks/kept_memory.h"
 #include "reporter/view/analysis/leaks/leak_holders.h"

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/ground/named_enum.h"
-#include "reporter/view/analysis/digest.h"
+#include "allocator/base/named_enum.h"
 #include "reporter/view/analysis/leaks/left_memory.h"
 #include "reporter/view/analysis/leaks/suppressions.h"
+#include "reporter/view/analysis/report_figures.h"
 
 namespace vramscope {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "allocator/ground/place.h"
-#include "reporter/view/analysis/digest.h"
+#include "allocator/base/place.h"
 #include "reporter/view/analysis/leaks/kept_memory.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 

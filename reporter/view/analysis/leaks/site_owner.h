@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 
 namespace vramscope {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/reserved_memory.h"
 #include "reporter/view/analysis/sampled_free.h"

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 
 namespace vramscope {
 

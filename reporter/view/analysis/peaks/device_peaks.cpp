@@ -11,8 +11,8 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/subject.h"
 
 namespace vramscope {

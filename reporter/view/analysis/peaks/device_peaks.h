@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reporter/view/analysis/peaks/held_bounds.h"
+#include "reporter/view/analysis/peaks/usage_bounds.h"
 
 namespace vramscope {
 

@@ -9,12 +9,12 @@
 #include <tuple>
 #include <utility>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/gpus.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/peaks/held_bounds.h"
+#include "reporter/view/analysis/peaks/usage_bounds.h"
 #include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
@@ -40,7 +40,7 @@ bool is_on(const KindFacts& kind, std::uint16_t device) {
 
 struct Parts {
   DeviceSum sum;
-  std::vector<HeldBounds> known;  // of each process
+  std::vector<UsageBounds> known;  // of each process
   std::uint64_t highest_peak = 0;
   std::size_t memories = 0;                      // devices, once for each process
   std::optional<std::uint64_t> joint_peak = {};  // of the last of them that tells it
@@ -52,7 +52,7 @@ void add(Parts& parts, const MergedProcess& process, const WantsKind& wants) {
     parts.sum.sum_of_peaks += kind.peak_bytes;
     parts.highest_peak = std::max(parts.highest_peak, kind.peak_bytes);
   }
-  parts.known.push_back(held_bounds(process, wants));
+  parts.known.push_back(usage_bounds(process, wants));
 }
 
 PeakBounds bounds_of(const Parts& parts) {

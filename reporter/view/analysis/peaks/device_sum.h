@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/place.h"
-#include "reporter/view/analysis/peaks/held_bounds.h"
+#include "allocator/base/place.h"
+#include "reporter/view/analysis/peaks/usage_bounds.h"
 
 namespace vramscope {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/snapshot.h"
 #include "reporter/report/oom_events.h"
 #include "reporter/view/analysis/replay/trace_totals.h"
 

@@ -7,12 +7,12 @@
 #include <cstddef>
 #include <vector>
 
-#include "reporter/ground/axes.h"
+#include "reporter/base/axes.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/leaked_shares.h"
-#include "reporter/view/analysis/peaks/exact_sum.h"
 #include "reporter/view/analysis/peaks/peak_use.h"
+#include "reporter/view/analysis/peaks/traced_peaks.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/stacks/frames.h"
 
 namespace vramscope {

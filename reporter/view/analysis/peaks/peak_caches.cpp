@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "reporter/view/analysis/digest.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 
 namespace vramscope {

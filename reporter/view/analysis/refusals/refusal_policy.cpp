@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "allocator/ground/driver_pages.h"
+#include "allocator/base/driver_pages.h"
 #include "reporter/report/options_of.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/refusals/refusal_limit.h"

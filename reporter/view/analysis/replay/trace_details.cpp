@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/ground/snapshot.h"
+#include "allocator/base/snapshot.h"
 #include "reporter/report/ages.h"
 #include "reporter/report/attribution.h"
 #include "reporter/report/parts.h"
 #include "reporter/report/peaks.h"
 #include "reporter/report/trigger.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/replay/trace_report.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_growth.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 

@@ -11,7 +11,7 @@ namespace {
 
 using trace::What;
 
-// As the program's allocator had them: allocator/ground/size_policy.h.
+// As the program's allocator had them: allocator/base/size_policy.h.
 // The end of so many bytes, rounded up.
 Address end_of(Address address, std::uint64_t bytes, std::uint64_t step) {
   const std::uint64_t rounded =

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ground/place.h"
+#include "allocator/base/place.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/analysis/stacks/frames.h"
 

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "reporter/report/memory_name.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/replay/trace_segments.h"
 #include "reporter/view/analysis/replay/trace_totals.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {

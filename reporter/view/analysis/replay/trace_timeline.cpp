@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "reporter/ground/axes.h"
+#include "reporter/base/axes.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 
 namespace vramscope {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reporter/view/analysis/diff/row_match.h"
+#include "reporter/view/analysis/diff/stack_match.h"
 #include "reporter/view/analysis/stacks/frames.h"
 
 namespace vramscope {

@@ -18,8 +18,8 @@
 #include "reporter/record/stack/owners.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/digest.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/stacks/site_numbers.h"
 #include "reporter/view/analysis/subject.h"
 

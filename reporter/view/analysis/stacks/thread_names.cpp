@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "reporter/ground/axes.h"
+#include "reporter/base/axes.h"
 #include "reporter/record/stack/owners.h"
 #include "reporter/report/attribution.h"
 #include "reporter/report/report.h"
