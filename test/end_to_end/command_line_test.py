@@ -108,7 +108,7 @@ class CommandLine(harness.Case):
         self.assertEqual(["r.json", "r.json~1"], sorted(os.listdir(self.folder)))
         old = self.run_tool("check", "--max-peak", "1TiB", taken)
         self.assertEqual(1, old.returncode, old.stdout)
-        self.assertIn(f"'{taken}' is not of the last run that wanted this name: that wrote '{taken}~1'", " ".join(old.stdout.split()))
+        self.assertIn(f"'{taken}' is not from the last run with this output name, which wrote '{taken}~1'", " ".join(old.stdout.split()))
         self.assertEqual((0, ""), (lambda new: (new.returncode, new.stderr))(self.run_tool("check", "--max-peak", "1TiB", f"{taken}~1")))
         self.assertEqual(0, self.run_tool("check", "--max-peak", "1TiB", self.folder).returncode)
         self.assertIn("that wrote", self.run_tool("peak", taken).stderr)
@@ -180,7 +180,7 @@ class CommandLine(harness.Case):
         self.refused(self.run_tool("report", path), 2, "999")
 
     def test_the_closing_lines_say_once_what_the_simulated_device_makes_up(self):
-        train, line = harness.program("train"), "; each context takes as much memory as on an H200\n"
+        train, line = harness.program("train"), "; each context is assumed to take as much memory as on an H200\n"
         self.assertEqual(1, self.launch("--", train).stderr.count(line))
         self.assertNotIn(line, self.run_tool("run", "--sim", "--", train, VRAMSCOPE_SIM="context_bytes=0").stderr)
 

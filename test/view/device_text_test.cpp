@@ -41,8 +41,8 @@ TEST(ReportText, OfPyTorchsPolicyOnlyBoundsOfWhatIsNeededAreKnown) {
   Report report = report_with_idle_memory();
   report.process.options = {{"policy", "pytorch"}};
   const std::string needed =
-      "\n  needed: 5.47 GiB to 11.5 GiB; how much of what was reserved was idle at the peak is not "
-      "known:\n    idle memory goes back before a request is refused\n";
+      "\n  needed: 5.47 GiB to 11.5 GiB; it is not known how much reserved memory was idle at the "
+      "peak: idle\n    memory goes back before a request is refused\n";
 
   EXPECT_TRUE(has(screen(report), needed)) << screen(report);
 }

@@ -21,7 +21,7 @@ TEST(Oom, TellsWhoAskedWhatWasLiveAndWhatStoodInTheWay) {
    500 MiB  48.8 %  free in pieces beside blocks in use, the largest of 17.0 MiB
   60.0 MiB   5.9 %  contexts of this process
   40.0 MiB   3.9 %  others: processes, and what nobody recorded
-   124 MiB  12.1 %  free, says the driver: the most that it could have served
+   124 MiB  12.1 %  free according to the driver: the most that it could have served
   200 MiB of it in 45 blocks of 1 place were freed later
   without a cache up to 612 MiB would have been free, in how many pieces nobody knows (an estimate)
   owners: program 290 MiB

@@ -235,7 +235,7 @@ class Run(ToolTest):
         result = self.run_shell("exit 4", STAND_IN_REPORT=self.sample())
         self.assertEqual(result.returncode, 4)
         self.assertEqual(result.stderr,
-                         "vramscope: GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB reserved); each context takes as much memory as on an H200\n"
+                         "vramscope: GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB reserved); each context is assumed to take as much memory as on an H200\n"
                          "vramscope: report in r.json\n"
                          "vramscope: next: vramscope report r.json\n")
         self.assertEqual(self.run_shell("", "-q", STAND_IN_REPORT=self.sample("s.json")).stderr, "")

@@ -233,7 +233,8 @@ Verb add_check(CommandLine& line) {
   command.option("--max-allocations", &arguments->allocations, "Limit the number of allocations",
                  {.value_name = "N", .why_not = not_a_count});
   command.flag("--no-oom", arguments->no_oom, "Fail if a call ran out of memory");
-  command.flag("--interim", arguments->interim, "Accept reports after which the program went on");
+  command.flag("--interim", arguments->interim,
+               "Accept reports that were written before the program ended");
   command.option("--against", &arguments->baseline,
                  "Compare peaks and leaks with this report or folder", {.value_name = "BASELINE"});
   command.option("--tolerance", &arguments->tolerance, "Allow this much above the baseline",

@@ -57,10 +57,10 @@ unsigned limit_of(const std::string& given) {
 void add_earlier_options(Command& command, EarlierWish& wish) {
   constexpr unsigned kMostDays = 100'000;
   command.option("--recover-after", &wish.days,
-                 "Recover programs killed at least DAYS ago; 0 or off: never",
+                 "Recover reports of programs killed at least DAYS days ago; 0 or off: never",
                  {.value_name = "DAYS", .why_not = limit(kMostDays), .shows_default = true});
   command.option("--recover-above", &wish.percent,
-                 "Recover the oldest above PERCENT of the file system; 0 or off: never",
+                 "Recover the oldest if live files exceed PERCENT of disk; 0: never",
                  {.value_name = "PERCENT", .why_not = limit(100), .shows_default = true});
 }
 

@@ -266,11 +266,11 @@ std::string footer() {
             left_out_text(format) + "\n";
   }
   return text +
-         "memory_viz_json repeats the call stack in each event; above 256 MiB it needs --force.\n"
-         "Examples:\n"
-         "  vramscope export --format folded vramscope.train.4711.json | flamegraph.pl >peak.svg\n"
-         "  vramscope export --format speedscope -o train.json vramscope.train.4711.json\n"
-         "  vramscope export --format folded --cost leaked -o folder/ 'run/*.json'";
+         "memory_viz_json repeats the call stack in each event. A file above 256 MiB needs "
+         "--force.\nExamples:\n  vramscope export --format folded vramscope.train.4711.json | "
+         "flamegraph.pl >peak.svg\n  vramscope export --format speedscope -o train.json "
+         "vramscope.train.4711.json\n  vramscope export --format folded --cost leaked -o folder/ "
+         "'run/*.json'";
 }
 
 }  // namespace

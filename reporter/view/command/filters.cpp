@@ -73,7 +73,7 @@ void add_filters(Command& command, Filter& filter, const FilterUse& use) {
   add(&Filter::owner, "Select the memory of OWNER, as owners names it", "OWNER");
   add(&Filter::thread, "Select a thread by name, number or start function", "THREAD");
   add(&Filter::stream, "Select a stream, as owners --by stream names it", "STREAM");
-  add(&Filter::range, "Select an NVTX range by name or path; none: outside all", "RANGE");
+  add(&Filter::range, "Select an NVTX range by name or path; none: outside all ranges", "RANGE");
   add(&Filter::site, "Select call stacks by REGEX in function, file or library", "REGEX",
       no_pattern);
   if (use.subject == Subject::calls) add_function_filter(command, filter, ", such as cuMemAlloc");

@@ -20,10 +20,9 @@ Verb add_functions(CommandLine& line) {
   command.footer(
       "PATH is routed if the library answers the call, direct if the driver answers it and the "
       "result is recorded, and bounded if the driver answers it after --device-memory-limit was "
-      "checked. The runtime's functions (cudaMalloc, ...) all end in these.\n"
-      "Examples:\n"
-      "  vramscope functions | grep -i ipc                    is a call of mine recorded?\n"
-      "  vramscope functions --json | jq -r '.[] | select(.effect == \"allocate\").symbol'");
+      "checked. The runtime's functions (cudaMalloc, ...) all call these.\nExamples:\n  vramscope "
+      "functions | grep -i ipc                    is a call of mine recorded?\n  vramscope "
+      "functions --json | jq -r '.[] | select(.effect == \"allocate\").symbol'");
   const auto text = [](const std::vector<InterceptedFunction>& rows, const Page& page) {
     const Table table = table_of(function_columns(), rows, page);
     return table.text(page) + table.left_out(page) + kNextRun;

@@ -301,22 +301,22 @@ Verb add_html(CommandLine& line) {
   Command& command = line.add_verb("html", "Write an interactive page for a browser");
   command.positional("FILE", &arguments->files,
                      "A report, a trace, two reports to compare, or a folder of reports");
-  command.option("-o,--output", &arguments->output,
-                 "Write to FILE, or to standard output (-); default: FILE.html",
-                 {.value_name = "FILE"});
+  command.option(
+      "-o,--output", &arguments->output,
+      "Write to FILE, or to standard output (-); default: FILE with .html (r.json: r.html)",
+      {.value_name = "FILE"});
   add_force(command, arguments->forced);
   add_share(command, arguments->shared);
   add_filters(command, arguments->filter, kPageUse);
   add_view_options(command, arguments->stacks);
   add_redact(command, arguments->reading);
   command.footer(
-      "The page is one file and loads nothing. It shows native frames between Python frames.\n"
-      "Examples:\n"
-      "  vramscope html vramscope.train.4711.json           vramscope.train.4711.html\n"
-      "  vramscope html train.4711.trace                    train.4711.trace.html, exact over "
-      "time\n"
-      "  vramscope html before.json after.json              what changed: before-to-after.html\n"
-      "  vramscope html -o ranks.html run/                  all processes of a folder");
+      "The page is one file and loads nothing from the network. It always shows native frames "
+      "between Python frames, unless --python-only or --native-only is given.\nExamples:\n  "
+      "vramscope html vramscope.train.4711.json           vramscope.train.4711.html\n  vramscope "
+      "html train.4711.trace                    train.4711.trace.html, exact over time\n  "
+      "vramscope html before.json after.json              what changed: before-to-after.html\n  "
+      "vramscope html -o ranks.html run/                  all processes of a folder");
   return {.command = &command, .act = [arguments] { return write_html(*arguments); }};
 }
 

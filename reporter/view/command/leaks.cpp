@@ -98,7 +98,7 @@ Verb add_leaks(CommandLine& line) {
                  {.value_name = "FILE"});
   command.flag("--no-default-suppressions", arguments->no_usual,
                "Also list what common libraries keep");
-  command.flag("--full", arguments->full, "Show whole call stacks with types, files and libraries");
+  command.flag("--full", arguments->full, "Show whole call stacks with types, paths and lines");
   command.flag(
       "--tree", [arguments] { arguments->stacks.shown = Stacks::as_tree; },
       "Show a tree of call stacks for each class");

@@ -134,12 +134,10 @@ Verb add_merge(CommandLine& line) {
   add_symbols_option(command, arguments->symbols);
   add_redact(command, arguments->reading);
   command.footer(
-      "Every verb reads the result. Of several reports of one process, the last one counts. If a "
-      "report cannot be read, merge writes nothing.\n"
-      "Examples:\n"
-      "  vramscope merge -o all.json vramscope.train.*.json\n"
-      "  vramscope merge -o both.json node1.json node2.json     merged reports can be merged "
-      "again");
+      "Every verb reads the result. If several reports describe one process, the last one counts. "
+      "If a report cannot be read, merge writes nothing.\nExamples:\n  vramscope merge -o all.json "
+      "vramscope.train.*.json\n  vramscope merge -o both.json node1.json node2.json     merged "
+      "reports can be merged again");
   return {
       .command = &command, .act = [arguments] { return merge(*arguments); }, .judges_output = true};
 }

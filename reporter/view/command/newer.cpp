@@ -104,7 +104,7 @@ std::string newer_text(const NewerReport& newer) {
       newer.others == 0 ? "" : " (and " + counted(newer.others, "other") + " newer than it)";
   return "'" + newer.than + "' is not " +
          (newer.is_same_process ? "the last report of its process: that is '"
-                                : "of the last run that wanted this name: that wrote '") +
+                                : "from the last run with this output name, which wrote '") +
          newer.path + "'" + more;
 }
 

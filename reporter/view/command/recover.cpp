@@ -234,9 +234,10 @@ Verb add_recover(CommandLine& line) {
   Command& command = line.add_verb("recover", "Write the reports of programs that were killed");
   command.words("WHAT", arguments->words,
                 "Live files, folders or process numbers; default: the usual folders");
-  command.option("--wait", &arguments->how.wait_seconds,
-                 "Wait SECONDS for a running process; 0: copy its tables at once",
-                 {.value_name = "SECONDS", .why_not = not_a_count, .shows_default = true});
+  command.option(
+      "--wait", &arguments->how.wait_seconds,
+      "Wait SECONDS for a running process to write its report; 0: copy its record at once",
+      {.value_name = "SECONDS", .why_not = not_a_count, .shows_default = true});
   command.option("-o,--output", &arguments->how.output,
                  "Write the report to FILE or into FOLDER; never overwrites",
                  {.value_name = "FILE|FOLDER"});
@@ -245,18 +246,16 @@ Verb add_recover(CommandLine& line) {
   command.exclude("--discard", "--output");
   add_symbols_option(command, arguments->symbols);
   command.footer(
-      "Each report gets the name that the program was started with (--output), in the folder where "
-      "it was started, or in the current folder if that one is gone. recover removes a live file "
-      "only if the file is proved to be Vramscope's and its process is proved to be dead. It "
-      "leaves everything else alone.\n"
-      "On a terminal, recover prints a table and the next command; elsewhere it prints the paths "
-      "of the reports.\n"
-      "ls shows 60 GB for a live file because nearly all of it is holes. du shows what it takes, a "
-      "few MiB, and backups that keep holes (tar --sparse, rsync --sparse) copy as much.\n"
-      "recover also removes the notes that killed runs left in the folder for temporary files.\n"
-      "Examples:\n"
-      "  vramscope recover                        all killed programs of this user\n"
-      "  vramscope report \"$(vramscope recover 4711)\"");
+      "Each report gets the name given by --output when the program was started, in the folder "
+      "where it was started, or in the current folder if that one is gone. recover removes a live "
+      "file only if the file is proved to be Vramscope's and its process is proved to be dead. It "
+      "leaves everything else alone.\nOn a terminal, recover prints a table and the next command; "
+      "elsewhere it prints the paths of the reports.\nA live file is sparse: ls shows 60 GB, but "
+      "du shows that it takes a few MiB. Copy it with tools that keep holes (tar --sparse, rsync "
+      "--sparse).\nrecover also removes the notes that killed runs left in the folder for "
+      "temporary "
+      "files.\nExamples:\n  vramscope recover                        all killed programs of this "
+      "user\n  vramscope report \"$(vramscope recover 4711)\"");
   return {.command = &command,
           .act = [arguments] { return recover(*arguments); },
           .judges_output = true};  // a name that is taken gets another ending

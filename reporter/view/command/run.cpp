@@ -325,9 +325,9 @@ Verb add_run(CommandLine& line) {
   add_simulated_model(command, arguments->simulated_model);
   command.option(
       "--preset", &arguments->preset,
-      "Turn off a framework's own cache to see each allocation: " + preset_names(),
+      "Set what a framework needs to show each allocation: " + preset_names(),
       {.value_name = "NAME", .why_not = no_preset, .choices = choices_in(preset_names())});
-  command.flag("-q,--quiet", arguments->quiet, "Print nothing when the program has ended");
+  command.flag("-q,--quiet", arguments->quiet, "Print no summary after the program has ended");
   add_earlier_options(command, arguments->earlier);
   add_symbols_option(command, arguments->symbols);
   add_settings(command, *arguments);

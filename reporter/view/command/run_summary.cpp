@@ -70,7 +70,8 @@ std::string recorded_text(const WrittenReport& written) {
   if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
     text += "; " + counted(kernels, "kernel") + " accepted, not executed";
   }
-  if (written.models_contexts) text += "; each context takes as much memory as on an H200";
+  if (written.models_contexts)
+    text += "; each context is assumed to take as much memory as on an H200";
   const std::string more_refusals = other_refusals(written.report);
   return more_refusals.empty() ? text : text + ", " + more_refusals;
 }

@@ -39,10 +39,8 @@ Verb add_stats(CommandLine& line) {
   add_filters(command, arguments->filter, arguments->use);
   add_redact(command, arguments->reading);
   command.footer(
-      "Examples:\n"
-      "  vramscope stats vramscope.train.4711.json\n"
-      "  vramscope stats --device 0 --json vramscope.train.4711.json\n"
-      "      a dictionary with the names that torch.cuda.memory_stats(0) has");
+      "Examples:\n  vramscope stats vramscope.train.4711.json\n  vramscope stats --device 0 --json "
+      "vramscope.train.4711.json\n      a dictionary with the keys of torch.cuda.memory_stats(0)");
   return {.command = &command, .act = [arguments] { return show_stats(*arguments); }};
 }
 

@@ -59,9 +59,10 @@ int name_all(const Arguments& given) {
 }  // namespace
 
 void add_symbols_option(Command& command, SymbolsWish& wish) {
-  command.option("--symbols", &wish.until,
-                 "Add functions and lines to reports: off, end, or within SECONDS",
-                 {.value_name = "WHEN", .why_not = not_until, .shows_default = true});
+  command.option(
+      "--symbols", &wish.until,
+      "Add function names and lines to reports: off, end (however long), or within SECONDS",
+      {.value_name = "WHEN", .why_not = not_until, .shows_default = true});
 }
 
 std::string add_symbols(const std::vector<std::string>& paths, const SymbolsWish& wish) {

@@ -96,8 +96,9 @@ void examine_nvml(const std::string& folder, Findings& findings) {
   if (!gpus.empty() && gpus != "0") {
     return findings.fine("NVML", "tells the use of " + gpus + (gpus == "1" ? " GPU" : " GPUs"));
   }
-  findings.limits("NVML", "libnvidia-ml.so.1 is not here, or does not answer",
-                  "it comes with the driver; without it memory of other processes has no names");
+  findings.limits(
+      "NVML", "libnvidia-ml.so.1 is not here, or does not answer",
+      "it comes with the driver; without it, memory of other processes cannot be attributed");
 }
 
 void examine_cupti(Findings& findings) {

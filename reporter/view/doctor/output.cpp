@@ -92,8 +92,9 @@ void examine_live_folder(Findings& findings) {
 void examine_left_overs(Findings& findings) {
   const std::string text = left_overs_text(left_overs());
   if (text.empty()) return;
-  findings.limits("live file", text,
-                  "vramscope recover makes their reports, with --discard it throws them away");
+  findings.limits(
+      "live file", text,
+      "vramscope recover writes their reports; vramscope recover --discard deletes the files");
 }
 
 void examine_live_file(const Options& options, Findings& findings) {

@@ -107,7 +107,7 @@ std::string legend(std::uint32_t seen, const Page& page) {
   constexpr std::array<const char*, 6> kMeanings{"a block in use",
                                                  "its neighbour",
                                                  "smaller blocks, or partly free",
-                                                 "freed, but perhaps in use yet",
+                                                 "freed, but perhaps still in use",
                                                  "free",
                                                  "pins its segment"};
   std::string text;

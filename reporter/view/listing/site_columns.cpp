@@ -38,15 +38,15 @@ CellStack SiteCells::frames(std::int64_t site) {
 Columns<Share> share_columns(const Report& report, const NameFrame& name) {
   using Row = Share;
   const auto share = [](const Row& row) { return percent_text(row.bytes, row.whole); };
-  return with_site<Row>(report, name, &Row::site,
-                        {kind_column<Row>(&Row::kind),
-                         device_column<Row>(&Row::device),
-                         {"bytes", "requested bytes of the site", &Row::bytes, Titled("REQUESTED")},
-                         {{"SHARE", Table::Align::right, 2}, share},
-                         {"count", "allocations that they are in", &Row::count, Titled("COUNT", 3)},
-                         {{"MEMORY", Table::Align::left, 1}, [&report](const Row& row) {
-                            return memory_name(report, row.kind, row.device);
-                          }}});
+  return with_site<Row>(
+      report, name, &Row::site,
+      {kind_column<Row>(&Row::kind),
+       device_column<Row>(&Row::device),
+       {"bytes", "requested bytes of the site", &Row::bytes, Titled("REQUESTED")},
+       {{"SHARE", Table::Align::right, 2}, share},
+       {"count", "number of allocations that make up these bytes", &Row::count, Titled("COUNT", 3)},
+       {{"MEMORY", Table::Align::left, 1},
+        [&report](const Row& row) { return memory_name(report, row.kind, row.device); }}});
 }
 
 }  // namespace vramscope

@@ -41,8 +41,8 @@ template <class Row>
                                         const std::function<std::int64_t(const Row&)>& site) {
   return {{"site", kSiteMeaning, [=](const Row& row) { return cells->number(site(row)); }},
           {"sites",
-           "all of that file's sites that the row stands for: several where frames were left out "
-           "or read alike, or `--lines` was given",
+           "all sites of the file that this row stands for; several if frames were left out, if "
+           "stacks look alike, or with `--lines`",
            [=](const Row& row) { return cells->numbers(site(row)); }}};
 }
 
@@ -57,7 +57,7 @@ template <class Row>
        "call stack, innermost first: `make<float> (a.cpp:1)`, with `--full` `void make<float>(int) "
        "(/src/a.cpp:1)`; in CSV one text, `make<float> (a.cpp:1) < main (b.cpp:2)`",
        [=](const Row& row) { return cells->frames(site(row)); }},
-      {"line", "what is written where the innermost frame was; empty: unknown",
+      {"line", "source text of the innermost frame's line; empty: unknown",
        [=](const Row& row) { return source_line(cells->where(site(row))); }}};
 }
 
@@ -99,20 +99,21 @@ template <class Row>
   const auto of = [&](std::uint64_t SiteTotals::*member) {
     return [totals, member](const Row& row) { return totals(row).*member; };
   };
-  return {{"peak_bytes",
-           "requested bytes live when the kind and device held most; of a merged report the sum "
-           "over its processes, each at its own peak",
-           of(&SiteTotals::peak_bytes), Titled("AT PEAK", yield.peak)},
-          {"live_bytes", "requested bytes live when the report was made",
-           of(&SiteTotals::live_bytes), Titled("NOW", yield.live)},
-          {"live_count", "allocations that they are in", of(&SiteTotals::live_count)},
-          {"total_bytes", "requested bytes ever allocated", of(&SiteTotals::total_bytes),
-           Titled("TOTAL", yield.total)},
-          {"total_count", "allocations ever", of(&SiteTotals::total_count),
-           Titled("COUNT", yield.count)},
-          {"total_ns", "time in the allocating calls; `null`: nobody measured it",
-           [totals](const Row& row) { return measured_ns(totals(row)); },
-           Titled("TIME", yield.time), Legend("TIME: in the allocating calls.")}};
+  return {
+      {"peak_bytes",
+       "requested bytes live at the peak of the kind and device; in a merged report, the sum over "
+       "its processes, each at its own peak",
+       of(&SiteTotals::peak_bytes), Titled("AT PEAK", yield.peak)},
+      {"live_bytes", "requested bytes live when the report was made", of(&SiteTotals::live_bytes),
+       Titled("NOW", yield.live)},
+      {"live_count", "number of allocations that make up these bytes", of(&SiteTotals::live_count)},
+      {"total_bytes", "requested bytes ever allocated", of(&SiteTotals::total_bytes),
+       Titled("TOTAL", yield.total)},
+      {"total_count", "number of allocations in the whole run", of(&SiteTotals::total_count),
+       Titled("COUNT", yield.count)},
+      {"total_ns", "time in the allocating calls; `null`: not measured",
+       [totals](const Row& row) { return measured_ns(totals(row)); }, Titled("TIME", yield.time),
+       Legend("TIME: in the allocating calls.")}};
 }
 
 // Such rows as text, the stacks below `where`.

@@ -145,19 +145,19 @@ Columns<AxisEntry> axis_columns(const Report& report, Axis axis, const ThreadNam
   const auto totals = [](const Row& row) -> const SiteTotals& { return row.totals; };
   Columns<Row> sums = totals_columns<Row>(totals, {0, 1, 4, 3, 5});
   std::erase_if(sums, [](const Column<Row>& sum) { return sum.name == "live_count"; });
-  sums.insert(sums.begin() + 1,
-              {"own_peak_bytes",
-               "most that the value ever held; of a merged report the sum over its processes; "
-               "null: of `none`, which reports do not follow, unless it was all that was held at "
-               "the peak, or nothing of it was freed",
-               own_peak, Titled(own_peak_title(report), 2)});
+  sums.insert(
+      sums.begin() + 1,
+      {"own_peak_bytes",
+       "the value's own peak; in a merged report, the sum over its processes; null: `none`, whose "
+       "own peak reports do not record, unless it held everything at the peak or freed nothing",
+       own_peak, Titled(own_peak_title(report), 2)});
   Columns<Row> columns{
       {"axis", "what `--by` chose", name, OneOf(kAxisWords)},
-      {"value", "of the axis; of `size_class` the least bytes of the class", &Row::value},
+      {"value", "value on the axis; for `size_class`, the lower bound of the class in bytes",
+       &Row::value},
       {"began",
-       "of a thread: `main thread`, or the program's outermost function in it, `load "
-       "(train.py:20)`, with the line where that begins if it is known; empty: unknown, and of "
-       "other axes",
+       "for threads: `main thread`, or the program's outermost function in the thread with the "
+       "line where it begins, if known: `load (train.py:20)`; empty: unknown, or another axis",
        began},
       device_column<Row>(&Row::device),
       kind_column<Row>(&Row::kind)};

@@ -66,14 +66,14 @@ Columns<ServedCalls> served_columns() {
   const auto device = [](const Row& row) {
     return row.is_of_device ? std::optional(row.ordinal) : std::nullopt;
   };
-  return {{"device", "`null`: pinned and registered memory of the host", device},
-          {"what", "as the report's `timing` has it", &Row::what},
-          {"calls", "so many", of(&Duration::count), Titled("CALLS")},
+  return {{"device", "number of the GPU; `null`: pinned and registered host memory", device},
+          {"what", "how they were served, by the names in the report's `timing`", &Row::what},
+          {"calls", "number of calls", of(&Duration::count), Titled("CALLS")},
           {"total_ns", "time in them", of(&Duration::total_ns), Titled("TIME")},
-          {"max_ns", "the longest", of(&Duration::max_ns), Titled("LONGEST")},
+          {"max_ns", "time of the longest call", of(&Duration::max_ns), Titled("LONGEST")},
           {"freed_nothing",
-           "calls among frees by the driver that had nothing to free, as cudaFree(nullptr); "
-           "`null`: not known, or of the other rows",
+           "in the row of frees by the driver: calls that had nothing to free, such as "
+           "cudaFree(nullptr); `null`: not known, or another row",
            &Row::freed_nothing},
           {{"MEMORY"},
            [](const Row& row) {
@@ -172,21 +172,21 @@ Columns<DriverCall> call_columns(const CallsOf& of, const ThreadNames* threads, 
        "--by "
        "thread` has it",
        &Row::name},
-      {"total_ns", "time in its calls, of all threads added", &Row::total_ns, Titled("TIME")},
+      {"total_ns", "time in its calls, summed over all threads", &Row::total_ns, Titled("TIME")},
       {{"SHARE", Table::Align::right, 3}, share},
-      {"calls", "so many; with `--by thread`, of a report, its allocations alone", &Row::calls,
+      {"calls", "number of calls; of a report with `--by thread`, allocations only", &Row::calls,
        Titled("CALLS")},
       {"failures", "calls that failed; `null`: not recorded", &Row::failures, Titled("FAILED", 2)},
       {"median_ns",
-       "half of the calls took at most that: the end of a power of two, or the longest; `null`: "
-       "not recorded",
+       "half of the calls took at most this long, rounded up to a power of two, but at most the "
+       "longest call; `null`: not recorded",
        &Row::median_ns, Titled("MEDIAN", 4)},
-      {"p99_ns", "99 in 100 took at most that, likewise", &Row::most_ns, Titled("99 %", 5)},
+      {"p99_ns", "99 in 100 calls took at most this long, rounded likewise; `null`: not recorded",
+       &Row::most_ns, Titled("99 %", 5)},
       {"max_ns", "the longest; `null`: not recorded", &Row::max_ns, Titled("LONGEST", 1)},
       {"waited_ns",
-       "of `total_ns`, the library waited for the device before memory was used again; `null`: not "
-       "recorded, as of "
-       "every report",
+       "part of `total_ns` in which the library waited for the device before reusing memory; "
+       "`null`: not recorded (reports never record it)",
        &Row::waited_ns, Titled("WAITED")}};
   columns.push_back({{in_capitals(what)}, name});
   return columns;
@@ -201,14 +201,15 @@ Columns<DriverCalls> calls_fields(const CallsOf& of, const RowChoice& choice) {
       {"by", "what rows are of", [&of](const All&) { return of.by; }, OneOf(kCallsByNames)},
       {"calls", "of all rows", &All::calls},
       {"failures", "of all rows", &All::failures},
-      {"total_ns", "time in them, of all threads added", &All::total_ns},
+      {"total_ns", "time in these calls, summed over all threads", &All::total_ns},
       {"waited_ns",
-       "of it, the library waited for the device before memory was used again; `null`: not "
+       "part of it in which the library waited for the device before reusing memory; `null`: not "
        "recorded",
        &All::waited_ns},
-      {"run_ns", "the run took; `null`: not known, or of several processes", run},
-      {"threads", "that allocated; of a trace, that called; 0: not known", &All::threads},
-      {"served", "allocations and frees of a report by how they were served; none under a filter",
+      {"run_ns", "duration of the run; `null`: not known, or several processes", run},
+      {"threads", "threads that allocated; in a trace, threads that made a call; 0: not known",
+       &All::threads},
+      {"served", "allocations and frees of a report by how they were served; empty with a filter",
        served_columns(),
        [&of](const All&) {
          return of.is_of_trace ? std::vector<ServedCalls>() : served_rows(of.report);

@@ -17,8 +17,9 @@ Columns<Check> check_columns(const std::string& file) {
   using Row = Check;
   const InUnit in_unit(kInUnit);
   return {
-      {"file", "report, or what was typed first", [file](const Row&) { return file; }},
-      {"pid", "process that was judged; `null`: all of the report together",
+      {"file", "report, or the first argument if several reports are judged together",
+       [file](const Row&) { return file; }},
+      {"pid", "process that was checked; `null`: the whole report",
        [](const Row& row) { return if_not_zero(row.process.pid); }},
       {"rank", "its rank; `null`: none", [](const Row& row) { return if_known(row.process.rank); }},
       {"what", "in words: `peak of GPU 0`", &Row::what},
@@ -29,14 +30,16 @@ Columns<Check> check_columns(const std::string& file) {
        "calls",
        [](const Row& row) { return kUnits[row.is_count ? 1 : 0]; }, OneOf(kUnits)},
       {"value",
-       "in the report; of several kinds of memory together the most that the process can have held "
+       "value in the report; for several kinds together, the upper bound of what the process held "
        "at one time",
        &Row::value, in_unit},
       {"at_least",
-       "what it held at one time at least; equal to `value` where that is known, as from a trace",
+       "lower bound of what it held at one time; equal to `value` if that is known, for example "
+       "from a trace",
        [](const Row& row) { return row.at_least.value_or(row.value); }, in_unit},
-      {"limit", "most that passes", &Row::limit, in_unit},
-      {"baseline", "value of the baseline; `null`: the limit was given", &Row::baseline, in_unit}};
+      {"limit", "largest value that passes", &Row::limit, in_unit},
+      {"baseline", "value of the baseline; `null`: an absolute limit was given", &Row::baseline,
+       in_unit}};
 }
 
 namespace {
@@ -46,21 +49,21 @@ using AllChecked = std::vector<Checked>;
 Columns<Check> with_sites(const std::string& file, std::size_t most) {
   using Site = CheckedSite;
   const Columns<Site> site{
-      {"amount", "that they hold, or grew by", &Site::amount, InUnit(kInUnit)},
+      {"amount", "how much they hold, or by how much they grew", &Site::amount, InUnit(kInUnit)},
       {"sites",
-       "numbers of its sites in the report; of several that were added up for `--against`, in "
-       "their sum",
+       "numbers of its sites in the report; if several reports were added up for `--against`, "
+       "numbers in the sum",
        &Site::numbers},
       {"frames", "call stack, innermost first", &Site::frames}};
   using Kinds = CheckedKind;
   const Columns<Kinds> kind{kind_column<Kinds>(&Kinds::kind),
-                            {"value", "at its own peak, requested bytes", &Kinds::value},
-                            {"baseline", "the same of the baseline", &Kinds::baseline}};
+                            {"value", "requested bytes at the kind's own peak", &Kinds::value},
+                            {"baseline", "the same in the baseline", &Kinds::baseline}};
   Columns<Check> fields = check_columns(file);
-  fields.push_back({"kinds",
-                    "with `--against`, of a sum of kinds: each of them, which is not judged", kind,
-                    &Check::kinds});
-  fields.push_back({"sites", "places that are responsible, the largest first", site,
+  fields.push_back(
+      {"kinds", "with `--against`, the kinds in a sum of kinds; these are not checked on their own",
+       kind, &Check::kinds});
+  fields.push_back({"sites", "call stacks responsible for the value, the largest first", site,
                     [most](const Check& row) { return first_rows(row.sites, most); }});
   return fields;
 }
@@ -105,19 +108,23 @@ Columns<std::vector<Checked>> check_fields(std::size_t most) {
             .type = "objects",
             .fields = fields_of(with_sites("", 0))},
            add_checks},
-          {"out_of_memory", "processes whose memory ran out, which fails with `--no-oom` alone",
+          {"out_of_memory",
+           "processes that ran out of memory; this fails the check only with `--no-oom`",
            of_process<OutOfMemory>(
-               {{"calls", "that allocate and failed because memory ran out", &OutOfMemory::calls}}),
+               {{"calls", "number of allocating calls that failed because memory ran out",
+                 &OutOfMemory::calls}}),
            joined(&Checked::out_of_memory)},
-          {"died", "processes that were killed or died, which fails nothing",
+          {"died", "processes that were killed or died; this does not fail the check",
            of_process<DeadProcess>(
-               {{"ended_by", "name of the signal; empty: nobody saw it", &DeadProcess::ended_by}}),
+               {{"ended_by", "name of the signal; empty: not known", &DeadProcess::ended_by}}),
            joined(&Checked::deaths)},
           {"unfinished",
-           "reports that are not the last word on their runs, which fails; with `--interim` none",
+           "reports that are not the final ones of their runs; these fail the check; empty with "
+           "`--interim`",
            Columns<Unfinished>{
                {"file", "report", &Unfinished::file},
-               {"why", "in words: when it was written, or which is newer", &Unfinished::why}},
+               {"why", "why, in words: when the report was written, or which newer report exists",
+                &Unfinished::why}},
            joined(&Checked::unfinished)}};
 }
 

@@ -54,7 +54,7 @@ Columns<Difference> change_columns(const char* doc) {
   return {{"what", doc, what, Titled("WHAT", 1), in_text, OneOf(kWords)},
           kind_column<Row>(&Row::kind),
           device_column<Row>(&Row::device),
-          {"name", "of an owner or function; else empty", &Row::name},
+          {"name", "name of the owner or function; else empty", &Row::name},
           {"change_bytes", "after minus before", &Row::change, Titled("CHANGE"),
            [](const Row& row) { return change_text(row.change()); }},
           {{"BEFORE", right}, [](const Row& row) { return side_text(row.before); }},
@@ -314,7 +314,7 @@ Columns<Difference> row_fields(const char* doc, DiffBy by) {
         [which](const Difference& row) { return (row.*which).is_there ? &(row.*which) : nullptr; };
   };
   Columns<Difference> fields = change_columns(doc);
-  fields.push_back({"before", "in BEFORE; `null`: not there", side, of(&Difference::before)});
+  fields.push_back({"before", "bytes in BEFORE; `null`: absent", side, of(&Difference::before)});
   fields.push_back({"after", "in AFTER; `null`: not there", side, of(&Difference::after)});
   return fields;
 }
@@ -338,37 +338,39 @@ std::vector<DeviceUses> device_uses(const DiffOf& of) {
 
 Columns<Differences> diff_fields(const DiffOf& of) {
   using All = Differences;
-  const Columns<RenamedFile> renamed{{"before", "name in BEFORE", &RenamedFile::before},
-                                     {"after", "name in AFTER", &RenamedFile::after},
-                                     {"sites", "that have it in their stacks", &RenamedFile::rows}};
+  const Columns<RenamedFile> renamed{
+      {"before", "name in BEFORE", &RenamedFile::before},
+      {"after", "name in AFTER", &RenamedFile::after},
+      {"sites", "number of sites with this file in their stacks", &RenamedFile::rows}};
   const Columns<DeviceUses> uses{
       {"device", "number of the GPU", &DeviceUses::device},
-      {"parts", "that add up", peak_use_pair_columns(), &DeviceUses::parts}};
+      {"parts", "parts that add up to the GPU's use", peak_use_pair_columns(), &DeviceUses::parts}};
   return {
       {"before", "BEFORE, as typed", [&of](const All&) { return of.before; }},
       {"after", "AFTER, as typed", [&of](const All&) { return of.after; }},
       {"by", "what is compared", [&of](const All&) { return of.by; }, OneOf(kDiffByNames)},
       {"at", "of which instant", [&of](const All&) { return of.at; }, OneOf(kDiffAtNames)},
-      {"before_bytes", "requested, of all memory", &All::before_bytes},
+      {"before_bytes", "requested bytes of all memory in BEFORE", &All::before_bytes},
       {"after_bytes", "the same in AFTER", &All::after_bytes},
       {"limit_bytes", "threshold; `null`: none", [&of](const All&) { return of.limit; }},
-      {"crossed", "something grew by more",
+      {"crossed", "something grew by more than `limit_bytes`",
        [&of](const All& found) { return of.limit && crosses(found, *of.limit); }},
-      {"memory", "each kind and device as a whole", row_fields("what happened to it", DiffBy::kind),
+      {"memory", "totals of each kind and device", row_fields("what happened to it", DiffBy::kind),
        &All::memory},
       {"devices",
-       "of GPUs of which both reports tell, where the peaks of all memory are compared: the most "
-       "that was had of it at one time, or can have been, where that is not known",
+       "GPUs that both reports describe, when peaks of all memory are compared. Each value is the "
+       "peak of the GPU's memory or, if that is not known, an upper bound",
        use_change_fields(), [&of](const All&) { return of.uses; }},
-      {"other_gpus", "GPUs of one number that are different devices in the two reports",
+      {"other_gpus", "GPUs that have the same number in both reports but are different devices",
        other_gpu_columns(), [&of](const All&) { return of.other_gpus; }},
-      {"device_use", "what made each GPU as full as it was, in both; empty with a filter", uses,
-       [&of](const All&) { return device_uses(of); }},
-      {"equal", "rows left out because nothing changed", &All::equal},
+      {"device_use", "parts of each GPU's use at its peak, in both reports; empty with a filter",
+       uses, [&of](const All&) { return device_uses(of); }},
+      {"equal", "number of rows left out because nothing changed", &All::equal},
       {"matched_by_functions",
-       "sites, equal ones too, of which only the functions are the same in both",
+       "number of sites, including equal ones, that were matched by functions alone",
        &All::by_functions},
-      {"renamed_files", "files that have another name in AFTER, by these", renamed, &All::renamed},
+      {"renamed_files", "files with another name in AFTER, by these matches", renamed,
+       &All::renamed},
       {"rows", "the largest change first",
        row_fields("what happened; `equal` in `memory` only", of.by),
        [&of](const All& found) { return first_rows(found.rows, of.most); }}};

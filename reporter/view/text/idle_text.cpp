@@ -44,7 +44,7 @@ std::string needed_text(const Report& report, const ReservedMemory& memory) {
   }
   if (memory.needed_least == memory.needed_most || !cuts_large_segments(report)) return "";
   return "needed: " + amount_text(memory.needed_least) + " to " + amount_text(memory.needed_most) +
-         "; how much of what was reserved was idle at the peak is not known: idle memory " +
+         "; it is not known how much reserved memory was idle at the peak: idle memory " +
          goes_back_when(report);
 }
 

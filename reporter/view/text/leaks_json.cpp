@@ -50,9 +50,10 @@ Columns<LeakHolder> holder_columns() {
 // Of a row, which `row` gives.
 template <class Row>
 Columns<Row> suppression_columns(std::function<const Suppression&(const Row&)> of) {
-  return {{"pattern", "as it stands there", [=](const Row& row) { return of(row).pattern; }},
-          {"file", "in which it stands", [=](const Row& row) { return of(row).source; }},
-          {"line", "of the file", [=](const Row& row) { return of(row).line; }}};
+  return {
+      {"pattern", "the pattern, as in the file", [=](const Row& row) { return of(row).pattern; }},
+      {"file", "suppression file", [=](const Row& row) { return of(row).source; }},
+      {"line", "of the file", [=](const Row& row) { return of(row).line; }}};
 }
 
 }  // namespace
@@ -72,25 +73,25 @@ Columns<Leak> leak_columns(const Report& report, const NameFrame& name) {
         [&report](const Leak& leak) {
           return memory_name(report, leak.share.kind, leak.share.device);
         }},
-       {"tenths", "tenths of the run's allocations in which they were made; 0: unknown",
+       {"tenths", "in how many tenths of the run's allocations they were made; 0: unknown",
         &Leak::tenths},
-       {"by_initialiser", "made before `main` or as a library was loaded", &Leak::by_initialiser},
-       rate_column(
-           report, "rate_bytes",
-           "how much more was left each time; `null`: it does not grow, or how is not known",
-           &GrowthRate::bytes),
+       {"by_initialiser", "made before `main`, or while a library was being loaded",
+        &Leak::by_initialiser},
+       rate_column(report, "rate_bytes",
+                   "bytes added per period; `null`: no growth, or the rate is not known",
+                   &GrowthRate::bytes),
        rate_column(report, "rate_periods",
-                   "calls of the place between two such times, passes of `rate_range`, or marks "
+                   "length of a period: in calls of the place, passes of `rate_range`, or marks "
                    "`rate_mark`",
                    &GrowthRate::periods),
        name_column(report, "rate_range",
-                   "named range whose passes are counted; `null`: calls or marks are",
+                   "named range whose passes are counted; `null`: calls or marks are counted",
                    GrowthUnit::pass),
        name_column(report, "rate_mark",
-                   "name of the marks that are counted; `null`: calls or passes are",
+                   "name of the marks that are counted; `null`: calls or passes are counted",
                    GrowthUnit::mark),
        {"full_in_ns",
-        "until what is free on the device is gone, too, at this rate; `null`: not known",
+        "time until the device's free memory is used up at this rate; `null`: not known",
         [&report](const Leak& leak) {
           const std::optional<GrowthRate> rate = growth_rate(report, leak);
           return if_not_zero(rate ? rate->full_in_ns : 0);
@@ -115,14 +116,14 @@ Columns<Leaks> leaks_fields(const Report& report, const Suppressions& suppressio
   holder.push_back({"count", "allocations", &LeakHolder::count});
   Columns<LeakHolder> left = holder_columns();
   left.push_back({"least_bytes",
-                  "not less than this, where `bytes` is the most that it can be: of places beyond "
-                  "its 32 largest nobody knows what stays by design",
+                  "lower bound, where `bytes` is an upper bound: for places beyond the 32 largest "
+                  "it is not known what stays by design",
                   [](const LeakHolder& row) { return row.at_least.value_or(row.bytes); }});
   Columns<Leak> leak = leak_columns(report, name);
   const auto holders = std::make_shared<std::optional<LeakHolders>>();  // of the leaks shown
   leak.push_back({"processes",
-                  "of a merged report those that hold it, the largest first, as far as each has "
-                  "the place among its 32 largest",
+                  "processes of a merged report that hold it, the largest first; a process is "
+                  "listed only if the place is among its 32 largest",
                   holder, [holders](const Leak& one) { return (*holders)->of(one.share); }});
   Columns<Used> used = suppression_columns<Used>(
       [&](const Used& row) -> const Suppression& { return suppressions.rows()[row.row]; });
@@ -132,34 +133,33 @@ Columns<Leaks> leaks_fields(const Report& report, const Suppressions& suppressio
   using Held = HeldByCache;
   const Columns<Held> cache{{"cache", "\"PyTorch's cache\"",
                              [](const Held& row) { return framework_caches()[row.row].name; }},
-                            {"bytes", "that it holds", &Held::bytes},
+                            {"bytes", "number of blocks that it holds", &Held::bytes},
                             {"count", "allocations", &Held::count},
                             {"sites", "places", &Held::sites}};
   const Columns<Suppression> unused = suppression_columns<Suppression>(std::identity());
-  return {
-      {"trigger", "why the report was written; `trace`: it is made of a trace",
-       [&](const Leaks&) { return report.trigger; }},
-      {"final", "the program had ended", [&](const Leaks&) { return is_final(report); }},
-      {"estimated", "numbers of sites are estimates",
-       [&](const Leaks&) { return report.sample_bytes != 0; }},
-      {"without_site_bytes", "not freed, of unknown call stacks", &Leaks::without_site},
-      {"memory", "sums, the largest first", leaked_memory_columns(report), &Leaks::memory},
-      {"processes",
-       "of a merged report what each process left, but for what is suppressed, in the report's "
-       "order; empty: of one process, or an earlier version merged it",
-       left, [&](const Leaks& leaks) { return left_by_process(report, leaks); }},
-      {"leaks", "places, by class, then the largest first", leak,
-       [&report, holders, most](const Leaks& leaks) {
-         holders->emplace(report, leaks.left_shares);
-         return first_rows(leaks.leaks, most);
-       }},
-      {"suppressed", "rows of suppression files that left something out", used, &Leaks::suppressed},
-      {"caches",
-       "what is held by caches of frameworks, which is no leak; only with the suppressions that "
-       "come with Vramscope",
-       cache, &Leaks::caches},
-      {"unused_suppressions", "rows of the files given with `--suppress` that left nothing out",
-       unused, [&](const Leaks& leaks) { return unused_suppressions(leaks, suppressions); }}};
+  return {{"trigger", "why the report was written; `trace`: it was made from a trace",
+           [&](const Leaks&) { return report.trigger; }},
+          {"final", "the program had ended", [&](const Leaks&) { return is_final(report); }},
+          {"estimated", "numbers of sites are estimates",
+           [&](const Leaks&) { return report.sample_bytes != 0; }},
+          {"without_site_bytes", "never freed, with unknown call stack", &Leaks::without_site},
+          {"memory", "sums, the largest first", leaked_memory_columns(report), &Leaks::memory},
+          {"processes",
+           "what each process of a merged report left, without suppressed memory, in the report's "
+           "order; empty: one process, or merged by an earlier version",
+           left, [&](const Leaks& leaks) { return left_by_process(report, leaks); }},
+          {"leaks", "places, by class, then the largest first", leak,
+           [&report, holders, most](const Leaks& leaks) {
+             holders->emplace(report, leaks.left_shares);
+             return first_rows(leaks.leaks, most);
+           }},
+          {"suppressed", "lines of suppression files that matched", used, &Leaks::suppressed},
+          {"caches",
+           "memory held by caches of frameworks, which is no leak; only with Vramscope's default "
+           "suppressions",
+           cache, &Leaks::caches},
+          {"unused_suppressions", "lines of `--suppress` files that matched nothing", unused,
+           [&](const Leaks& leaks) { return unused_suppressions(leaks, suppressions); }}};
 }
 
 std::string leaks_json(const Report& report, const Leaks& leaks, const Suppressions& suppressions,

@@ -9,9 +9,12 @@ namespace vramscope {
 Columns<MapCache> map_cache_columns() {
   return {
       {"name", "of the cache", &MapCache::name},
-      {"inside", "how to see what is free inside; empty: no way", &MapCache::inside},
-      {"bytes", "of blocks that it holds, with rounding, idle inside it or not", &MapCache::bytes},
-      {"blocks", "that it holds", &MapCache::blocks}};
+      {"inside", "how to see what is free inside the cache; empty: not possible",
+       &MapCache::inside},
+      {"bytes",
+       "bytes of the blocks that it holds, with rounding, whether in use or idle inside the cache",
+       &MapCache::bytes},
+      {"blocks", "number of blocks that it holds", &MapCache::blocks}};
 }
 
 std::string map_caches_text(const std::vector<MapCache>& caches, const MapPlace& place,

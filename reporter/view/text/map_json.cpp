@@ -37,8 +37,9 @@ Columns<MapSegment> pin_fields(const std::shared_ptr<SiteCells>& cells) {
           {"size_bytes", "with rounding", [=](const Row& row) { return block(row).size; }},
           {"site", kSiteMeaning, [=](const Row& row) { return cells->number(block(row).site); }},
           born_field<Row>(block),
-          {"hole_bytes", "that its free opens", &Row::hole_bytes},
-          {"gives_back_bytes", "of this what could go to the driver", &Row::gives_back_bytes}};
+          {"hole_bytes", "size of the hole that its free would open", &Row::hole_bytes},
+          {"gives_back_bytes", "part of the hole that could be released to the driver",
+           &Row::gives_back_bytes}};
 }
 
 // Of a segment with what lies in it.
@@ -51,7 +52,7 @@ Columns<MapSegment> segment_fields(const std::shared_ptr<SiteCells>& cells) {
        born_field<BlockFacts>(itself)});
   Columns<Row> fields = segment_columns();
   fields.push_back(
-      {"pin", "block whose free opens the largest hole; `null`: nothing is free, or everything",
+      {"pin", "block whose free would open the largest hole; `null`: all or nothing is free",
        pin_fields(cells), [](const Row& row) { return row.pin == Row::kNoPin ? nullptr : &row; }});
   fields.push_back({"blocks", "by address", blocks,
                     [](const Row& row) { return std::span(row.facts->blocks); }});
@@ -63,27 +64,29 @@ Columns<MapPlace> place_fields() {
   return {
       kind_column<Row>(&Row::kind),
       device_column<Row>(&Row::device),
-      {"total_bytes", "of the segments", &Row::total_bytes},
+      {"total_bytes", "size of the segments", &Row::total_bytes},
       {"allocated_bytes", "of blocks in use, with rounding", &Row::allocated_bytes},
-      {"requested_bytes", "of blocks in use, without", &Row::requested_bytes},
+      {"requested_bytes", "requested bytes of blocks in use, without rounding",
+       &Row::requested_bytes},
       {"live_count", "blocks in use", &Row::live_count},
-      {"pending_bytes", "freed, but perhaps in use yet", &Row::pending_bytes},
+      {"pending_bytes", "freed, but perhaps still in use", &Row::pending_bytes},
       {"free_bytes", "free blocks", &Row::free_bytes},
       {"largest_free_bytes", "the largest of them", &Row::largest_free_bytes},
       {"external_fragmentation_permille", "1000 × (1 - largest / free): the usual measure",
        external_fragmentation, InUnit("1/1000")},
       {"stranded_bytes",
-       "free, but beside live blocks: neither the driver nor larger requests can have it",
+       "free bytes beside live blocks: neither the driver nor larger requests can use them",
        &Row::stranded_bytes},
       {"stranded_segments", "segments with such bytes", &Row::stranded_segments},
-      {"returnable_bytes", "free, and the driver could have it at once", &Row::returnable_bytes},
+      {"returnable_bytes", "free bytes that could be released to the driver at once",
+       &Row::returnable_bytes},
       {"idle_segments", "segments without a live block", &Row::idle_segments},
       {"small_request_bytes", "largest request of 1 MiB and less that needs no new segment",
        &Row::small_request_bytes},
-      {"large_request_bytes", "largest request above 1 MiB that needs none",
+      {"large_request_bytes", "largest request above 1 MiB that needs no new segment",
        &Row::large_request_bytes},
       {"whole_request_bytes",
-       "sizes of idle segments that serve only requests that need all of one", &Row::whole_bytes}};
+       "sizes of idle segments that only serve requests for the whole segment", &Row::whole_bytes}};
 }
 
 }  // namespace
@@ -94,13 +97,16 @@ Columns<MapPinner> pinner_columns(const Report& report, const NameFrame& name,
   const auto age = [at_ns](const Row& row) { return age_text(row.oldest_ns, at_ns); };
   return with_site<Row>(
       report, name, &Row::site,
-      {{"segments", "that they pin", &Row::segments, Titled("SEGMENTS", 2)},
-       {"stranded_bytes", "in these", &Row::stranded_bytes, Titled("STRANDED")},
-       {"blocks", "of the site in these", &Row::blocks, Titled("BLOCKS", 3)},
+      {{"segments", "number of segments that they pin", &Row::segments, Titled("SEGMENTS", 2)},
+       {"stranded_bytes", "stranded bytes in these segments", &Row::stranded_bytes,
+        Titled("STRANDED")},
+       {"blocks", "number of the site's blocks in these segments", &Row::blocks,
+        Titled("BLOCKS", 3)},
        {"block_bytes", "of these blocks, with rounding", &Row::block_bytes},
-       {"gives_back_segments", "of these, those in which nobody else's block lives",
+       {"gives_back_segments", "how many of these segments have no live blocks of other sites",
         &Row::gives_back_segments},
-       {"gives_back_bytes", "that would go back to the driver if all its blocks were free",
+       {"gives_back_bytes",
+        "bytes that would be released to the driver if all its blocks were freed",
         &Row::gives_back_bytes, Titled("GIVES BACK")},
        {"oldest_born_ns", "when the oldest of its blocks was allocated; `null`: unknown",
         [](const Row& row) { return if_known(row.oldest_ns); }, Titled("OLDEST", 1), age}});
@@ -156,24 +162,25 @@ Columns<MapMoment> map_fields(const Report& report, const std::vector<MapPlace>&
   Columns<MapPlace> place = place_fields();
   append(place,
          {{"framework_caches",
-           "caches of frameworks that hold blocks here and cut them themselves, the largest first",
+           "framework caches that hold blocks here and divide them themselves, the largest first",
            map_cache_columns(),
            [&report, name](const MapPlace& one) { return caches_in(report, one, name); }},
           {"pinned_by", "call stacks whose blocks pin segments, the most stranded bytes first",
            pinner_columns(report, name),
            [most](const MapPlace& one) { return first_rows(one.pinners, most); }},
-          {"segments", "the most stranded bytes first; `-n` counts these",
+          {"segments", "segments, the most stranded bytes first; `-n` limits these",
            segment_fields(std::make_shared<SiteCells>(report, name)),
            [most](const MapPlace& one) { return first_rows(one.segments, most); }}});
-  return {{"moment", "when that was, in words", &All::text},
-          {"at_ns", "the same, after the timeline's start", &All::at_ns},
-          {"from_trace", "made of a trace", &All::is_of_trace},
-          {"inferred",
-           "a trace that tells no segments: they are as far as blocks were seen in them, idle ones "
-           "are not known",
-           &All::are_inferred},
-          {"places", "kinds and devices, the most reserved bytes first", place,
-           [&places](const All&) { return std::span(places); }}};
+  return {
+      {"moment", "instant of the map, in words", &All::text},
+      {"at_ns", "the same instant, in nanoseconds after the start of the timeline", &All::at_ns},
+      {"from_trace", "made of a trace", &All::is_of_trace},
+      {"inferred",
+       "the trace does not record segments: each extends as far as blocks were seen in it, and "
+       "idle segments are not known",
+       &All::are_inferred},
+      {"places", "kinds and devices, the most reserved bytes first", place,
+       [&places](const All&) { return std::span(places); }}};
 }
 
 std::string map_json(const Report& report, const std::vector<MapPlace>& places,

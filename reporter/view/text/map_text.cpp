@@ -88,7 +88,7 @@ Document figures(const PlaceAnswer& of, const MapMoment& moment, const Page& pag
   const std::uint64_t idle = place.returnable_bytes;
   add(place.allocated_bytes, "in " + counted(place.live_count, "block") + " (requested " +
                                  amount_text(place.requested_bytes) + ")");
-  add(place.pending_bytes, "freed, but perhaps in use yet");
+  add(place.pending_bytes, "freed, but perhaps still in use");
   add(place.stranded_bytes, "stranded: free, and cannot go back");
   add(idle, place.idle_segments == 0
                 ? "free pages, which can go back"

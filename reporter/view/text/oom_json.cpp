@@ -16,58 +16,57 @@ Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
   const auto served = std::make_shared<SiteCells>(report, name);
   return with_site<Row>(
       report, name, &Row::site, {},
-      {{"number", "of all that failed, from 1 on", &Row::number},
+      {{"number", "number among all failures, starting at 1", &Row::number},
        {"repeats",
-        "number of the refusal before, of the same request: PyTorch and CuPy ask again once they "
-        "have emptied their caches; null: it is another request",
+        "number of the previous refusal of the same request (PyTorch and CuPy retry after emptying "
+        "their caches); null: a new request",
         [&report](const Row& row) {
           const auto repeated = repeated_request(report, row);
           return repeated ? std::optional(repeated->number) : std::nullopt;
         }},
        {"time_ns", "after time 0, when recording began", &Row::time_ns},
-       {"function", "of the driver", &Row::function},
+       {"function", "driver function that failed", &Row::function},
        kind_column<Row>(&Row::kind),
        device_column<Row>(&Row::device),
        {"bytes", "asked for; 0: unknown", &Row::bytes},
-       {"thread", "that asked", &Row::thread},
+       {"thread", "thread that made the request", &Row::thread},
        {"range", "NVTX range", &Row::range},
        {"by_limit", "`--device-memory-limit` refused it", &Row::by_limit},
-       {"counted_bytes", "what counted against that limit when it refused; 0: not known",
+       {"counted_bytes", "bytes counted against the limit at the refusal; 0: not known",
         &Row::counted_bytes},
        {"is_watched",
-        "the next two were looked out for: of the first 16 and the last refusal, where it is known "
-        "what they asked for",
+        "the next two fields were watched for: true for the first 16 refusals and the last one, if "
+        "their request is known",
         &Row::is_watched},
        {"served_ns",
-        "when a call began that was given as much of this memory, the first one after the refusal; "
-        "null: none, or unknown",
+        "start of the first later call that got as much of this memory; null: none, or unknown",
         [](const Row& row) { return if_known(row.served_ns); }},
        {"served_site", "number of the site in the report's file that made that call",
         [=](const Row& row) { return served->number(row.served_site); }},
        {"has_details", "the numbers below were taken", &Row::has_details},
        {"total_bytes", "of the device", &Row::total_bytes},
-       {"free_bytes", "of the device then, as the driver said", &Row::free_bytes},
+       {"free_bytes", "free memory of the device, as the driver reported it", &Row::free_bytes},
        {"reserved_bytes", "in segments", &Row::reserved_bytes},
        {"allocated_bytes", "in blocks in use", &Row::allocated_bytes},
-       {"requested_bytes", "that their owners asked for", &Row::requested_bytes},
+       {"requested_bytes", "requested bytes of these blocks", &Row::requested_bytes},
        {"allocation_count", "blocks in use", &Row::allocation_count},
-       {"pending_bytes", "freed, but perhaps in use yet", &Row::pending_bytes},
+       {"pending_bytes", "freed, but perhaps still in use", &Row::pending_bytes},
        {"idle_bytes", "segments without a block in use", &Row::idle_bytes},
-       {"split_free_bytes", "free beside blocks in use", &Row::split_free_bytes},
+       {"split_free_bytes", "free bytes beside blocks in use", &Row::split_free_bytes},
        {"largest_free_bytes", "largest free block", &Row::largest_free_bytes},
-       {"direct_bytes", "held outside of the cache", &Row::direct_bytes},
-       {"rounding_bytes", "that the driver took beyond these and the segments, for whole pages",
-        &Row::rounding_bytes},
+       {"direct_bytes", "held outside the cache", &Row::direct_bytes},
+       {"rounding_bytes", "added by the driver to fill whole pages", &Row::rounding_bytes},
        {"outside_bytes", "held by others", &Row::outside_bytes},
        {"context_bytes", "of this process's contexts, in `outside_bytes`", &Row::context_bytes},
-       {"module_bytes", "of code, in `outside_bytes`", &Row::module_bytes},
+       {"module_bytes", "of loaded code, part of `outside_bytes`", &Row::module_bytes},
        {"pool_bytes", "freed, but kept by the driver's pools, in `outside_bytes`",
         &Row::pool_bytes},
-       {"pool_pending_bytes", "of these, until the streams of the frees came so far",
+       {"pool_pending_bytes",
+        "part of `pool_bytes` that is pending until the freeing streams reach the free",
         &Row::pool_pending_bytes},
        {"native_free_bytes", "estimate of what would have been free without the cache",
         &Row::native_free_bytes},
-       {"hint", "what would help, most likely; empty: nobody knows",
+       {"hint", "what would most likely help; empty: not known",
         [&report, leaks](const Row& row) { return hint_for(report, row, *leaks); }}});
 }
 
@@ -122,13 +121,14 @@ Columns<OomPin> oom_pin_columns(const Report& report, const NameFrame& name) {
   using Row = OomPin;
   return with_site<Row>(
       report, name, &Row::site, {},
-      {{"segments", "how many", &Row::segments, Titled("SEGMENTS", 4)},
-       {"total_bytes", "of these", &Row::total_size},
+      {{"segments", "number of segments", &Row::segments, Titled("SEGMENTS", 4)},
+       {"total_bytes", "size of these segments", &Row::total_size},
        {"free_bytes", "in them", &Row::free_bytes, Titled("FREE")},
-       {"largest_free_bytes", "in one piece", &Row::largest_free_bytes, Titled("LARGEST", 1)},
-       {"live_bytes", "of all blocks in them, of other sites, too, with rounding", &Row::live_bytes,
-        Titled("IN USE", 3)},
-       {"live_count", "all blocks in them", &Row::live_count, Titled("BLOCKS", 2)}});
+       {"largest_free_bytes", "largest free piece in them", &Row::largest_free_bytes,
+        Titled("LARGEST", 1)},
+       {"live_bytes", "bytes of all live blocks in them, also of other sites, with rounding",
+        &Row::live_bytes, Titled("IN USE", 3)},
+       {"live_count", "number of all live blocks in them", &Row::live_count, Titled("BLOCKS", 2)}});
 }
 
 Columns<OomReport> oom_fields(const Report& report, const NameFrame& name,
@@ -142,15 +142,15 @@ Columns<OomReport> oom_fields(const Report& report, const NameFrame& name,
                                  kind_column<OomOwner>(&OomOwner::kind),
                                  {"live_bytes", "requested", &OomOwner::live_bytes}};
   Columns<OomEvent> event = event_columns(report, name);
-  append(event,
-         {{"shares", "what was live, the largest first", shares, chosen(shares, &OomEvent::shares)},
-          {"owners", "the same by owner", owners, &OomEvent::owners},
-          {"pins", "sites whose blocks keep segments from being given back", pins,
-           chosen(pins, &OomEvent::pins)}});
+  append(event, {{"shares", "sites live at the refusal, the largest first", shares,
+                  chosen(shares, &OomEvent::shares)},
+                 {"owners", "the same by owner", owners, &OomEvent::owners},
+                 {"pins", "sites whose blocks keep segments from being released", pins,
+                  chosen(pins, &OomEvent::pins)}});
   const auto requests = [&report](const OomReport&) { return refused_requests(report); };
   return {{"count", "allocations that failed for want of memory", &OomReport::count},
-          {"requests", "of how many requests these are, see `events[].repeats`", requests},
-          {"events", "those that the report describes", event, &OomReport::events}};
+          {"requests", "number of distinct requests among these, see `events[].repeats`", requests},
+          {"events", "failures that the report describes", event, &OomReport::events}};
 }
 
 std::string oom_json(const Report& report, const NameFrame& name, const RowChoice& choice) {

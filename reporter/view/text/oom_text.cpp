@@ -128,7 +128,7 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
   add(pools_then(event), pools_row(event));
   add(event.outside_bytes - (is_told ? own_outside(event) : 0) - pools_then(event),
       is_told ? "others: processes, and what nobody recorded" : std::string(kContextsAndOthers));
-  add(event.free_bytes, "free, says the driver: the most that it could have served");
+  add(event.free_bytes, "free according to the driver: the most that it could have served");
   return table.empty() ? "" : table.text(page);
 }
 

@@ -36,7 +36,7 @@ Columns<OptionRow> option_columns() {
   return {{"name", "of the setting", &Row::name},
           {"flag", "option of `run`", &Row::flag},
           {"variable", "of the environment", &Row::variable},
-          {"default", "value, unless given", &Row::default_value},
+          {"default", "default value", &Row::default_value},
           {"takes", "values, in words", &Row::accepted},
           {"meaning", "what it does", &Row::sentence}};
 }

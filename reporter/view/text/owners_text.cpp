@@ -202,24 +202,23 @@ Columns<OwnerRow> owner_columns() {
   using Row = OwnerRow;
   const auto of = within(&Row::entry);
   const auto at_peak = [](const Row& row) { return row.at_peak ? amount_text(*row.at_peak) : ""; };
-  return {
-      device_column<Row>(of(&LedgerEntry::device)),
-      {"kind", "kind of memory, or `cached`, `unaccounted`, `others`", of(&LedgerEntry::kind),
-       Titled("KIND")},
-      {"owner", "whose code asked, or what the driver keeps it for", of(&LedgerEntry::owner),
-       Titled("OWNER")},
-      {"current_bytes", "requested, live", of(&LedgerEntry::current_bytes), Titled("NOW", 1)},
-      {"at_peak_bytes",
-       "requested, when all of the kind was at its peak on the device; `null`: not known, or no "
-       "call asked for it",
-       &Row::at_peak, Titled("AT PEAK"), at_peak},
-      {"peak_bytes",
-       "most that this owner held of the kind; of a merged report the sum over its processes",
-       of(&LedgerEntry::peak_bytes), Titled("OWN PEAK", 3)},
-      {"calls", "successful allocations", of(&LedgerEntry::calls), Titled("CALLS", 2)},
-      {"device_bytes", "its part of what is used of the device", of(&LedgerEntry::device_bytes),
-       Titled("BYTES")},
-      {{"MEMORY"}, &Row::memory}};
+  return {device_column<Row>(of(&LedgerEntry::device)),
+          {"kind", "kind of memory, or `cached`, `unaccounted`, `others`", of(&LedgerEntry::kind),
+           Titled("KIND")},
+          {"owner", "program or library whose code requested it, or the driver's purpose",
+           of(&LedgerEntry::owner), Titled("OWNER")},
+          {"current_bytes", "requested, live", of(&LedgerEntry::current_bytes), Titled("NOW", 1)},
+          {"at_peak_bytes",
+           "requested bytes when the kind was at its peak on the device; `null`: not known, or no "
+           "call requested it",
+           &Row::at_peak, Titled("AT PEAK"), at_peak},
+          {"peak_bytes",
+           "this owner's own peak of the kind; in a merged report, the sum over its processes",
+           of(&LedgerEntry::peak_bytes), Titled("OWN PEAK", 3)},
+          {"calls", "successful allocations", of(&LedgerEntry::calls), Titled("CALLS", 2)},
+          {"device_bytes", "its share of the device's used memory", of(&LedgerEntry::device_bytes),
+           Titled("BYTES")},
+          {{"MEMORY"}, &Row::memory}};
 }
 
 Column<Report> ledger_field(const char* doc, const RowChoice& choice) {
@@ -235,7 +234,8 @@ Columns<Report> owners_fields(const Report& report, const RowChoice& choice) {
       {"gpu", "as texts call it: `GPU 0`",
        [&report](const auto& row) { return gpu_name(report, row.facts.index); }},
       {"total_bytes", "of the GPU", [](const auto& row) { return row.facts.total_bytes; }},
-      {"used_bytes", "used of it: the sum of `device_bytes` of all rows, regardless of a filter",
+      {"used_bytes",
+       "used memory of the GPU: the sum of `device_bytes` over all rows, with or without a filter",
        [&report](const auto& row) { return used_on(report, row.facts.index); }}};
   return {{"devices", "GPUs", device, &Report::devices},
           ledger_field("in the report's order", choice)};

@@ -165,19 +165,19 @@ Columns<PeakUseRow> peak_use_columns() {
   using Row = PeakUseRow;
   return {
       {"part",
-       "`requested` and not freed, by owner; `framework_cache`, the same of a framework's cache, "
-       "idle or not; `reserved` by Vramscope's cache beyond requests: rounding, free beside live "
-       "blocks, and idle, at most; `driver_pages`, rounding to the driver's pages; `pools`, freed "
-       "and kept by the "
-       "driver's pools; `contexts` and code of the process; `others`, other processes and the "
-       "rest",
+       "`requested`: live requested bytes, by owner; `framework_cache`: bytes held by a "
+       "framework's cache, idle or not; `reserved`: upper bound of what Vramscope's cache holds "
+       "beyond requests (rounding, free beside live blocks, idle); `driver_pages`: rounding to the "
+       "driver's pages; `pools`: freed memory that the driver's pools keep; `contexts`: contexts "
+       "and code of the process; `others`: other processes and the rest",
        &Row::part, OneOf(kPeakPartNames)},
-      {"owner", "whose code asked, or the cache; else empty", &Row::owner},
-      {"bytes", "then; of `reserved` at most; `null`: not known", &Row::bytes, Titled("BYTES"),
-       row_bytes_text},
+      {"owner", "program or library whose code requested it, or the name of the cache; else empty",
+       &Row::owner},
+      {"bytes", "bytes at the peak; for `reserved` an upper bound; `null`: not known", &Row::bytes,
+       Titled("BYTES"), row_bytes_text},
       {"end_bytes",
-       "the same in the end, of what no call asks for; `null`: not known, or asked "
-       "for",
+       "bytes at the end, for parts that no call requests; `null`: not known, or the part is "
+       "requested",
        &Row::end_bytes, Titled("AT EXIT", 1), end_text},
       {{"PART"}, [](const Row& row) { return words_of(row); }}};
 }
@@ -248,7 +248,8 @@ Columns<PeakUsePair> peak_use_pair_columns() {
            OneOf(kPeakPartNames)},
           {"owner", "likewise", [](const Row& row) { return row.row.owner; }},
           {{"CHANGE", right}, change_text},
-          {"before_bytes", "in BEFORE; of `reserved` at most; `null`: not there, or not known",
+          {"before_bytes",
+           "bytes in BEFORE; for `reserved` an upper bound; `null`: absent or not known",
            bytes(&Row::before)},
           {"after_bytes", "the same in AFTER", bytes(&Row::after)},
           {{"BEFORE", right}, [](const Row& row) { return side_text(row.before); }},

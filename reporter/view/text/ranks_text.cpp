@@ -208,22 +208,22 @@ Columns<OutlierRow> outlier_columns(const Reports& reports, const RunsNaming& na
       kind_column<Difference>(&Difference::kind),
       {"device", "number of the GPU", &Difference::device},
       {"bytes", "at that process's peak", [](const auto& row) { return row.after.bytes; }},
-      {"median_bytes", "at the peak of the process of the median",
+      {"median_bytes", "at the peak of the process with the median",
        [](const auto& row) { return row.before.bytes; }},
       {"frames", "call stack, innermost first", &Difference::frames}};
-  return {
-      {"figure", "`peak_bytes`", [](const Row&) { return peak_figure().field(); }},
-      {"pid", "of the highest or lowest", [=](const Row& row) { return pid(row.outlier.which); }},
-      {"value", "of that process", [](const Row& row) { return row.outlier.number; }},
-      {"median_pid",
-       "of the process of the median, of an even number the lower one of the middle two",
-       [=](const Row& row) { return pid(row.spread.median_in); }},
-      {"median", "the median", [](const Row& row) { return row.spread.median; }},
-      {"sites", "call stacks that differ most at the peaks of the two, three at most", site,
-       [&](const Row& row) {
-         const bool is_of_host = reports[row.outlier.which].is_of_host;
-         return sites_behind(reports, row.spread, row.outlier, is_of_host, naming);
-       }}};
+  return {{"figure", "`peak_bytes`", [](const Row&) { return peak_figure().field(); }},
+          {"pid", "process with the highest or lowest peak",
+           [=](const Row& row) { return pid(row.outlier.which); }},
+          {"value", "peak of that process", [](const Row& row) { return row.outlier.number; }},
+          {"median_pid", "process with the median; for an even number, the lower of the middle two",
+           [=](const Row& row) { return pid(row.spread.median_in); }},
+          {"median", "the median", [](const Row& row) { return row.spread.median; }},
+          {"sites",
+           "call stacks that differ most between the peaks of these two processes, three at most",
+           site, [&](const Row& row) {
+             const bool is_of_host = reports[row.outlier.which].is_of_host;
+             return sites_behind(reports, row.spread, row.outlier, is_of_host, naming);
+           }}};
 }
 
 std::string number_text(const Figure& figure, std::uint64_t number) {
@@ -232,13 +232,13 @@ std::string number_text(const Figure& figure, std::uint64_t number) {
 
 Columns<ReportOfProcess> figures_of_process() {
   constexpr const char* kMeanings[] = {
-      ("the most that all kinds on all devices together can have held at one time, or of host "
-       "memory where no process has other; requested bytes"),
-      "at most so much was reserved at one time, of all kinds and devices: segments, and what the "
-      "driver serves",
-      "of these no more was needed at one time: the rest was idle, as far as that is known",
+      ("upper bound of what all kinds on all devices held at one time; of host memory if no "
+       "process has device memory; requested bytes"),
+      "upper bound of what was reserved at one time, all kinds and devices: segments and uncached "
+      "memory",
+      "upper bound of how much of this was needed at one time: the rest is known to have been idle",
       "requested, live at the report",
-      "at most so much host memory was held at one time, all kinds together",
+      "upper bound of the host memory held at one time, all kinds together",
       "successful ones"};
   Columns<ReportOfProcess> columns;
   for (const Figure& figure : figures_of_processes()) {

@@ -64,52 +64,52 @@ Columns<DeviceRow> device_fields() {
       {"uuid", "of the GPU", facts(&DeviceFacts::uuid)},
       {"total_bytes", "of the GPU", facts(&DeviceFacts::total_bytes)},
       {"reserved_peak_bytes",
-       "most in segments; where `merged_processes` is more than 1 the sum of what was most in "
-       "each, at different times maybe",
+       "peak of bytes in segments; if `merged_processes` is more than 1, the sum of the processes' "
+       "peaks, perhaps at different times",
        of([](Stats stats) { return stats.reserved_bytes.all.peak; })},
       {"reserved_current_bytes", "in segments now",
        of([](Stats stats) { return stats.reserved_bytes.all.current; })},
       {"needed_least_bytes",
-       "what was needed at most at one time is not below this: it was in use. Reserved memory that "
-       "is not needed is idle: it goes back when somebody asks for it",
+       "lower bound of what was needed at one time: this much was in use. Reserved memory that is "
+       "not needed is idle; it is released when memory is needed",
        memory(&ReservedMemory::needed_least)},
       {"needed_most_bytes",
-       "and not above this; less than `reserved_peak_bytes` where the rest is known to have been "
-       "idle then",
+       "upper bound of the same; below `reserved_peak_bytes` if the rest is known to have been "
+       "idle",
        memory(&ReservedMemory::needed_most)},
       {"reserved_of_all_kinds_bytes",
-       "segments, and what the driver serves past the cache: at most at one time, or not more than "
-       "this; null: not known, as of a part",
+       "peak, or an upper bound of it, of segments and uncached memory; null: not known, for "
+       "example with a filter",
        [](const Row& row) {
          return row.use ? std::optional(row.use->reserved.upper) : std::nullopt;
        }},
       {"used_peak_bytes",
-       "the same with contexts and code, and with other processes where nobody measured these; "
-       "null: what they take is not known",
+       "the same plus contexts and code, and plus other processes if these were not measured; "
+       "null: their memory is not known",
        [](const Row& row) {
          return row.use && row.use->outside ? std::optional(row.use->used()->upper) : std::nullopt;
        }},
       {"idle_current_bytes", "idle now; null: not known", memory(&ReservedMemory::idle_now)},
       {"allocated_peak_bytes",
-       "most in blocks in use, with rounding; likewise; null: not known (PyTorch's snapshot, RMM's "
-       "log)",
+       "peak of bytes in blocks in use, with rounding; a sum like `reserved_peak_bytes`; null: not "
+       "known (PyTorch's snapshot, RMM's log)",
        [](const Row& row) { return allocated_peak(*row.device); }},
       {"allocated_current_bytes", "in blocks in use now; null: not known",
        of([](Stats stats) { return if_known(stats.allocated_bytes.all.current); })},
       {"num_ooms", "allocations that failed for want of memory", of(&DeviceStatistics::num_ooms)},
       {"num_alloc_retries",
-       "times that Vramscope asked the driver again after a refusal, when it had given back what "
-       "was idle, if anything was; null: not known",
+       "retries: Vramscope released idle memory, if there was any, and asked the driver again "
+       "after a refusal; null: not known",
        of([](Stats stats) { return if_known(stats.num_alloc_retries); })},
-      {"allocations", "of plain device memory", saved(&Savings::allocations)},
-      {"hits", "of these from the cache", saved(&Savings::hits)},
+      {"allocations", "allocations of plain device memory", saved(&Savings::allocations)},
+      {"hits", "how many of these the cache served", saved(&Savings::hits)},
       {"saved_driver_calls",
-       "allocations and frees that the driver was spared, less segments that the cache gave back "
-       "later; `null`: not known, as where memory ended with its context",
+       "driver calls that the cache saved: allocations and frees, minus segments released later; "
+       "`null`: not known, for example where memory ended with its context",
        saved(&Savings::driver_calls)},
       {"estimated_saved_ns",
-       "least time that the cache saved; `null`: too few calls went to the driver to compare with, "
-       "or a sum of processes",
+       "lower bound of the time that the cache saved; `null`: too few driver calls to compare "
+       "with, or a sum of processes",
        [](const Row& row) {
          return row.saved.estimated ? std::optional(row.saved.least_ns) : std::nullopt;
        }}};
@@ -121,8 +121,8 @@ constexpr struct {
   const char* meaning;
   std::vector<Share> (*shares)(const Report&);
 } kLists[] = {
-    {"peak", "sites that made the peak of each kind and device, the largest first", shares_of_peak},
-    {"live", "sites of what is still allocated, the largest first", shares_alive}};
+    {"peak", "sites live at the peak of each kind and device, the largest first", shares_of_peak},
+    {"live", "sites of live memory, the largest first", shares_alive}};
 
 Columns<Report> head_fields(const std::string& path,
                             const std::function<void(JsonText&)>& add_processes) {
@@ -133,18 +133,18 @@ Columns<Report> head_fields(const std::string& path,
           {"trigger", "why it was written, as in reports", &Report::trigger},
           {"sequence", "number of the report in its process", &Report::sequence},
           {"merged_processes",
-           "how many processes it was merged of; 0: it is of one and was not merged. Of more than "
-           "one every peak is the sum of theirs, which need not have come together",
+           "number of processes merged into it; 0: it was not merged. With more than one, every "
+           "peak is the sum of the processes' own peaks, which may lie at different times",
            [](const Report& report) { return report.processes.size(); }},
           {{.name = "merged",
-            .doc = "of a merged report: its processes, as `report` lists them of several files",
+            .doc = "processes of a merged report, as `report` lists several files",
             .type = "definition processes",
             .may_be_null = true},
            merged},
           {"process", "the process", process_fields(), &Report::process},
           {"devices",
-           "GPUs that were used; with filters those on which something passes, with the figures of "
-           "the whole GPU",
+           "GPUs in use; with filters, only GPUs on which something passes. The figures are those "
+           "of the whole GPU",
            device_fields(), device_rows}};
 }
 
@@ -162,8 +162,8 @@ Columns<Report> report_fields(const Report& report, const std::string& path, con
   }
   append(
       fields,
-      {ledger_field("bytes by owner, as `owners` has them", 0),
-       {"sample_bytes", "stacks were taken of one allocation in so many bytes; 0: of all",
+      {ledger_field("bytes by owner, as in `owners`", 0),
+       {"sample_bytes", "one call stack was taken per this many bytes; 0: for every allocation",
         &Report::sample_bytes},
        {"dropped_stacks", "calls for which the table of sites was full", &Report::dropped_stacks},
        {"unrecorded_calls", "calls that went unrecorded", &Report::unrecorded_calls},

@@ -332,7 +332,8 @@ Document report_head(const Report& report, const Page& page) {
   text.paragraph(when);
   if (merged > 1) {
     text.paragraph(
-        "each peak is the sum of the processes' own peaks, which need not have come together");
+        "each peak is the sum of the processes' own peaks, which may have occurred at different "
+        "times");
   }
   return text;
 }

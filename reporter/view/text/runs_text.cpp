@@ -318,17 +318,17 @@ std::vector<SumRow> sum_rows(const Runs& runs) {
 
 Columns<SumRow> sum_columns() {
   const auto of = within(&SumRow::sum);
-  return {{"hostname", "machine; empty: a device that several hosts name", of(&DeviceSum::host)},
+  return {{"hostname", "machine; empty: several hosts name this device", of(&DeviceSum::host)},
           {"index", "number of the GPU on its machine", of(&DeviceSum::ordinal)},
           {"gpu", "as texts call it: `GPU 0 of node1`", of(&DeviceSum::label)},
           {"name", "of the GPU", of(&DeviceSum::name)},
           {"uuid", "of the GPU", of(&DeviceSum::uuid)},
-          {"sum_of_peaks_bytes", "of each process's peak", of(&DeviceSum::sum_of_peaks)},
+          {"sum_of_peaks_bytes", "sum of the processes' peaks", of(&DeviceSum::sum_of_peaks)},
           {"lower_bytes",
-           "the peak of their sum is not below; equal to `upper_bytes` where that is known, as "
-           "from traces of all of them",
+           "lower bound of the peak of their sum; equal to `upper_bytes` if that peak is known, "
+           "for example from traces of all processes",
            of(&DeviceSum::lower)},
-          {"upper_bytes", "nor above", of(&DeviceSum::upper)},
+          {"upper_bytes", "upper bound of the same", of(&DeviceSum::upper)},
           {"pids", "processes that used it", &SumRow::pids}};
 }
 
@@ -338,12 +338,12 @@ Columns<Runs> runs_fields(const Reports& reports, const RunsNaming& naming, std:
   return {{"left_aside", "earlier reports of the same processes",
            [](const Runs& runs) { return runs.left_aside.earlier; }},
           {"repeated",
-           "parts of merged reports that are left out, since the same processes have reports of "
-           "their own, or are in others",
+           "parts of merged reports that were left out because the same processes also have "
+           "reports of their own, or are in other merged reports",
            [](const Runs& runs) { return runs.left_aside.repeated; }},
           {"processes", "the highest peak first", process_columns(),
            [most](const Runs& runs) { return first_rows(runs.reports, most); }},
-          {"devices", "what processes held together", sum_columns(), sum_rows},
+          {"devices", "memory that the processes held together", sum_columns(), sum_rows},
           {"figures", "how processes differ", figure_columns(reports),
            [](const Runs& runs) { return figure_rows(runs.reports); }},
           {"differences", "processes whose peak is more than a tenth from the median, and why",
@@ -373,12 +373,12 @@ Columns<ReportOfProcess> process_columns() {
       {"ended_by", "signal that ended the process; empty: none", of(&ProcessFacts::ended_by)}};
   append(columns, figures_of_process());
   append(columns,
-         {{"peak_lower_bytes", "what they held at one time at least; equal where that is known",
+         {{"peak_lower_bytes",
+           "lower bound for `peak_bytes`; equal to it if the peak is known exactly",
            [](const Row& row) { return peak_bounds(row).lower; }},
           {"refused", "allocations that failed for want of memory",
            [](const Row& row) { return row.process.oom.count; }},
-          {"devices", "numbers of the GPUs that it held memory of, as the process counts them",
-           devices_of}});
+          {"devices", "GPUs on which it held memory, by the process's own numbers", devices_of}});
   return columns;
 }
 

@@ -154,13 +154,13 @@ Columns<SiteGroup> group_columns(GroupBy by) {
   Columns<Row> columns{
       {"group", "what `--group` chose", &Row::by, OneOf(kGroupByNames)},
       {"name",
-       "of the function, with its file, the file, the object or Python package, or the line; with "
-       "types and paths where `--full` is given, or a shorter name is that of several; of code "
-       "without names or lines the object; `unknown`: no stack was taken",
+       "name of the function (with its file), of the file, of the object or Python package, or of "
+       "the line. It has types and paths with `--full`, or if the short name is ambiguous. For "
+       "code without names or lines it is the object; `unknown`: no stack was taken",
        &Row::name},
       kind_column<Row>(&Row::kind),
       device_column<Row>(&Row::device),
-      {"site_count", "sites that it is the sum of", &Row::sites}};
+      {"site_count", "number of sites in the sum", &Row::sites}};
   append(columns, sums);
   append(columns, {{{"SITES", right, 6}, [](const Row& row) { return count_text(row.sites); }},
                    {{"MEMORY"}, [](const Row& row) { return row.memory; }},
@@ -218,7 +218,7 @@ Document groups_text(const Report& report, GroupBy by, SiteOrder order, const Na
   if (const std::size_t shown = rows_shown(groups.size(), choice.most); shown < groups.size())
     text.paragraph("and " + counted_groups(by, groups.size() - shown));
   const std::string when = is_of_several(report) ? "of each process, when its memory held most"
-                                                 : "when that memory was at its peak";
+                                                 : "at the peak of that kind of memory";
   text.raw(table.left_out(page));
   text.gap();
   text.paragraph("Requested bytes of all sites. AT PEAK: " + when +

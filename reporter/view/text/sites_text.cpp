@@ -192,44 +192,48 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
   const auto rises = [](const Site& site) { return growth_of(site).rises; };
   const bool tells = tells_frees(report);
   const auto memory = [&report](const Site& site) { return memories_of(report, site); };
-  Columns<Row> columns{{"memory",
-                        "kinds and devices of its memory, as texts name them: `GPU 0, pinned`",
-                        of(memory)}};
+  Columns<Row> columns{
+      {"memory", "kinds and devices of its memory, by the names in text output: `GPU 0, pinned`",
+       of(memory)}};
   append(columns, totals_columns<Row>(totals, {1, 3, 4, 2, 6}));
-  append(
-      columns,
-      {{"estimated", "the numbers are estimates from sampled stacks",
-        of([](const Site& site) { return site.estimate.has_value(); })},
-       {"temporary_count",
-        "allocations that were freed before the next allocation of their thread; `null`: frees are "
-        "not known, or a filter left some of its memory out",
-        [&report, tells](Row row) {
-          const Site& site = report.sites[row];
-          return tells && !site.is_part ? std::optional(site.temporary_count) : std::nullopt;
-        },
-        Titled("TEMP", 7),
-        [&report, tells](Row row) { return tells ? temporary_text(report.sites[row]) : "-"; },
-        Legend(report.timeline.past_interval_ns == 0
-                   ? "TEMP: freed before the next allocation of the thread."
-                   : "TEMP: freed before the next allocation of the thread, or as its last.")},
-       {{"LIFE", Table::Align::right, 8},
-        of(lifetime_text),
-        Legend("LIFE: half of what was freed lived less.")},
-       {"growth_intervals", "intervals in which live bytes rose since they last fell", of(rises),
-        Titled("GREW", 9), of(rises_text),
-        Legend("GREW: intervals of the run over which its live bytes rose, since they last fell.")},
-       {"intervals", "of the run", of([](const Site& site) { return growth_of(site).intervals; })},
-       {"growth_bytes", "by how much they rose",
-        of([](const Site& site) { return growth_of(site).bytes; })},
-       {"tenths_of_growth", "tenths of the run's allocations in which what is live was allocated",
-        of(tenths_of_growth)},
-       {"lifetimes", "freed allocations by the decade of their life, as in reports",
-        of(&Site::lifetimes)},
-       {"sizes", "allocations by size class, as in reports", of(&Site::sizes)},
-       {"live_by_age", "live bytes by the tenth of the run's allocations in which they came",
-        of(&Site::live_by_age), InUnit("bytes")},
-       {"live_past", "live bytes at the ends of the intervals", of(&Site::live_past),
-        InUnit("bytes")}});
+  append(columns,
+         {{"estimated", "the numbers are estimates from sampled stacks",
+           of([](const Site& site) { return site.estimate.has_value(); })},
+          {"temporary_count",
+           "allocations that were freed before the next allocation of their thread; `null`: frees "
+           "are not known, or a filter excludes part of the site's memory",
+           [&report, tells](Row row) {
+             const Site& site = report.sites[row];
+             return tells && !site.is_part ? std::optional(site.temporary_count) : std::nullopt;
+           },
+           Titled("TEMP", 7),
+           [&report, tells](Row row) { return tells ? temporary_text(report.sites[row]) : "-"; },
+           Legend(report.timeline.past_interval_ns == 0
+                      ? "TEMP: freed before the next allocation of the thread."
+                      : "TEMP: freed before the next allocation of the thread, or as its last.")},
+          {{"LIFE", Table::Align::right, 8},
+           of(lifetime_text),
+           Legend("LIFE: half of the freed allocations lived less than this.")},
+          {"growth_intervals",
+           "number of intervals in which live bytes rose, counted from their last fall", of(rises),
+           Titled("GREW", 9), of(rises_text),
+           Legend("GREW: in how many intervals of the run the live bytes of the site rose since "
+                  "they last fell.")},
+          {"intervals", "number of intervals in the run",
+           of([](const Site& site) { return growth_of(site).intervals; })},
+          {"growth_bytes", "bytes by which they rose",
+           of([](const Site& site) { return growth_of(site).bytes; })},
+          {"tenths_of_growth",
+           "in how many tenths of the run's allocations the live memory was allocated",
+           of(tenths_of_growth)},
+          {"lifetimes", "freed allocations by lifetime, one class per power of ten, as in reports",
+           of(&Site::lifetimes)},
+          {"sizes", "allocations by size class, as in reports", of(&Site::sizes)},
+          {"live_by_age",
+           "live bytes by the tenth of the run's allocations in which they were allocated",
+           of(&Site::live_by_age), InUnit("bytes")},
+          {"live_past", "live bytes at the ends of the intervals", of(&Site::live_past),
+           InUnit("bytes")}});
   const auto index = [](Row row) { return static_cast<std::int64_t>(row); };
   return with_site<Row>(report, name, index, columns);
 }

@@ -215,13 +215,12 @@ Columns<Report> stats_fields(const StatsOf& of) {
   const auto host = [of](JsonText& json, const Report& report) {
     dictionary(json, first(memory_stats(report.host), of));
   };
-  return {
-      keys_field(
-          "devices",
-          "by number of the GPU: Vramscope's counters under the names of torch.cuda.memory_stats",
-          "numbers_by_name", devices),
-      keys_field("host", "the same under the names of torch.cuda.host_memory_stats", "numbers",
-                 host)};
+  return {keys_field("devices",
+                     "Vramscope's counters for each GPU, under the names of "
+                     "torch.cuda.memory_stats; the key is the GPU's number",
+                     "numbers_by_name", devices),
+          keys_field("host", "the same under the names of torch.cuda.host_memory_stats", "numbers",
+                     host)};
 }
 
 std::optional<std::string> stats_json(const Report& report, const StatsOf& of) {

@@ -31,7 +31,7 @@ Columns<RunCurve> curve_columns() {
       kind_or_all<Row>(
           "`all`: all kinds together that take memory of the device, of a report at most so much"),
       device_column<Row>(&Row::device),
-      {"peak_bytes", "highest of the buckets", peak},
+      {"peak_bytes", "highest value of all buckets", peak},
       {"first_ns", "when the first bucket begins", &Row::first_ns},
       {"bucket_ns", "length of a bucket", &Row::bucket_ns}};
 }
@@ -74,17 +74,22 @@ Columns<RunMark> mark_columns() {
        &Row::what, OneOf(kMarkNames)},
       {"at_ns", "when", &Row::at_ns},
       {"until_ns",
-       "of a peak of several processes together: it lies between both; `null`: it is at `at_ns`",
+       "for a peak of several processes together: the peak lies between `at_ns` and this; `null`: "
+       "it lies at `at_ns`",
        [](const Row& row) { return if_not_zero(row.until_ns); }},
       {"process_ns",
-       "of one of several processes: when, after its own start; `null`: of no single one of them",
+       "for an event of one of several processes: time after that process's own start; `null`: not "
+       "an event of one process",
        &Row::process_ns},
       kind_or_all<Row>("`all`, of a trace: as of `series`"),
       device_column<Row>(&Row::device),
-      {"bytes", "of the peak (of several processes together: at most), or asked for; 0: unknown",
+      {"bytes",
+       "bytes of the peak (an upper bound for several processes together), or bytes requested; 0: "
+       "unknown",
        &Row::bytes},
       {"text",
-       "of `reset` the function; of several processes which one was refused, and who ended how",
+       "for `reset`, the function; for several processes, which one was refused memory, or which "
+       "one ended and how",
        &Row::text}};
 }
 
@@ -93,7 +98,7 @@ Columns<RunRange> range_columns() {
   const Columns<Span> spans{{"from_ns", "first allocation", &Span::first},
                             {"to_ns", "last allocation", &Span::second}};
   return {{"name", "of the range", &RunRange::name},
-          {"spans", "in which allocations were made in it", spans, &RunRange::spans}};
+          {"spans", "spans of the range with allocations", spans, &RunRange::spans}};
 }
 
 }  // namespace
@@ -102,26 +107,25 @@ Columns<RunTimeline> timeline_fields(std::size_t most) {
   using All = RunTimeline;
   Columns<RunCurve> curve = curve_columns();
   append(curve, {{"highest_bytes", "requested bytes, the most in each bucket", &RunCurve::highest},
-                 {"last_bytes", "the same at its end", &RunCurve::last}});
+                 {"last_bytes", "requested bytes at the end of each bucket", &RunCurve::last}});
   return {
       {"start_ns", "of the run, since 1970", &All::start_ns},
-      {"duration_ns", "of the run", &All::length_ns},
+      {"duration_ns", "number of intervals in the run", &All::length_ns},
       {"from_ns",
-       "begin of the window; this and all that follow after time 0, when recording began",
+       "start of the window; like all times below, counted from time 0, when recording began",
        &All::from_ns},
       {"to_ns", "end of the window", &All::to_ns},
       {"from_trace", "made of a trace: exact", &All::is_of_trace},
       {"series",
-       "a curve for each kind and device, the highest first; of a device that had several kinds "
-       "also one of all of them together",
+       "one curve for each kind and device, the highest first; a device with several kinds also "
+       "has a curve of their sum",
        curve, [most](const All& all) { return first_rows(all.curves, most); }},
       {"marks", "by time", mark_columns(), &All::marks},
       {"named", "marks that the program set (NVTX, vramscope.h), by time; the first 512 of a run",
        Columns<NamedInstant>{{"at_ns", "when", &NamedInstant::time_ns},
                              {"name", "`domain:name`", &NamedInstant::name}},
        &All::named},
-      {"unnamed_marks", "marks that it set and of which name and time were not kept",
-       &All::unnamed_marks},
+      {"unnamed_marks", "number of marks whose name and time were not kept", &All::unnamed_marks},
       {"ranges", "NVTX ranges, of a trace", range_columns(), &All::ranges}};
 }
 

@@ -10,11 +10,11 @@ Columns<GpuPeaks> use_fields() {
   using Row = GpuPeaks;
   return {{"requested_bytes", "requested, all kinds together",
            [](const Row& row) { return row.requested.upper; }},
-          {"reserved_bytes", "at most: segments, and what the driver serves past the cache",
+          {"reserved_bytes", "upper bound: segments and uncached memory",
            [](const Row& row) { return row.reserved.upper; }},
           {"used_bytes",
-           "at most these, and contexts and code, and other processes where nobody measured them; "
-           "`null`: what they take is not known",
+           "upper bound: the same plus contexts and code, and plus other processes if these were "
+           "not measured; `null`: their memory is not known",
            [](const Row& row) {
              return row.outside ? std::optional(row.used()->upper) : std::nullopt;
            }}};
