@@ -111,7 +111,7 @@ class CommandLine(harness.Case):
         self.assertIn(f"'{taken}' is not from the last run with this output name, which wrote '{taken}~1'", " ".join(old.stdout.split()))
         self.assertEqual((0, ""), (lambda new: (new.returncode, new.stderr))(self.run_tool("check", "--max-peak", "1TiB", f"{taken}~1")))
         self.assertEqual(0, self.run_tool("check", "--max-peak", "1TiB", self.folder).returncode)
-        self.assertIn("that wrote", self.run_tool("peak", taken).stderr)
+        self.assertIn("which wrote", self.run_tool("peak", taken).stderr)
 
     def test_check_of_one_of_eight_workers_with_one_name_does_not_pass(self):
         name = pathlib.Path(self.folder, "q.json")

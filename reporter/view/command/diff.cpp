@@ -141,72 +141,87 @@ int show_diff_of_calls(const Arguments& given, Report& before, Report& after) {
                                              call_changes_text(two, page, listing.most));
 }
 
-int show_diff(Arguments& given) {
+// Why the arguments cannot be answered, before a file is read; "": they can.
+std::string why_refused(const Arguments& given) {
   for (const std::string& file : {given.before, given.after}) {
     if (!is_trace(file)) continue;
-    return refuse(
-        "'" + file +
-        "' is a trace: diff compares the reports of two runs, which run writes beside traces");
+    return "'" + file +
+           "' is a trace: diff compares the reports of two runs, which run writes beside traces";
   }
   if (!given.threshold.empty() && !given.filter.min_bytes.empty()) {
-    return refuse(
-        "diff: --min-bytes hides rows, but --threshold also judges the sums of all rows; drop one "
-        "of the two");
+    return "diff: --min-bytes hides rows, but --threshold also judges the sums of all rows; drop "
+           "one of the two";
   }
-  tell_newer({given.before, given.after}, {given.before, given.after}, say);
-  std::optional<Report> before = open_named(given.before, given.reading);
-  std::optional<Report> after = open_named(given.after, given.reading);
-  if (!before || !after) return kBadInput;
-  settle_rows(given.listing);
-  if (given.by != kByCall && !given.filter.function.empty()) {
-    return refuse(
-        "--function selects functions of the driver: use it with --by call; --site selects call "
-        "stacks by the program's functions");
-  }
-  if (given.by == kByCall) return show_diff_of_calls(given, *before, *after);
+  return "";
+}
+
+// Leaves what passes the filter in both reports. Returns false if one cannot answer it.
+bool filter_both(const Arguments& given, Report& before, Report& after) {
   const FilterUse use{.measure = given.at == "peak"  ? Measure::peak
                                  : given.at == "end" ? Measure::live
                                                      : Measure::total};
   // What one report has less of, the other may have more of.
   Filter filter = given.filter;
   filter.min_bytes.clear();
-  const std::uint64_t least_bytes = given.filter.least_bytes();
   Filtering filtering(filter, use);
-  if (!filtering.applies_to_both({*before, given.before}, {*after, given.after})) return kBadInput;
-  if (given.filter.kind.empty()) {
-    leave_out_views(*before);
-    leave_out_views(*after);
+  if (!filtering.applies_to_both({before, given.before}, {after, given.after})) return false;
+  for (Report* report : {&before, &after}) {
+    if (given.filter.kind.empty()) leave_out_views(*report);
+    choose_frames(*report, given.stacks);
   }
-  choose_frames(*before, given.stacks);
-  choose_frames(*after, given.stacks);
+  return true;
+}
+
+// What stands around the rows: how full the devices were, and what the driver's calls took.
+void add_uses(const Arguments& given, const Report& before, const Report& after,
+              const NameFrame& name, DiffOf& of) {
+  of.other_gpus = other_gpus(before, after);
+  if (of.at == DiffAt::peak && given.filter.least_bytes() == 0) {
+    of.uses = use_changes(before, after);
+    of.memory_at_end = differences(before, after, DiffBy::kind, DiffAt::end, name).memory;
+    of.use_before = peak_uses(before, name);
+    of.use_after = peak_uses(after, name);
+  }
+  if (given.filter.is_empty()) {
+    of.before_calls = driver_calls(before);
+    of.after_calls = driver_calls(after);
+  }
+}
+
+int show_differences(const Arguments& given, Report& before, Report& after) {
+  if (!filter_both(given, before, after)) return kBadInput;
   DiffOf of{.before = given.before,
             .after = given.after,
-            .before_end = unusual_end(*before),
-            .after_end = unusual_end(*after),
+            .before_end = unusual_end(before),
+            .after_end = unusual_end(after),
             .by = static_cast<DiffBy>(index_of(kDiffByNames, given.by)),
             .at = static_cast<DiffAt>(index_of(kDiffAtNames, given.at)),
             .most = given.listing.most};
   given.listing.rows().refuse_unless({names_of(diff_columns())});
-  of.other_gpus = other_gpus(*before, *after);
   const NameFrame name = names_from_symbols(given.stacks.shown);
-  Differences found = differences(*before, *after, of.by, of.at, name, least_bytes);
-  if (of.at == DiffAt::peak && least_bytes == 0) {
-    of.uses = use_changes(*before, *after);
-    of.memory_at_end = differences(*before, *after, DiffBy::kind, DiffAt::end, name).memory;
-  }
-  if (given.filter.is_empty()) {
-    of.before_calls = driver_calls(*before);
-    of.after_calls = driver_calls(*after);
-  }
-  if (of.at == DiffAt::peak && least_bytes == 0) {
-    of.use_before = peak_uses(*before, name);
-    of.use_after = peak_uses(*after, name);
-  }
+  Differences found = differences(before, after, of.by, of.at, name, given.filter.least_bytes());
+  add_uses(given, before, after, name, of);
   of.limit = limit_of(given.threshold, found.before_bytes);
   arrange(found.rows, diff_columns(), given.listing.rows());
   const int status = publish_diff(given.listing, found, of, given.filter, given.stacks.shown);
   if (status != kFine) return status;
   return of.limit && crosses(found, *of.limit) ? kThreshold : kFine;
+}
+
+int show_diff(Arguments& given) {
+  if (const std::string why = why_refused(given); !why.empty()) return refuse(why);
+  tell_newer({given.before, given.after}, {given.before, given.after}, say);
+  std::optional<Report> before = open_named(given.before, given.reading);
+  std::optional<Report> after = open_named(given.after, given.reading);
+  if (!before || !after) return kBadInput;
+  settle_rows(given.listing);
+  if (given.by == kByCall) return show_diff_of_calls(given, *before, *after);
+  if (!given.filter.function.empty()) {
+    return refuse(
+        "--function selects functions of the driver: use it with --by call; --site selects call "
+        "stacks by the program's functions");
+  }
+  return show_differences(given, *before, *after);
 }
 
 }  // namespace

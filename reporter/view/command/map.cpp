@@ -211,56 +211,72 @@ std::optional<Report> open_trace(const std::string& path, const Arguments& given
   return std::move(map->report);
 }
 
+// The map of a report's own trace. of_trace: says with an answer why the trace answers.
+std::optional<Report> open_its_trace(const std::string& path, Arguments& given,
+                                     const std::string& of_trace, const Report& report,
+                                     MapMoment& moment) {
+  given.next = "timeline";
+  std::optional<Report> traced = open_trace(path, given, moment);
+  if (!traced) return traced;
+  if (!of_trace.empty()) {
+    say(of_trace);
+    given.said_columns = columns(of_trace);
+  }
+  add_figures_of_refusal(report, *traced, moment);
+  return traced;
+}
+
+// The instant of which a report itself has the segments.
+MapMoment moment_in(const Report& report, const Arguments& given, std::string remark,
+                    std::uint64_t refusals) {
+  const bool is_peak_of_other = given.at == "peak" && trigger_of(report) != Trigger::peak;
+  MapMoment moment{.text = (is_peak_of_other ? "at the peak, " : "") + moment_of(report),
+                   .at_ns = time_of_moment(report),
+                   .remark = std::move(remark)};
+  if (trigger_of(report) == Trigger::peak && moment.remark.empty()) {
+    moment.remark = after_the_peak(report);
+  }
+  if (trigger_of(report) == Trigger::oom && !report.oom.events.empty()) {
+    moment.refused = report.oom.events.back();
+    moment.refusals = refusals;
+  }
+  return moment;
+}
+
+// The report, or what its trace says instead: path becomes the file that answers.
+std::optional<Report> open_map(std::string& path, Arguments& given, MapMoment& moment) {
+  const bool has_segments = given.at == "end" && is_memory_snapshot(path);
+  given.next = is_trace(path) ? "timeline" : "peak --full";
+  given.is_trace = is_trace(path) || (is_import(path) && !has_segments);
+  if (given.is_trace) return open_trace(path, given, moment);
+  std::optional<Report> report = open_report(path, given.reading);
+  if (!report) return report;
+  if (is_of_several(*report)) {
+    given.next_file = highest_own_file(*report, path);
+    if (!given.next_file.empty()) given.next = "map";
+  }
+  std::string remark;
+  std::string of_trace;
+  const std::uint64_t refusals = report->oom.count;
+  take_report_of_instant(given, path, report, remark);
+  const std::string reason = why_not(*report, given.at);
+  const bool never_ran_out = given.at == "oom" && report->oom.count == 0;
+  given.is_trace = never_ran_out     ? false
+                   : !reason.empty() ? draws_its_trace(*report, path, of_trace)
+                                     : takes_its_trace(given.filter, given.use, *report, path);
+  if (given.is_trace) return open_its_trace(path, given, of_trace, *report, moment);
+  if (!reason.empty()) {
+    say("'" + path + "': " + reason);
+    return std::nullopt;
+  }
+  moment = moment_in(*report, given, std::move(remark), refusals);
+  return report;
+}
+
 int show_map(Arguments& given) {
   MapMoment moment;
   const NameFrame name = names_from_symbols();
-  const auto open = [&](std::string& path) -> std::optional<Report> {
-    const bool has_segments = given.at == "end" && is_memory_snapshot(path);
-    given.next = is_trace(path) ? "timeline" : "peak --full";
-    given.is_trace = is_trace(path) || (is_import(path) && !has_segments);
-    if (given.is_trace) return open_trace(path, given, moment);
-    std::optional<Report> report = open_report(path, given.reading);
-    std::string remark;
-    std::string of_trace;  // said with an answer alone
-    if (!report) return report;
-    if (is_of_several(*report)) {
-      given.next_file = highest_own_file(*report, path);
-      if (!given.next_file.empty()) given.next = "map";
-    }
-    const std::uint64_t refusals = report->oom.count;
-    take_report_of_instant(given, path, report, remark);
-    const std::string reason = why_not(*report, given.at);
-    const bool never_ran_out = given.at == "oom" && report->oom.count == 0;
-    given.is_trace = never_ran_out     ? false
-                     : !reason.empty() ? draws_its_trace(*report, path, of_trace)
-                                       : takes_its_trace(given.filter, given.use, *report, path);
-    if (given.is_trace) {
-      given.next = "timeline";
-      std::optional<Report> traced = open_trace(path, given, moment);
-      if (traced && !of_trace.empty()) {
-        say(of_trace);
-        given.said_columns = columns(of_trace);
-      }
-      if (traced) add_figures_of_refusal(*report, *traced, moment);
-      return traced;
-    }
-    if (!reason.empty()) {
-      say("'" + path + "': " + reason);
-      return std::nullopt;
-    }
-    const bool is_peak_of_other = given.at == "peak" && trigger_of(*report) != Trigger::peak;
-    moment = {.text = (is_peak_of_other ? "at the peak, " : "") + moment_of(*report),
-              .at_ns = time_of_moment(*report),
-              .remark = std::move(remark)};
-    if (trigger_of(*report) == Trigger::peak && moment.remark.empty()) {
-      moment.remark = after_the_peak(*report);
-    }
-    if (trigger_of(*report) == Trigger::oom && !report->oom.events.empty()) {
-      moment.refused = report->oom.events.back();
-      moment.refusals = refusals;
-    }
-    return report;
-  };
+  const auto open = [&](std::string& path) { return open_map(path, given, moment); };
   const auto text = [&](const Report& report, const Page& page) {
     const std::vector<MapPlace> places = places_of(report, name, given);
     return map_text(report, map_answer(report, places, moment, name), moment, name, page,

@@ -143,17 +143,79 @@ int show_trace_of(const Arguments& arguments, const std::string& trace) {
   return show_trace(its);
 }
 
-// Every report as a screen of its own.
+// Each report by itself: as text on a screen of its own, as an element of an array, or as rows.
+class EachReport {
+ public:
+  EachReport(const Arguments& arguments, std::size_t files)
+      : arguments_(arguments),
+        are_several_(files > 1),
+        page_(page_of(arguments.listing)),
+        name_(names_from_symbols(arguments.stacks.shown)) {
+    page_.stacks = arguments.stacks.shown;
+    page_.filters = typed_options(arguments.filter);
+    if (are_several_) json_.array();
+  }
+
+  void add(Report& report, const std::string& path, Filtering& filtering) {
+    choose_rows(report, arguments_);
+    const Listing& listing = arguments_.listing;
+    if (listing.json) {
+      add_json(report, path, filtering);
+    } else if (listing.csv) {
+      csv_.lead(leading_cells(report, path));
+      add_report_csv(csv_, report, name_, listing.rows());
+    } else {
+      add_text(report, path, filtering);
+    }
+  }
+  [[nodiscard]] int end() {
+    if (are_several_) json_.end();
+    return publish(arguments_.listing, arguments_.listing.json ? json_.text() : text_);
+  }
+
+ private:
+  void add_json(const Report& report, const std::string& path, Filtering& filtering) {
+    if (are_several_) add_fields(json_.object(), report, which_report(path));
+    if (are_several_) json_.key("listing");
+    const auto add_processes = [&](JsonText& to) {
+      Runs runs = processes_of(report, path, arguments_.filter);
+      add_runs_json(to, std::move(runs.reports), runs.left_aside, naming_of(arguments_, filtering),
+                    {});
+    };
+    report_json(json_, report, path, name_, arguments_.listing.rows(),
+                is_merged(report) ? add_processes : std::function<void(JsonText&)>());
+    if (are_several_) json_.end();
+  }
+  void add_text(Report& report, const std::string& path, Filtering& filtering) {
+    Document one;  // its tables are of the report
+    if (text_.empty()) one.raw(filter_head(arguments_.filter, page_));
+    if (!text_.empty()) one.gap();
+    const bool has_rows = report.chosen && report.chosen->by_rows;  // of all processes together
+    add_joint_bounds(report);
+    const bool has_processes = is_merged(report) && !has_rows;
+    const Runs runs = has_processes ? processes_of(report, path, arguments_.filter,
+                                                   naming_of(arguments_, filtering))
+                                    : Runs();
+    const ShownReport shown{report, path, leaked_of(report, name_)};
+    const Listing& listing = arguments_.listing;
+    one.append(has_processes ? merged_text(shown, runs, name_, page_, listing)
+                             : report_text(shown, name_, page_, listing.rows()));
+    text_ += are_several_ ? render(one, page_) : on_screen(one, listing, page_, listing.most);
+  }
+
+  const Arguments& arguments_;
+  const bool are_several_;
+  Page page_;
+  const NameFrame name_;
+  JsonText json_;
+  std::string text_;
+  CsvText csv_{text_};
+};
+
 int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
-  Page page = page_of(arguments.listing);
-  page.stacks = arguments.stacks.shown;
-  page.filters = typed_options(arguments.filter);
-  const NameFrame name = names_from_symbols(arguments.stacks.shown);
-  const Listing& listing = arguments.listing;
-  JsonText json;
-  std::string text;
-  CsvText csv(text);
-  if (paths.size() > 1) json.array();
+  EachReport each(arguments, paths.size());
+  const bool is_text = !arguments.listing.json && !arguments.listing.csv;
+  const bool may_be_trace = is_text && paths.size() == 1;  // whose JSON and CSV have other members
   int status = kFine;
   bool any = false;
   Filtering filtering(arguments.filter, kRowsUse);
@@ -163,52 +225,18 @@ int show_each(Arguments& arguments, const std::vector<std::string>& paths) {
       status = kBadInput;
       continue;
     }
-    const bool is_text = !listing.json && !listing.csv;  // those of a trace have other members
-    if (is_text && paths.size() == 1 &&
-        takes_its_trace(arguments.filter, kOrItsTrace, *report, path)) {
+    if (may_be_trace && takes_its_trace(arguments.filter, kOrItsTrace, *report, path)) {
       return show_trace_of(arguments, path);
     }
     const Filtering::Result result = filtering.apply(*report, path);
     if (result == Filtering::Result::refused) return kBadInput;
     if (result == Filtering::Result::lacks) continue;
     any = true;
-    choose_rows(*report, arguments);
-    if (listing.json) {
-      if (paths.size() > 1) add_fields(json.object(), *report, which_report(path));
-      if (paths.size() > 1) json.key("listing");
-      const auto add_processes = [&](JsonText& to) {
-        Runs runs = processes_of(*report, path, arguments.filter);
-        add_runs_json(to, std::move(runs.reports), runs.left_aside, naming_of(arguments, filtering),
-                      {});
-      };
-      report_json(json, *report, path, name, listing.rows(),
-                  is_merged(*report) ? add_processes : std::function<void(JsonText&)>());
-      if (paths.size() > 1) json.end();
-    } else if (listing.csv) {
-      csv.lead(leading_cells(*report, path));
-      add_report_csv(csv, *report, name, listing.rows());
-    } else {
-      Document one;  // its tables are of the report
-      if (text.empty()) one.raw(filter_head(arguments.filter, page));
-      if (!text.empty()) one.gap();
-      const bool has_rows = report->chosen && report->chosen->by_rows;  // of all processes together
-      add_joint_bounds(*report);
-      const bool has_processes = is_merged(*report) && !has_rows;
-      const Runs runs = has_processes ? processes_of(*report, path, arguments.filter,
-                                                     naming_of(arguments, filtering))
-                                      : Runs();
-      const ShownReport shown{*report, path, leaked_of(*report, name)};
-      one.append(has_processes ? merged_text(shown, runs, name, page, listing)
-                               : report_text(shown, name, page, listing.rows()));
-      text += paths.size() > 1 ? render(one, page) : on_screen(one, listing, page, listing.most);
-    }
+    each.add(*report, path, filtering);
   }
-  if (!any) {
-    filtering.say_lacking();
-    return kBadInput;
-  }
-  if (paths.size() > 1) json.end();
-  return std::max(status, publish(listing, listing.json ? json.text() : text));
+  if (any) return std::max(status, each.end());
+  filtering.say_lacking();
+  return kBadInput;
 }
 
 constexpr std::size_t kLeastWithFigures = 4;  // rows

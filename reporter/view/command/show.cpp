@@ -138,10 +138,128 @@ std::string on_page(const OneReport& arguments, const Document& text, const Page
 
 }  // namespace
 
+namespace {
+
+// Shows the reports of `paths` one after the other, and publishes what was made of all.
+class Showing {
+ public:
+  Showing(OneReport& arguments, const Makers& make, std::size_t files)
+      : arguments_(arguments),
+        make_(make),
+        are_several_(files > 1),
+        page_(page_of(arguments.listing)),
+        shown_(arguments.listing, are_several_),
+        filtering_(arguments.filter, arguments.use) {
+    page_.stacks = arguments.stacks.shown;
+    page_.filters = options_for_next(arguments.filter, arguments.use);
+    arguments.is_one_of_several = are_several_;
+  }
+
+  // Takes one report. Returns false if there is nothing to be shown of this and later ones.
+  [[nodiscard]] bool add(const std::string& path, const OpenReport& open);
+  // Publishes all of it. Returns the exit code, not less than `status`.
+  [[nodiscard]] int end(int status);
+  [[nodiscard]] int status() const { return status_; }
+
+ private:
+  void choose(Report& report);
+  void add_text(const Report& report);
+  [[nodiscard]] std::string text_of_several(const std::string& text) const;
+
+  OneReport& arguments_;
+  const Makers& make_;
+  const bool are_several_;
+  Page page_;
+  Several shown_;
+  Filtering filtering_;
+  ReportsSummary summary_;
+  std::string next_;
+  int status_ = kFine;
+};
+
+bool Showing::add(const std::string& path, const OpenReport& open) {
+  arguments_.file = path;
+  arguments_.next_file.clear();
+  arguments_.is_trace = false;
+  std::optional<Report> report = open(arguments_.file);
+  if (!report) {
+    status_ = kBadInput;
+    return true;
+  }
+  const Filtering::Result result =
+      arguments_.is_trace ? Filtering::Result::done : filtering_.apply(*report, arguments_.file);
+  if (result == Filtering::Result::refused) {
+    status_ = kBadInput;
+    return !shown_.is_empty();  // others had a trace that answered
+  }
+  if (result == Filtering::Result::lacks) return true;
+  choose(*report);
+  summary_.add(*report);
+  if (arguments_.listing.json || arguments_.listing.csv) {
+    shown_.add_data(*report, arguments_.file, make_);
+  } else {
+    add_text(*report);
+  }
+  return true;
+}
+
+// Leaves what is to be shown of a report.
+void Showing::choose(Report& report) {
+  choose_frames(report, arguments_.stacks);
+  if (arguments_.prepare) arguments_.prepare(report);
+  if (!arguments_.is_trace) {  // of a trace single allocations pass
+    leave_out_small_rows(report, arguments_.filter, arguments_.use,
+                         arguments_.row_of ? arguments_.row_of(report) : RowOfSite());
+  }
+  page_.of_trace = arguments_.is_trace;
+}
+
+void Showing::add_text(const Report& report) {
+  const Document made = make_.text(report, page_);
+  const bool leads_on = !made.is_empty() && !nothing_passes(arguments_, report, made);
+  if (!are_several_) {
+    Document whole(filter_head(arguments_, page_));
+    whole.append(made);
+    if (leads_on) add_next(whole, arguments_, report);
+    shown_.add_text(report, arguments_.file, on_page(arguments_, whole, page_), page_);
+    return;
+  }
+  shown_.add_text(report, arguments_.file, render(made, page_), page_);
+  if (next_.empty() && leads_on) {
+    const std::string& file = arguments_.next_file.empty() ? arguments_.file : arguments_.next_file;
+    next_ = next_command("report", typed_or(arguments_, file), page_);
+  }
+}
+
+// The text of several reports, with what comes before and behind it.
+std::string Showing::text_of_several(const std::string& text) const {
+  const std::string summed = arguments_.has_summary && !text.empty()
+                                 ? summary_.text(typed_or(arguments_, "FILE..."), page_)
+                                 : "";
+  const std::string opening = arguments_.opening ? arguments_.opening(page_) : "";
+  const std::string gap = opening.empty() || text.empty() ? "" : "\n";
+  const bool has_next = !text.empty() && !arguments_.next.empty();
+  return filter_head(arguments_, page_) + summed + opening + gap + text + (has_next ? next_ : "");
+}
+
+int Showing::end(int status) {
+  status = std::max(status, status_);
+  if (shown_.is_empty()) {
+    filtering_.say_lacking();
+    return kBadInput;
+  }
+  const Listing& listing = arguments_.listing;
+  if (listing.csv) return std::max(status, shown_.end_csv());
+  const std::string text = shown_.text();
+  const bool is_whole = listing.json || !are_several_;
+  return std::max(status, publish(listing, is_whole ? text : text_of_several(text)));
+}
+
+}  // namespace
+
 int show(OneReport& arguments, const Makers& make, const OpenReport& open_one) {
   settle_rows(arguments.listing);
-  const Listing& listing = arguments.listing;
-  listing.rows().refuse_unless(arguments.columns);
+  arguments.listing.rows().refuse_unless(arguments.columns);
   std::vector<std::string> paths = report_files(arguments.files, say);
   tell_newer(arguments.files, paths, say);
   if (paths.size() > 1) arguments.keep(paths, say);
@@ -155,73 +273,11 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open_one) {
     };
     paths = {typed_or(arguments, "FILE...")};
   }
-  Page page = page_of(listing);
-  page.stacks = arguments.stacks.shown;
-  page.filters = options_for_next(arguments.filter, arguments.use);
-  arguments.is_one_of_several = paths.size() > 1;
-  Several shown(listing, paths.size() > 1);
-  ReportsSummary summary;
-  std::string next;
-  Filtering filtering(arguments.filter, arguments.use);
+  Showing showing(arguments, make, paths.size());
   for (const std::string& path : paths) {
-    arguments.file = path;
-    arguments.next_file.clear();
-    arguments.is_trace = false;
-    std::optional<Report> report = open(arguments.file);
-    if (!report) {
-      status = kBadInput;
-      continue;
-    }
-    const Filtering::Result result =
-        arguments.is_trace ? Filtering::Result::done : filtering.apply(*report, arguments.file);
-    if (result == Filtering::Result::refused) {
-      status = kBadInput;
-      if (shown.is_empty()) return status;
-      continue;  // others had a trace that answered
-    }
-    if (result == Filtering::Result::lacks) continue;
-    choose_frames(*report, arguments.stacks);
-    if (arguments.prepare) arguments.prepare(*report);
-    if (!arguments.is_trace) {  // of a trace single allocations pass
-      leave_out_small_rows(*report, arguments.filter, arguments.use,
-                           arguments.row_of ? arguments.row_of(*report) : RowOfSite());
-    }
-    page.of_trace = arguments.is_trace;
-    summary.add(*report);
-    if (listing.json || listing.csv) {
-      shown.add_data(*report, arguments.file, make);
-      continue;
-    }
-    const Document made = make.text(*report, page);
-    const bool leads_on = !made.is_empty() && !nothing_passes(arguments, *report, made);
-    if (paths.size() == 1) {
-      Document whole(filter_head(arguments, page));
-      whole.append(made);
-      if (leads_on) add_next(whole, arguments, *report);
-      shown.add_text(*report, arguments.file, on_page(arguments, whole, page), page);
-      continue;
-    }
-    shown.add_text(*report, arguments.file, render(made, page), page);
-    if (next.empty() && leads_on) {
-      const std::string& file = arguments.next_file.empty() ? arguments.file : arguments.next_file;
-      next = next_command("report", typed_or(arguments, file), page);
-    }
+    if (!showing.add(path, open)) return showing.status();
   }
-  if (shown.is_empty()) {
-    filtering.say_lacking();
-    return kBadInput;
-  }
-  if (listing.csv) return std::max(status, shown.end_csv());
-  std::string text = shown.text();
-  if (listing.json || paths.size() == 1) return std::max(status, publish(listing, text));
-  const std::string summed = arguments.has_summary && !text.empty()
-                                 ? summary.text(typed_or(arguments, "FILE..."), page)
-                                 : "";
-  const std::string opening = arguments.opening ? arguments.opening(page) : "";
-  const std::string gap = opening.empty() || text.empty() ? "" : "\n";
-  if (text.empty() || arguments.next.empty()) next.clear();
-  text = filter_head(arguments, page) + summed + opening + gap + text + next;
-  return std::max(status, publish(listing, text));
+  return showing.end(status);
 }
 
 }  // namespace vramscope

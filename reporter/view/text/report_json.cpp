@@ -50,12 +50,12 @@ std::vector<DeviceRow> device_rows(const Report& report) {
   return rows;
 }
 
-Columns<DeviceRow> device_fields() {
+// What the GPU is, and its memory.
+Columns<DeviceRow> device_memory_fields() {
   using Row = DeviceRow;
   const auto of = within(&Row::device, &DeviceReport::statistics);
   const auto facts = within(&Row::device, &DeviceReport::facts);
   const auto memory = within(&Row::memory);
-  const auto saved = within(&Row::saved);
   using Stats = const DeviceStatistics&;
   return {
       {"index", "number of the GPU", facts(&DeviceFacts::index)},
@@ -95,7 +95,16 @@ Columns<DeviceRow> device_fields() {
        "known (PyTorch's snapshot, RMM's log)",
        [](const Row& row) { return allocated_peak(*row.device); }},
       {"allocated_current_bytes", "in blocks in use now; null: not known",
-       of([](Stats stats) { return if_known(stats.allocated_bytes.all.current); })},
+       of([](Stats stats) { return if_known(stats.allocated_bytes.all.current); })}};
+}
+
+// What was asked of the GPU, and what the cache saved.
+Columns<DeviceRow> device_call_fields() {
+  using Row = DeviceRow;
+  const auto of = within(&Row::device, &DeviceReport::statistics);
+  const auto saved = within(&Row::saved);
+  using Stats = const DeviceStatistics&;
+  return {
       {"num_ooms", "allocations that failed for want of memory", of(&DeviceStatistics::num_ooms)},
       {"num_alloc_retries",
        "retries: Vramscope released idle memory, if there was any, and asked the driver again "
@@ -113,6 +122,12 @@ Columns<DeviceRow> device_fields() {
        [](const Row& row) {
          return row.saved.estimated ? std::optional(row.saved.least_ns) : std::nullopt;
        }}};
+}
+
+Columns<DeviceRow> device_fields() {
+  Columns<DeviceRow> fields = device_memory_fields();
+  append(fields, device_call_fields());
+  return fields;
 }
 
 // What made the peak, and what is still allocated.
