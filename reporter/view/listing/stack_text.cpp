@@ -22,7 +22,8 @@ using WholeStack = std::function<CallSite(std::size_t row, Depth)>;
 class Telling {
  public:
   Telling(std::size_t room, const WholeStack& whole, std::vector<std::string>& texts)
-      : room_(room),
+      : page_room_(room),
+        room_(std::min<std::size_t>(room, 2 * kLongName)),
         whole_(whole),
         texts_(texts),
         chosen_(texts.size()),
@@ -101,12 +102,13 @@ class Telling {
 
   [[nodiscard]] std::size_t room_of(std::size_t row) const {
     const std::size_t taken = columns(via_[row]);
-    return room_ > taken ? room_ - taken : 0;
+    return page_room_ > taken ? std::min(room_, page_room_ - taken) : 0;
   }
 
-  // With that frame behind its row.
+  // With that frame behind its row, and behind those that tell the row from others or are wanted.
   void show_via(const CallSite& stack, std::size_t row, const std::string& frame) {
-    via_[row] = std::string(kVia) + frame;
+    if (via_[row].find(frame) != std::string::npos) return;
+    via_[row] += (via_[row].empty() ? std::string(kVia) : ", ") + frame;
     texts_[row] = text_with(stack, row, chosen_[row]);
   }
 
@@ -176,7 +178,8 @@ class Telling {
     return told;
   }
 
-  std::size_t room_;
+  std::size_t page_room_;
+  std::size_t room_;  // of it, what a row takes without what stands behind it
   const WholeStack& whole_;
   std::vector<std::string>& texts_;
   std::vector<ChosenFrames> chosen_;  // of each row, what tells it from others
@@ -245,7 +248,7 @@ std::vector<StackText> stack_texts(const std::vector<CallSite>& all_sites, std::
   for (const CallSite& site : sites) texts.push_back(stack_text(site, room));
   std::vector<std::size_t> rows(sites.size());
   std::iota(rows.begin(), rows.end(), std::size_t{0});
-  Telling telling(std::min<std::size_t>(room, 2 * kLongName), whole, texts);
+  Telling telling(room, whole, texts);
   telling.show_own(sites);
   if (shown.is_wanted) telling.show_wanted(sites, shown.is_wanted);
   telling.show_callers(all);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "reporter/report/report.h"
@@ -16,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMostBarCells = 32;
 constexpr std::size_t kBarBegins = 28;
+constexpr std::size_t kFramesLookedAt = 4 * kFramesInRow;  // with a front that rows leave out
 
 constexpr std::array<const char*, kLifetimes> kDecades{"< 1 us",  "< 10 us",  "< 100 us", "< 1 ms",
                                                        "< 10 ms", "< 100 ms", "< 1 s",    "< 10 s",
@@ -56,12 +59,24 @@ std::string size_class_name(std::size_t size_class) {
 Document histograms_text(const Report& report, SiteOrder order, const NameFrame& name,
                          const Page& page, const RowChoice& choice) {
   std::string result;
-  for (const std::size_t index : sites_in_order(report, order, name, choice)) {
+  const std::vector<std::size_t> sites = sites_in_order(report, order, name, choice);
+  std::set<std::string> memories;
+  std::vector<CallSite> stacks;
+  for (const std::size_t index : sites) {
     const Site& site = report.sites[index];
-    const CallSite where = call_site_in_text(report, site, name, kFramesInRow + 1);
-    const std::size_t room = page.cuts ? page.width - 2 : Table::kUncut;
+    memories.insert(memories_of(report, site));
+    stacks.push_back(folded_call_site(report, site, name, kFramesLookedAt));
+  }
+  const std::size_t room = page.cuts ? page.width - 2 : Table::kUncut;
+  const auto whole = [&](std::size_t i) {
+    return call_site(report, report.sites[sites[i]], name, kAllFrames);
+  };
+  const std::vector<StackText> texts = stack_texts(stacks, room, whole);
+  for (std::size_t i = 0; i < sites.size(); ++i) {
+    const Site& site = report.sites[sites[i]];
     result += (result.empty() ? "" : "\n");
-    result += "  " + printable(stack_text(where, room, kFramesInRow), page) + "\n";
+    result += "  " + printable(texts[i].text, page) + "\n";
+    if (memories.size() > 1) result += "    memory  " + memories_of(report, site) + "\n";
     result += bars("sizes", site.sizes, page, size_class_name);
     result += bars("lives", site.lifetimes, page, lifetime_name);
   }

@@ -153,20 +153,6 @@ std::string sites_tree(const Report& report, SiteOrder order, const NameFrame& n
   }
 }
 
-// "GPU 0 physical", "GPU 0, pinned".
-std::string memories_of(const Report& report, const Site& site) {
-  const auto has_any = [](const SitePart& part) {
-    return part.totals.total_count != 0 || part.totals.live_bytes != 0;
-  };
-  const bool is_known = std::any_of(site.parts.begin(), site.parts.end(), has_any);
-  std::string text;
-  for (const SitePart& part : site.parts) {
-    if (is_known && !has_any(part)) continue;
-    text += (text.empty() ? "" : ", ") + memory_name(report, part.kind, part.device);
-  }
-  return text;
-}
-
 // Where rows are of more than one memory each says of which, after its numbers.
 void tell_memories(Columns<std::size_t>& columns, const Report& report,
                    const std::vector<std::size_t>& sites) {
@@ -180,6 +166,19 @@ void tell_memories(Columns<std::size_t>& columns, const Report& report,
 }
 
 }  // namespace
+
+std::string memories_of(const Report& report, const Site& site) {
+  const auto has_any = [](const SitePart& part) {
+    return part.totals.total_count != 0 || part.totals.live_bytes != 0;
+  };
+  const bool is_known = std::any_of(site.parts.begin(), site.parts.end(), has_any);
+  std::string text;
+  for (const SitePart& part : site.parts) {
+    if (is_known && !has_any(part)) continue;
+    text += (text.empty() ? "" : ", ") + memory_name(report, part.kind, part.device);
+  }
+  return text;
+}
 
 Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
   using Row = std::size_t;

@@ -31,6 +31,8 @@ VRAMSCOPE_NAMED_ENUM(SiteOrder, std::uint8_t, VRAMSCOPE_SITE_ORDERS);
 [[nodiscard]] std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order,
                                                       const NameFrame& name,
                                                       const RowChoice& choice);
+// The memory that a site allocated: "GPU 0 physical", "GPU 0, pinned".
+[[nodiscard]] std::string memories_of(const Report& report, const Site& site);
 // "< 10 us", by entry of Site::lifetimes.
 [[nodiscard]] const char* lifetime_name(std::size_t decade);
 // "from 4.00 KiB": up to, but not including, twice as many; "unknown" for class 0.
