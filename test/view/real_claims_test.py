@@ -28,6 +28,60 @@ class Case(RealReports):
             return json.loads(re.search(r'<script[^>]*id="report"[^>]*>(.*?)</script>', page.read(), re.S).group(1))["verdict"]
 
 
+class Snapshot(Case):
+    """A snapshot without history: its state passed as the peak."""
+
+    def snapshot(self):
+        path = self.path("snapshot.pickle")
+        if not os.path.exists(path):
+            self.assertEqual(self.call("export", "-f", "--format", "memory_viz", "-o", path, self.real("gpt-no-cache")).returncode, 0)
+        return path
+
+    def test_is_not_judged(self):
+        file = self.snapshot()
+        for words in (("--max-peak", "1GiB"), ("--max-leak", "0"), ("--max-reserved", "1TiB"), ("--max-total", "1TiB"), ("--no-oom",)):
+            result = self.call("check", *words, file)
+            self.assertEqual((2, ""), (result.returncode, result.stdout), words)
+            self.assertRegex(result.stderr, r"^vramscope: '.*snapshot\.pickle' is a snapshot without history: .*\n$")
+
+    def test_is_no_baseline(self):
+        for words in ((self.snapshot(), self.real("gpt")), (self.real("gpt"), self.snapshot())):
+            result = self.call("check", "--against", *words)
+            self.assertEqual((2, ""), (result.returncode, result.stdout), words)
+            self.assertEqual(1, result.stderr.count("snapshot without history"))
+
+    def test_beside_a_report_leaves_it_judged(self):
+        result = self.call("check", "--max-peak", "1TiB", self.snapshot(), self.real("gpt"))
+        self.assertEqual(2, result.returncode)
+        self.assertIn("not all judged", result.stdout)
+
+    def test_has_no_peak_in_any_listing(self):
+        file = self.snapshot()
+        for verb in ("report", "peak", "timeline", "owners", "owners --by thread", "sites", "sites --group library", "sites --tree", "stats", "map", "leaks"):
+            text = self.one_line(*verb.split(), file)
+            self.assertNotRegex(text, r"AT PEAK|OWN PEAK|peak of|at the peak|At the peak|after 0 ns|0 ns", verb)
+            self.assertNotRegex(text, r"TOTAL +\d", verb)
+        self.assertIn("GPU 0: 129 MiB at the snapshot", self.one_line("timeline", file))
+        self.assertIn("At the snapshot, requested bytes: GPU 0 129 MiB", self.text("owners", file))
+        self.assertIn("At the snapshot: 11.5 GiB used on GPU 0", self.text("owners", file))
+        self.assertIn("GPU 0 when the snapshot was taken: 11.5 GiB", self.text("map", file))
+        self.assertIn("Live at the snapshot: 129 MiB", self.text("leaks", file))
+        self.assertFalse(self.json("timeline", file)["marks"])
+
+    def test_does_not_tell_whether_memory_ran_out(self):
+        file = self.snapshot()
+        words = "The snapshot does not tell whether memory ran out."
+        self.assertEqual(words, self.text("oom", file).splitlines()[0])
+        self.assertIn(words, self.verdict(file))
+        self.assertIn("how often memory ran out is not known", self.text("stats", file))
+
+    def test_has_what_was_live_in_its_counters(self):
+        stats = self.json("stats", self.snapshot())["devices"]["0"]
+        self.assertEqual(135320576, stats["allocated_bytes.all.current"])
+        self.assertFalse([key for key in stats if key.endswith((".peak", ".allocated", ".freed")) or key == "num_ooms"])
+        self.assertRegex(self.text("stats", self.snapshot()), r"\n  blocks +11 +not known +not known +not known\n")
+
+
 class Rows(Case):
     """Four rows that read alike, which check told apart."""
 

@@ -64,6 +64,7 @@ struct RunTimeline {
   std::uint64_t from_ns = 0;    // of the window
   std::uint64_t to_ns = 0;
   bool is_of_trace = false;
+  bool is_snapshot = false;  // without history: each curve is one value, and no peak is known
   // For several processes: whether their memory counts until they "ended", or "wrote reports"
   // before that. "": one process.
   std::string end_of_several = {};

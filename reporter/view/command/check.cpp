@@ -6,6 +6,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
@@ -32,6 +33,15 @@ struct Arguments {
   Filter filter;
   Reading reading;
 };
+
+// Says so of a snapshot without history, which no limit can judge.
+bool tells_too_little(const Report& report, const std::string& path) {
+  if (tells_frees(report)) return false;
+  say("'" + path +
+      "' is a snapshot without history: it tells what was live when it was taken, but no peak and "
+      "no free, which check would judge");
+  return true;
+}
 
 std::string no_size(const std::string& word) {
   Bytes bytes;
@@ -90,7 +100,7 @@ bool check_each(const Arguments& given, const std::vector<std::string>& paths,
   const RunsNaming naming{.read_again = read_again, .name = names_from_symbols()};
   for (std::string path : paths) {
     std::optional<Report> report = open_report(path, given.reading);
-    if (!report) {
+    if (!report || tells_too_little(*report, path)) {
       all.push_back({.file = path, .next = {}, .checks = {}, .is_unread = true});
       continue;
     }
@@ -119,6 +129,8 @@ bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
   std::optional<Report> baseline =
       report ? open_named(given.baseline, given.reading) : std::nullopt;
   if (!baseline) return false;
+  if (tells_too_little(*baseline, given.baseline)) return false;
+  if (all.empty() && tells_too_little(*report, given.files.front())) return false;
   Filtering filtering(given.filter, kUse);
   if (!filtering.applies(*report, given.files.front())) return false;
   if (filtering.apply(*baseline, given.baseline) == Filtering::Result::lacks) {

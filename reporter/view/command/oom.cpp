@@ -9,6 +9,7 @@
 
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/repeated_processes.h"
 #include "reporter/view/command/report_of_instant.h"
@@ -96,7 +97,7 @@ int show_oom(OneReport& given) {
   std::size_t without = 0;  // refusals: reports
   bool any = false;
   const auto text = [&](const Report& report, const Page& page) {
-    if (given.is_one_of_several && report.oom.count == 0) {
+    if (given.is_one_of_several && report.oom.count == 0 && tells_frees(report)) {
       ++without;
       return Document();
     }

@@ -50,6 +50,13 @@ TimelineChoice choice_of(const Arguments& given) {
   return choice;
 }
 
+// Of another tool's file without history: what it calls a peak is what was live.
+void be_snapshot(RunTimeline& timeline) {
+  timeline.is_snapshot = true;
+  std::erase_if(timeline.marks,
+                [](const RunMark& mark) { return mark.what == RunMark::What::peak; });
+}
+
 // What the trace knows; says why not.
 std::optional<Report> open_trace(const std::string& path, const Arguments& given,
                                  const TimelineChoice& choice, RunTimeline& timeline) {
@@ -103,6 +110,7 @@ int show_timeline(Arguments& given) {
       given.next = "map --at peak";
     }
     if (given.is_trace) report = open_trace(path, given, choice, timeline);
+    if (is_import(path) && timeline.length_ns == 0) be_snapshot(timeline);
     if (!report || !choice.from_ns) return report;
     const std::uint64_t length_ns =
         given.is_trace ? timeline.length_ns : run_timeline(*report, {}).length_ns;

@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/report_figures.h"
@@ -102,18 +105,29 @@ template <class Row>
   return {
       {"peak_bytes",
        "requested bytes live at the peak of the kind and device; in a merged report, the sum over "
-       "its processes, each at its own peak",
+       "its processes, each at its own peak; of a snapshot without history what was live",
        of(&SiteTotals::peak_bytes), Titled("AT PEAK", yield.peak)},
       {"live_bytes", "requested bytes live when the report was made", of(&SiteTotals::live_bytes),
        Titled("NOW", yield.live)},
       {"live_count", "number of allocations that make up these bytes", of(&SiteTotals::live_count)},
-      {"total_bytes", "requested bytes ever allocated", of(&SiteTotals::total_bytes),
-       Titled("TOTAL", yield.total)},
+      {"total_bytes", "requested bytes ever allocated; of a snapshot without history what was live",
+       of(&SiteTotals::total_bytes), Titled("TOTAL", yield.total)},
       {"total_count", "number of allocations in the whole run", of(&SiteTotals::total_count),
        Titled("COUNT", yield.count)},
       {"total_ns", "time in the allocating calls; `null`: not measured",
        [totals](const Row& row) { return measured_ns(totals(row)); }, Titled("TIME", yield.time),
        Legend("TIME: in the allocating calls.")}};
+}
+
+// Leaves of a text's columns what a snapshot without history tells: not its peaks and sums, which
+// are what was live.
+template <class Row>
+void keep_what_was_live(Columns<Row>& columns) {
+  constexpr std::string_view kHistory[] = {"AT PEAK", "OWN PEAK", "TOTAL", "TIME",
+                                           "TEMP",    "LIFE",     "GREW"};
+  std::erase_if(columns, [&](const Column<Row>& column) {
+    return std::find(std::begin(kHistory), std::end(kHistory), column.title) != std::end(kHistory);
+  });
 }
 
 // Such rows as text, the stacks below `where`.

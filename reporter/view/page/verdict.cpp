@@ -19,6 +19,7 @@
 #include "reporter/view/listing/caller_names.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/peak_use_text.h"
+#include "reporter/view/text/refusals_text.h"
 #include "reporter/view/text/suppressed_text.h"
 #include "reporter/view/text/words.h"
 
@@ -127,7 +128,7 @@ std::string leak_sentence(const PageOf& of, const NameFrame& name) {
 }
 
 std::string oom_sentence(const Report& report, const NameFrame& name) {
-  if (report.oom.count == 0) return "Memory never ran out.";
+  if (report.oom.count == 0) return capitalised(never_ran_out(report)) + ".";
   const std::string last = harmless(oom_line(report, name));
   return "Memory ran out in " + counted(report.oom.count, "call") +
          (last.empty() ? "." : ", at last " + last + ".");

@@ -12,6 +12,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/report_figures.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
@@ -104,7 +105,11 @@ std::string axis_rows(const Columns<AxisEntry>& columns, const std::vector<AxisE
     sum.totals = {};
     for (const AxisEntry& entry : entries) sum.totals += entry.totals;
     std::vector<std::string> cells = text_cells(columns, sum, page);
-    cells[1].clear();  // OWN PEAK
+    std::size_t cell = 0;
+    for (const Column<AxisEntry>& column : columns) {
+      if (column.is_in_text() && column.name == "own_peak_bytes") cells[cell].clear();
+      cell += column.is_in_text() ? 1 : 0;
+    }
     cells.back() = kAllValues;
     table.add(std::move(cells));
   }
@@ -176,17 +181,22 @@ Document axis_text(const Report& report, Axis axis, const NameFrame& name, const
   const std::vector<AxisEntry> entries = entries_of(report, axis, threads, choice);
   if (entries.empty()) return nothing_text(report);
   const bool are_added = is_of_several(report);
+  const bool is_snapshot = !tells_frees(report);
   std::string remark =
-      std::string("Requested bytes") + (are_added ? ", of all processes added" : "") +
-      ". AT PEAK: when that memory was at its peak" + (are_added ? " in each" : "") + ", " +
-      own_peak_title(report) + ": when the row was.";
+      is_snapshot
+          ? "NOW: requested bytes live at the snapshot."
+          : std::string("Requested bytes") + (are_added ? ", of all processes added" : "") +
+                ". AT PEAK: when that memory was at its peak" + (are_added ? " in each" : "") +
+                ", " + own_peak_title(report) + ": when the row was.";
   if (has_kinds_of_one_value(entries)) {
     remark += " Rows of one " + axis_word(axis) + " stand together, the largest first.";
   }
   if (axis == Axis::range) {
     remark += " An allocation counts for the innermost range alone: a is without a/b.";
   }
-  Document text(axis_rows(axis_columns(report, axis, &threads, page), entries, page, choice));
+  Columns<AxisEntry> columns = axis_columns(report, axis, &threads, page);
+  if (is_snapshot) keep_what_was_live(columns);
+  Document text(axis_rows(columns, entries, page, choice));
   text.gap();
   text.paragraph(remark);
   text.raw(totals_text(report, page, name), kUnlessRepeated);

@@ -21,9 +21,9 @@ namespace vramscope {
 namespace {
 
 std::string title_of(const MapPlace& place, const MapMoment& moment) {
-  return memory_name(place.kind, place.device) + " " + moment.text + ", after " +
-         duration_text(moment.at_ns) + ": " + amount_text(place.total_bytes) + " in " +
-         counted(place.segments.size(), "segment");
+  const std::string when = moment.at_ns == 0 ? "" : ", after " + duration_text(moment.at_ns);
+  return memory_name(place.kind, place.device) + " " + moment.text + when + ": " +
+         amount_text(place.total_bytes) + " in " + counted(place.segments.size(), "segment");
 }
 
 // Whether segments are left out of what is shown of a kind and device.

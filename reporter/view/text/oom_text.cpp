@@ -19,6 +19,7 @@
 #include "reporter/view/listing/thread_text.h"
 #include "reporter/view/text/oom_rows.h"
 #include "reporter/view/text/own_time.h"
+#include "reporter/view/text/refusals_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/words.h"
 
@@ -358,7 +359,7 @@ bool is_told_apart(const Report& report) {
 
 std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
                      const Page& page, const RowChoice& choice) {
-  if (report.oom.count == 0) return "Memory never ran out.\n";
+  if (report.oom.count == 0) return sentence(capitalised(never_ran_out(report)) + ".", page);
   const std::vector<OomEvent>& events = report.oom.events;
   std::string result;
   if (events.empty() && report.chosen) {

@@ -9,6 +9,7 @@
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/view/analysis/report_figures.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/site_columns.h"
@@ -30,9 +31,10 @@ std::string heading(const std::string& text, const Page& page) {
 
 std::string peak_heading(const Report& report, const Page& page) {
   const std::vector<KindFacts> kinds = kinds_by_peak(report);
-  std::string text = is_of_several(report) ? "At the peaks of all processes, added"
-                     : kinds.size() == 1   ? "At the peak"
-                                           : "At the peak of each memory";
+  std::string text = !tells_frees(report)    ? "At the snapshot"
+                     : is_of_several(report) ? "At the peaks of all processes, added"
+                     : kinds.size() == 1     ? "At the peak"
+                                             : "At the peak of each memory";
   text += ", requested bytes";
   for (const KindFacts& kind : kinds) {
     text += (&kind == &kinds.front() ? ": " : ", ") + memory_name(report, kind.kind, kind.device) +
@@ -56,8 +58,9 @@ std::string reserved_text(const Report& report, const Page& page) {
     if (reserved <= kind.peak_bytes) continue;
     const ReservedMemory memory = reserved_memory(report, *find_device(report, kind.device));
     const std::string needed = needed_text(report, memory);
-    text += paragraph(memory_name(report, kind.kind, kind.device) + ": at most " +
-                          amount_text(reserved) + " reserved from the driver for it, " +
+    text += paragraph(memory_name(report, kind.kind, kind.device) + ": " +
+                          (tells_frees(report) ? "at most " : "") + amount_text(reserved) +
+                          " reserved from the driver for it, " +
                           amount_text(reserved - kind.peak_bytes) +
                           " above what was requested: rounding, and the allocator's cache" +
                           (needed.empty() ? "" : "; " + needed),
@@ -111,6 +114,7 @@ Document peak_part(const Report& report, const OwnersAnswer& answer, const Page&
   append(columns, picked(all, {"OWN PEAK", "NOW", "CALLS", "MEMORY", "OWNER"}));
   Column<OwnerRow>& own_peak = columns[is_told ? 3 : 0];
   if (is_of_several(report)) own_peak.title += "S";
+  if (!tells_frees(report)) keep_what_was_live(columns);
   const Table table = table_of(columns, rows, page, most);
   const std::size_t shown = rows_shown(rows.size(), most);
   return Document(
@@ -126,6 +130,7 @@ std::string when_used(const Report& report) {
                                   : "As each process wrote its report, at different times, added: ";
   }
   if (trigger_of(report) == Trigger::oom) return "When memory ran out: ";
+  if (!tells_frees(report)) return "At the snapshot: ";
   return is_final(report) ? "At the end: " : "When the report was written: ";
 }
 
@@ -209,11 +214,13 @@ Columns<OwnerRow> owner_columns() {
            of(&LedgerEntry::owner), Titled("OWNER")},
           {"current_bytes", "requested, live", of(&LedgerEntry::current_bytes), Titled("NOW", 1)},
           {"at_peak_bytes",
-           "requested bytes when the kind was at its peak on the device; `null`: not known, or no "
+           "requested bytes when the kind was at its peak on the device; of a snapshot without "
+           "history what was live; `null`: not known, or no "
            "call requested it",
            &Row::at_peak, Titled("AT PEAK"), at_peak},
           {"peak_bytes",
-           "this owner's own peak of the kind; in a merged report, the sum over its processes",
+           "this owner's own peak of the kind; in a merged report, the sum over its processes; of "
+           "a snapshot without history what was live",
            of(&LedgerEntry::peak_bytes), Titled("OWN PEAK", 3)},
           {"calls", "successful allocations", of(&LedgerEntry::calls), Titled("CALLS", 2)},
           {"device_bytes", "its share of the device's used memory", of(&LedgerEntry::device_bytes),

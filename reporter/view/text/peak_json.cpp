@@ -58,7 +58,8 @@ Columns<PeakOfKind> figures_of_peak(const Report& report) {
            "had several",
            kind, OfType("kind_or_all")},
           device_column<Row>(of(&KindFacts::device)),
-          {"peak_bytes", "requested bytes at the peak", of(&KindFacts::peak_bytes)},
+          {"peak_bytes", "requested bytes at the peak; of a snapshot without history what was live",
+           of(&KindFacts::peak_bytes)},
           {"current_bytes", "requested, live at the report", of(&KindFacts::current_bytes)},
           {"peak_ns",
            "time of the peak, after time 0 (the start of recording; in a merged report, the start "

@@ -5,6 +5,7 @@
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/free_calls.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
@@ -35,6 +36,11 @@ std::string other_refusals(const Report& report) {
   const std::uint64_t others = report.oom.count - told;
   return told == 0 ? "out of memory " + counted(others, "time")
                    : counted(others, "more refusal") + " of other memory";
+}
+
+std::string never_ran_out(const Report& report) {
+  return tells_frees(report) ? "memory never ran out"
+                             : "the snapshot does not tell whether memory ran out";
 }
 
 }  // namespace vramscope

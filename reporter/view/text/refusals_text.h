@@ -20,4 +20,7 @@ struct Report;
 // they were of other memory than plain device memory, or the report is of before that; "": none.
 [[nodiscard]] std::string other_refusals(const Report& report);
 
+// "memory never ran out", or that a snapshot without history does not tell.
+[[nodiscard]] std::string never_ran_out(const Report& report);
+
 }  // namespace vramscope

@@ -213,6 +213,8 @@ Document groups_text(const Report& report, GroupBy by, SiteOrder order, const Na
   if (groups.empty()) return nothing_text(report);
   Columns<SiteGroup> columns = group_columns(by);
   keep(columns, title_of(order));
+  const bool is_snapshot = !tells_frees(report);
+  if (is_snapshot) keep_what_was_live(columns);
   const Table table = table_of(columns, groups, page, choice.most);
   Document text(table.text(page));
   if (const std::size_t shown = rows_shown(groups.size(), choice.most); shown < groups.size())
@@ -221,7 +223,8 @@ Document groups_text(const Report& report, GroupBy by, SiteOrder order, const Na
                                                  : "at the peak of that kind of memory";
   text.raw(table.left_out(page));
   text.gap();
-  text.paragraph("Requested bytes of all sites. AT PEAK: " + when +
+  text.paragraph((is_snapshot ? std::string("NOW: requested bytes live at the snapshot")
+                              : "Requested bytes of all sites. AT PEAK: " + when) +
                  ". A site counts for the frame that its row begins with: not the standard "
                  "library's, nor a wrapper's.");
   text.raw(totals_text(report, page, name), kUnlessRepeated);

@@ -142,6 +142,7 @@ std::string sites_tree(const Report& report, SiteOrder order, const NameFrame& n
     shares = in_order(std::move(shares), all_in_order(report, order), report.sites.size());
     return tree_text(report, name, shares, title, page, most);
   };
+  if (!tells_frees(report)) return tree(shares_live(report), "NOW");
   switch (order) {
     case SiteOrder::peak:
       return tree(shares_of_peak(report), "AT PEAK");
@@ -247,6 +248,7 @@ Document all_sites_text(const Report& report, SiteOrder order, const NameFrame& 
   }
   Columns<std::size_t> columns = site_columns(report, name);
   keep(columns, title_of(order));
+  if (!tells_frees(report)) keep_what_was_live(columns);
   tell_memories(columns, report, sites);
   const std::size_t shown = rows_shown(sites.size(), choice.most);
   const SiteListing table = site_listing(report, name, columns, first_rows(sites, choice.most),
@@ -256,7 +258,9 @@ Document all_sites_text(const Report& report, SiteOrder order, const NameFrame& 
       is_of_several(report) ? " AT PEAK: of each process, when its memory held most." : "";
   Document text(rows.text + remarks(report, sites.size() - shown, page));
   text.gap();
-  text.paragraph("Bytes are requested bytes." + legend_of(columns, rows.titles) + at_peak);
+  text.paragraph((tells_frees(report) ? "Bytes are requested bytes."
+                                      : "NOW: requested bytes live at the snapshot.") +
+                 legend_of(columns, rows.titles) + at_peak);
   text.raw(totals_text(report, page, name), kUnlessRepeated);
   return text;
 }

@@ -12,6 +12,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/device_text.h"
@@ -42,6 +43,16 @@ void dictionary(JsonText& json, const FlatStats& stats) {
   json.object();
   for (const auto& [key, value] : stats) json.field(key, value);
   json.end();
+}
+
+// Without what a snapshot without history cannot tell: peaks, sums and refusals.
+FlatStats stats_told(const Report& report, const DeviceReport& device) {
+  FlatStats stats = memory_stats(device);
+  if (tells_frees(report)) return stats;
+  std::erase_if(stats, [](const auto& row) {
+    return !row.first.ends_with(".current") && row.first != "max_split_size";
+  });
+  return stats;
 }
 
 constexpr const char* kWords =
@@ -96,8 +107,10 @@ std::string summary(const Report& report, const DeviceReport& device, const Flat
   const std::string retries = retried < 0    ? ", how often was asked again is not known"
                               : retried == 0 ? ""
                                              : "; " + retries_text(report, device);
+  const std::optional<std::uint64_t> refused = value_of("num_ooms");
   return table.text(page) +
-         paragraph(counted(value_of("num_ooms").value_or(0), "time") + " out of memory" + retries,
+         paragraph(refused ? counted(*refused, "time") + " out of memory" + retries
+                           : "how often memory ran out is not known",
                    page) +
          others + "\n";
 }
@@ -162,7 +175,7 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
     const std::string title = gpu_name(report, device.facts.index) + "  " +
                               printable(device.facts.name, page) + "  memory_stats" +
                               (is_of_several(report) ? ", of all processes added" : "");
-    const FlatStats stats = memory_stats(device);
+    const FlatStats stats = stats_told(report, device);
     const bool is_whole = of.sort.empty() && of.most == 0 && !stats.empty();
     if (is_whole) {
       const std::string uncounted = uncounted_text(report, device.facts.index, page);
@@ -208,7 +221,7 @@ Columns<Report> stats_fields(const StatsOf& of) {
     json.object();
     for (const DeviceReport& device : report.devices) {
       json.key(std::to_string(device.facts.index));
-      dictionary(json, first(memory_stats(device), of));
+      dictionary(json, first(stats_told(report, device), of));
     }
     json.end();
   };
@@ -228,7 +241,7 @@ std::optional<std::string> stats_json(const Report& report, const StatsOf& of) {
   const DeviceReport* device = find_device(report, *of.device);
   if (device == nullptr) return std::nullopt;
   JsonText json;
-  dictionary(json, first(memory_stats(*device), of));
+  dictionary(json, first(stats_told(report, *device), of));
   return json.text();
 }
 
@@ -243,7 +256,8 @@ bool add_stats_csv(CsvText& csv, const Report& report, const StatsOf& of) {
   csv.titles(names_of(stats_columns()));
   for (const DeviceReport& device : report.devices) {
     if (of.device && device.facts.index != *of.device) continue;
-    add_rows(csv, rows(memory_stats(device), device.facts.index, of), stats_columns(), of.most);
+    add_rows(csv, rows(stats_told(report, device), device.facts.index, of), stats_columns(),
+             of.most);
   }
   if (of.device) return true;
   add_rows(csv, rows(memory_stats(report.host), std::nullopt, of), stats_columns(), of.most);

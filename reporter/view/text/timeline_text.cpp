@@ -230,6 +230,7 @@ class Window {
 };
 
 std::string title_of(const RunTimeline& timeline) {
+  if (timeline.is_snapshot) return "A snapshot without history, requested bytes";
   std::string title;
   if (timeline.start_ns != 0) title = "From " + time_text(timeline.start_ns) + " on, ";
   title += duration_text(timeline.length_ns) + ", requested bytes";
@@ -336,6 +337,14 @@ Document timeline_text(const RunTimeline& timeline, const TimelineLook& look, co
       text.paragraph("Nothing was allocated.");
     } else {
       text.nothing("  " + std::string(kNothingPasses) + "allocated.");
+    }
+    return text;
+  }
+  if (timeline.is_snapshot) {
+    for (std::size_t i = 0; i < curves; ++i) {
+      const RunCurve& curve = timeline.curves[i];
+      text.paragraph(whose_memory(curve) + ": " + amount_text(curve.last_at(timeline.to_ns)) +
+                     " at the snapshot");
     }
     return text;
   }

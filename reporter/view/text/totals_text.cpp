@@ -148,6 +148,7 @@ std::string totals(const Report& report, const Page& page, const LeakedOf& leake
                             temporary_text(sums, allocations) + time_of(report, sums.ns) +
                             frees_of(report);
   const std::string peaks = peaks_of(report);
+  if (!tells_frees(report)) return "\n" + paragraph(calls, page) + paragraph(peaks, page);
   const std::string alive =
       is_by_axis(report) ? alive_text(report, sums) : alive_text(report, leaked());
   return "\n" + paragraph(calls, page) +

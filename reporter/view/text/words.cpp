@@ -73,6 +73,7 @@ Document nothing_text(const Report& report) {
 
 std::string never_freed_phrase(const Report& report) {
   if (is_final(report)) return "never freed";
+  if (!tells_frees(report)) return "live at the snapshot";
   const std::string deaths = trigger_of(report) == Trigger::trace ? "" : deaths_text(report);
   if (!deaths.empty()) return deaths;
   if (trigger_of(report) != Trigger::trace) return "not freed when the report was written";
