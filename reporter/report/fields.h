@@ -317,6 +317,7 @@ void visit_fields(Self& share, F&& f) {
   f("live_bytes", share.live_bytes);
   f("live_count", share.live_count);
   f.if_there("cache", share.cache);
+  f.if_there("tenths", share.tenths);
 }
 
 template <IsOne<MergedProcess> Self, class F>

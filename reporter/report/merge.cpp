@@ -97,6 +97,12 @@ std::map<Memory, LiveShare> live_without_site(const Report& report) {
   return rest;
 }
 
+std::optional<std::uint64_t> tenths_of(const Site& site) {
+  if (site.live_by_age.empty()) return std::nullopt;
+  return static_cast<std::uint64_t>(std::count_if(site.live_by_age.begin(), site.live_by_age.end(),
+                                                  [](std::uint64_t bytes) { return bytes != 0; }));
+}
+
 // Returns the largest live shares in the report of one process, whose pending frees were
 // subtracted. All others are added to `rest`, which comes last.
 std::vector<LiveShare> live_of(const Report& report, std::map<Memory, LiveShare> rest) {
@@ -110,7 +116,8 @@ std::vector<LiveShare> live_of(const Report& report, std::map<Memory, LiveShare>
                       .device = part.device,
                       .live_bytes = totals.live_bytes,
                       .live_count = totals.live_count,
-                      .cache = part.cache});
+                      .cache = part.cache,
+                      .tenths = tenths_of(report.sites[i])});
     }
   }
   std::stable_sort(live.begin(), live.end(), [](const LiveShare& a, const LiveShare& b) {

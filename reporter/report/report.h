@@ -259,6 +259,9 @@ struct LiveShare {
   std::uint64_t live_bytes = 0;  // requested bytes, without those whose free was pending
   std::uint64_t live_count = 0;
   std::optional<std::string> cache = {};  // as in SitePart
+  // In how many tenths of the process's own run the site allocated what is live; nothing: not
+  // known.
+  std::optional<std::uint64_t> tenths = {};
 };
 
 // The parts of one process's report that cannot be added to others'. KindFacts::peak_site and the

@@ -111,6 +111,22 @@ TEST(Leaks, OfMergedReportsTheOthersAllocationsDoNotChangeWhatAPlaceLooksLike) {
   EXPECT_FALSE(says_so(merged_report_of({0, 1, 0}, 1, beginning)));
 }
 
+// Two processes that each allocated in two tenths of their runs "grew" over three.
+TEST(Leaks, OfMergedReportsTenthsOfDifferentRunsAreNotAdded) {
+  const std::vector<std::uint64_t> apart = {1, 1, 1, 1, 0, 0, 0, 0, 0, 0};
+  Report report = merged_report_of({3, 3, 0}, 6, apart);
+  const auto set_tenths = [&](std::uint64_t one, std::uint64_t other) {
+    report.processes[0].live[0].tenths = one;
+    report.processes[1].live[0].tenths = other;
+  };
+
+  EXPECT_EQ(class_of(report), LeakClass::left) << "whose the tenths are is not known";
+  set_tenths(2, 2);
+  EXPECT_EQ(class_of(report), LeakClass::left);
+  set_tenths(2, 3);
+  EXPECT_EQ(class_of(report), LeakClass::grows);
+}
+
 TEST(Leaks, WhatAnInitialiserAllocatedMayBeKept) {
   const NameFrame names = [](const Report&, const FrameFact& frame) -> std::vector<SourceFrame> {
     if (frame.offset == 0x30) return {{"_GLOBAL__sub_I_cache", "cache.cpp", 9}};

@@ -97,7 +97,8 @@ std::uint64_t used_on(const Report& report, std::uint16_t device, std::string_vi
   const auto& ledger = report.chosen ? report.chosen->ledger : report.ledger;
   for (const OwnerRow& row : owner_rows(report, ledger)) {
     const LedgerEntry& entry = row.entry;
-    const bool counts = entry.device == device && (kind.empty() || entry.kind == kind);
+    const bool is_bound = is_of_several(report) && row_of(entry) == LedgerRow::others;
+    const bool counts = entry.device == device && (kind.empty() ? !is_bound : entry.kind == kind);
     if (counts) used += entry.device_bytes;
   }
   return used;

@@ -26,7 +26,8 @@ struct OwnerRow {
 // owners; they are unknown if the report has no such axis, or if a filter removed it.
 [[nodiscard]] std::vector<OwnerRow> owner_rows(const Report& report);
 
-// Bytes that are used of the device, whatever passes a filter. kind: of the ledger; "": all.
+// Bytes that are used of the device, whatever passes a filter. kind: of the ledger; "": all, of
+// several processes without the others, which are known by a bound alone.
 [[nodiscard]] std::uint64_t used_on(const Report& report, std::uint16_t device,
                                     std::string_view kind = "");
 
@@ -34,8 +35,9 @@ struct OwnerRow {
 struct GpuOwners {
   const DeviceFacts* facts = nullptr;
   std::uint64_t used = 0;
-  std::uint64_t managed = 0;        // of it, which may lie on the host
-  std::uint64_t others = 0;         // of it, of other processes and unexplained
+  std::uint64_t managed = 0;  // of it, which may lie on the host
+  std::uint64_t others = 0;   // of it, of other processes and unexplained; of several processes
+                              // at most, and not in it
   std::vector<OwnerRow> rows = {};  // the largest part first
 };
 

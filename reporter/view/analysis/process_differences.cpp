@@ -3,10 +3,17 @@
 #include "reporter/view/analysis/process_differences.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
+#include "reporter/view/analysis/site_usage.h"
+#include "reporter/view/analysis/stacks/stack_front.h"
 #include "reporter/view/analysis/subject.h"
 
 namespace vramscope {
@@ -61,9 +68,96 @@ void number_devices_as(const Report& model, Report& report) {
     if (found != from.end()) device = to[static_cast<std::size_t>(found - from.begin())];
   };
   for (KindFacts& kind : report.kinds) renumber(kind.device);
+  for (JointPeak& joint : report.joint_peaks) renumber(joint.facts.device);
   for (Site& site : report.sites) {
     for (SitePart& part : site.parts) renumber(part.device);
   }
+}
+
+bool has_joint_peak(const Report& report, std::uint16_t device) {
+  return std::any_of(report.joint_peaks.begin(), report.joint_peaks.end(),
+                     [&](const JointPeak& joint) { return joint.facts.device == device; });
+}
+
+// A site's memory of a device, whatever its kind, when all kinds together were at their peak.
+void add_to_device(Site& site, std::uint16_t device, std::uint64_t bytes, std::uint64_t count) {
+  auto part = std::find_if(site.parts.begin(), site.parts.end(),
+                           [&](const SitePart& one) { return one.device == device; });
+  if (part == site.parts.end()) {
+    part = site.parts.insert(part, SitePart{.kind = Kind::device, .device = device, .totals = {}});
+  }
+  part->totals.peak_bytes += bytes;
+  part->totals.peak_count += count;
+  ++part->totals.total_count;
+}
+
+// Leaves what sites held of each device at one instant: at the peak of all its kinds together, or
+// of its one kind. Of a device with several kinds and no such instant nothing is left.
+void keep_device_peaks(Report& report) {
+  const std::vector<KindFacts> kinds = report.kinds;
+  std::vector<Site> sites = report.sites;
+  for (Site& site : report.sites) site.parts.clear();
+  for (const KindFacts& kind : kinds) {
+    const auto is_beside = [&](const KindFacts& other) {
+      return takes_device_memory(other.kind) && other.device == kind.device &&
+             other.kind != kind.kind && other.peak_bytes != 0;
+    };
+    const bool is_alone = takes_device_memory(kind.kind) && !has_joint_peak(report, kind.device) &&
+                          std::none_of(kinds.begin(), kinds.end(), is_beside);
+    for (std::size_t i = 0; is_alone && i < sites.size(); ++i) {
+      for (const SitePart& part : sites[i].parts) {
+        const SiteTotals& totals = numbers_of(part);
+        if (part.kind == kind.kind && part.device == kind.device)
+          add_to_device(report.sites[i], part.device, totals.peak_bytes, totals.peak_count);
+      }
+    }
+  }
+  for (const JointPeak& joint : report.joint_peaks) {
+    for (const OomShare& share : joint.shares) {
+      const auto site = static_cast<std::size_t>(share.site);
+      if (share.site < 0 || site >= report.sites.size()) continue;
+      add_to_device(report.sites[site], joint.facts.device, share.live_bytes, share.live_count);
+    }
+  }
+}
+
+// Joins rows that read alike because their stacks differ only in frames that rows leave out, as
+// those of a framework's allocators do.
+std::vector<Difference> joined(const std::vector<Difference>& rows) {
+  using Frames = std::vector<std::pair<std::string, std::string>>;
+  std::map<std::tuple<Kind, std::uint16_t, Frames>, std::size_t> known;
+  std::vector<Difference> all;
+  for (const Difference& row : rows) {
+    CallSite stack;
+    for (const auto& caller : row.callers()) stack.callers.push_back(*caller);
+    Frames frames;
+    for (const Caller& caller : folded(stack).callers) {
+      frames.emplace_back(caller.function, caller.place);
+    }
+    const auto [found, is_new] = known.try_emplace({row.kind, row.device, frames}, all.size());
+    if (is_new) {
+      all.push_back(row);
+      continue;
+    }
+    const auto add = [](DiffSide& sum, const DiffSide& more) {
+      if (!sum.is_there) return void(sum = more);
+      sum.bytes += more.bytes;
+      sum.count += more.count;
+    };
+    add(all[found->second].before, row.before);
+    add(all[found->second].after, row.after);
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Difference& a, const Difference& b) {
+    return std::abs(a.change()) > std::abs(b.change());
+  });
+  return all;
+}
+
+// Kinds of host memory peak at times of their own: of one of them rows add up to no more than it.
+void keep_one_kind(std::vector<Difference>& rows) {
+  if (rows.empty()) return;
+  const Kind kind = rows.front().kind;
+  std::erase_if(rows, [&](const Difference& row) { return row.kind != kind; });
 }
 
 }  // namespace
@@ -75,14 +169,19 @@ std::vector<Difference> sites_behind(const Reports& reports, const Spread& sprea
   const ReportOfProcess& median = reports[spread.median_in];
   if (!naming.read_again) return {};
   std::optional<Report> before = read_own(median, naming);
-  const std::optional<Report> after = read_own(one, naming);
+  std::optional<Report> after = read_own(one, naming);
   if (!before || !after) return {};
   number_devices_as(*after, *before);
+  if (!is_of_host) {
+    keep_device_peaks(*before);
+    keep_device_peaks(*after);
+  }
   std::vector<Difference> rows =
-      differences(*before, *after, DiffBy::site, DiffAt::peak, naming.name).rows;
+      joined(differences(*before, *after, DiffBy::site, DiffAt::peak, naming.name).rows);
   std::erase_if(rows, [&](const Difference& row) {
     return takes_device_memory(row.kind) == is_of_host || (row.change() > 0) != outlier.is_above;
   });
+  if (is_of_host) keep_one_kind(rows);
   constexpr std::size_t kRows = 3;
   if (rows.size() > kRows) rows.resize(kRows);
   return rows;

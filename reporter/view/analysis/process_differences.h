@@ -34,8 +34,9 @@ struct OutlierRow {
 [[nodiscard]] std::vector<OutlierRow> outlier_rows(const std::vector<ReportOfProcess>& reports);
 
 // What the outlier held more, or less, at its peak than the process of the median at its own, the
-// largest difference first, three at most. Nothing where the reports of both cannot be had. May
-// throw bad_alloc.
+// largest difference first, three at most. The kinds of a device are added up, as its peak does,
+// and are listed as Kind::device; of the host's only that with the largest difference is listed.
+// Nothing where the reports of both cannot be had. May throw bad_alloc.
 [[nodiscard]] std::vector<Difference> sites_behind(const std::vector<ReportOfProcess>& reports,
                                                    const Spread& spread, const Outlier& outlier,
                                                    bool is_of_host, const RunsNaming& naming);

@@ -84,10 +84,26 @@ std::vector<Size> sizes_of(const Site& site) {
 
 }  // namespace
 
+OwnRefusal own_refusal(const Report& report, const OomEvent& event) {
+  for (const MergedProcess& process : report.processes) {
+    const std::uint64_t first = report.timeline.start_ns;
+    const std::uint64_t later =
+        process.timeline.start_ns - std::min(first, process.timeline.start_ns);
+    for (const OomEvent& its : process.oom.events) {
+      const bool is_it = its.number == event.number && its.thread == event.thread &&
+                         its.bytes == event.bytes && its.time_ns + later == event.time_ns;
+      if (is_it) return {&process, &its};
+    }
+  }
+  return {nullptr, &event};
+}
+
 std::optional<RepeatedRequest> repeated_request(const Report& report, const OomEvent& event) {
-  if (is_merged(report)) return {};
+  const MergedProcess* const process = own_refusal(report, event).process;
+  if (process == nullptr && is_merged(report)) return {};
   for (const OomEvent& before : report.oom.events) {
     if (before.number + 1 != event.number) continue;
+    if (own_refusal(report, before).process != process) continue;
     const bool is_alike = before.bytes == event.bytes && event.bytes != 0 &&
                           before.kind == event.kind && before.device == event.device &&
                           before.function == event.function && before.thread == event.thread &&

@@ -1,5 +1,5 @@
-// repeated_request() finds refusals that belong to one request; live_sizes() lists the sizes that
-// were live.
+// own_refusal() finds the process of a refusal; repeated_request() finds refusals that belong to
+// one request; live_sizes() lists the sizes that were live.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,12 +13,21 @@
 
 namespace vramscope {
 
+struct MergedProcess;
 struct Report;
+
+// A refusal as the process that was refused has it: in its own time.
+struct OwnRefusal {
+  const MergedProcess* process = nullptr;  // nullptr: the report is of one process
+  const OomEvent* event = nullptr;
+};
+// Returns the event itself where the report is of one process, or does not know whose it is.
+[[nodiscard]] OwnRefusal own_refusal(const Report& report, const OomEvent& event);
 
 // PyTorch and CuPy repeat a refused request after emptying their caches, so the driver refuses one
 // request two or three times in a row.
 struct RepeatedRequest {
-  std::uint64_t number = 0;  // the previous refusal of the same request
+  std::uint64_t number = 0;  // the previous refusal of the same request, by the same process
   std::string owner = {};    // owner of the request: "PyTorch"
 };
 // Returns nothing if the request is another one, or that is not known. May throw bad_alloc.

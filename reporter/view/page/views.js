@@ -51,7 +51,7 @@ function differences(runs) {
     const process = runs.processes.find((process) => process.pid === one.pid);
     return one.sites.map((site) => [process ? who(process) : String(one.pid), change(site.bytes - site.median_bytes), bytes(site.bytes), bytes(site.median_bytes), stack(site.frames)]);
   });
-  return rows.length > 0 ? table('What makes a peak differ from the median', ['Process', '#Difference', '#At its peak', '#In the median', 'Where'], rows) : null;
+  return rows.length > 0 ? table('What makes a peak differ from the median', ['Process', '#Difference', '#At its peak', '#In the process of the median', 'Where'], rows) : null;
 }
 
 export function processes(runs) {

@@ -218,32 +218,15 @@ std::string memory_text(const Differences& found, const Page& page) {
   return text.empty() ? paragraph("nothing was held in either", page) : text;
 }
 
-// "GPU 0, reserved  6.89 GiB -> 11.5 GiB (+4.66 GiB, +67.7 %)", and what was used.
-std::string uses_text(const DiffOf& of, const Page& page) {
-  std::string text;
-  // The difference of two bounds bounds nothing.
-  const auto add = [&](const UseChange& use, const std::string& what, const PeakBounds& before,
-                       const PeakBounds& after) {
-    const bool is_exact = before.lower == before.upper && after.lower == after.upper;
-    const std::string head = use.after.gpu + ", " + what + "  ";
-    const auto both = [](const PeakBounds& one) {
-      const std::string upper = amount_text(one.upper);
-      return amount_text(one.lower) == upper ? upper : amount_text(one.lower) + " to " + upper;
-    };
-    text += paragraph(is_exact ? whole_text(head, before.upper, after.upper)
-                               : head + both(before) + " -> " + both(after) +
-                                     ": how much it changed is not known",
-                      page);
-  };
-  for (const UseChange& use : of.uses) {
-    add(use, "reserved", use.before.reserved, use.after.reserved);
-    const std::optional<PeakBounds> before = use.before.used();
-    const std::optional<PeakBounds> after = use.after.used();
-    const GpuPeaks& wider = use.before.has_others ? use.before : use.after;
-    if (before && after)
-      add(use, "used, " + std::string(outside_words(wider)) + " included", *before, *after);
-  }
-  return text;
+// Where kinds of one device or of the host have rows of their own.
+std::string instants_text(const Differences& found, const DiffOf& of, const Page& page) {
+  const bool are_several = std::any_of(found.sums.begin(), found.sums.end(),
+                                       [](const auto& sum) { return sum.kinds > 1; });
+  if (of.at != DiffAt::peak || of.by == DiffBy::kind || !are_several) return "";
+  return paragraph(
+      "Rows are of each memory's own peak. These need not be of one instant, so rows of several "
+      "memories may add up to more than these held together.",
+      page);
 }
 
 // "at the end  GPU 0  24.0 MiB -> 0 B (-24.0 MiB, -100 %): vramscope diff --at end"
@@ -288,7 +271,7 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
            renamed_text(found, page) + next;
   const std::size_t shown = rows_shown(found.rows.size(), of.most);
   text += "\n" + rows_text(found, shown, of.by, page);
-  text += and_more(found.rows.size() - shown, "row");
+  text += and_more(found.rows.size() - shown, "row") + instants_text(found, of, page);
   text += own_lines_text(found, page) + renamed_text(found, page) + nameless_text(found, page);
   if (found.equal != 0) text += "  " + counted(found.equal, "equal " + of_what) + " not listed\n";
   return text + next;

@@ -10,6 +10,8 @@
 #include "reporter/view/analysis/refused_requests.h"
 #include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/listing/site_listing.h"
+#include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/process_text.h"
 #include "reporter/view/text/report_text.h"
 
 namespace vramscope {
@@ -60,6 +62,14 @@ std::string served_text(const Report& report, const RefusedTimes& row) {
 
 std::string asked_text(const OomEvent& event) {
   return event.bytes == 0 ? "an allocation" : amount_text(event.bytes);
+}
+
+std::string which_refusal(const Report& report, const OomEvent& event) {
+  if (report.oom.count == 1) return "only refusal";
+  const MergedProcess* const process = own_refusal(report, event).process;
+  const std::uint64_t count = process == nullptr ? report.oom.count : process->oom.count;
+  const std::string text = ordinal_text(event.number) + " of " + std::to_string(count);
+  return count == report.oom.count ? text : text + " of " + named_process(process->process);
 }
 
 std::string sizes_text(const Report& report, const OomEvent& event, const Page& page) {

@@ -16,6 +16,10 @@ struct Report;
 // "300 MiB", or "an allocation" where nobody knows how much that was.
 [[nodiscard]] std::string asked_text(const OomEvent& event);
 
+// "only refusal", "2nd of 3"; where each of several processes has its own count, "2nd of 2 of rank
+// 1 (4711)".
+[[nodiscard]] std::string which_refusal(const Report& report, const OomEvent& event);
+
 // "sizes: 139 x 1.00 GiB, 4 x 64.0 MiB" of the largest share, where they are known and differ.
 [[nodiscard]] std::string sizes_text(const Report& report, const OomEvent& event, const Page& page);
 // How many refusals the report does not describe; "": it describes all.

@@ -202,8 +202,7 @@ constexpr std::uint64_t kManyAllocations = 16;
 // Where most of what was held was no leak, as the report of the refusal may have taken it for.
 std::string freed_later_line(const Report& report, const OomEvent& event, const Leaks& leaks,
                              const Page& page) {
-  const bool tells = is_final(report) && !is_merged(report);
-  if (!tells || leak_then(report, leaks, event).bytes != 0) return "";
+  if (!is_final(report) || leak_then(report, leaks, event).bytes != 0) return "";
   OomShare freed;
   std::uint64_t places = 0;
   std::uint64_t held = 0;
@@ -277,7 +276,9 @@ std::string asker_text(const Report& report, const OomEvent& event, const NameFr
 std::string again_line(const Report& report, const OomEvent& event, const Page& page) {
   for (const OomEvent& next : report.oom.events) {
     const auto repeated = repeated_request(report, next);
-    if (!repeated || repeated->number != event.number) continue;
+    const bool is_its = repeated && repeated->number == event.number &&
+                        own_refusal(report, next).process == own_refusal(report, event).process;
+    if (!is_its) continue;
     return paragraph("the " + ordinal_text(next.number) + " is the same request: " +
                          repeated->owner + " asked again, once it had emptied its cache",
                      page);
@@ -301,11 +302,8 @@ std::string outcome_line(const Report& report, const OomEvent& event, const Name
 
 std::string event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
                        const NameFrame& name, const Page& page, const RowChoice& choice) {
-  const std::string title =
-      memory_name(report, event.kind, event.device) + ": " + asked_text(event) + " refused, the " +
-      (report.oom.count == 1
-           ? "only refusal"
-           : ordinal_text(event.number) + " of " + std::to_string(report.oom.count));
+  const std::string title = memory_name(report, event.kind, event.device) + ": " +
+                            asked_text(event) + " refused, the " + which_refusal(report, event);
   std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
   std::string who = "after " + own_time_text(report, own_time_ns(report, event), event.time_ns);
   if (!event.function.empty()) who += " in " + printable(event.function, page);
@@ -330,6 +328,14 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
   return hint.empty() ? result : result + paragraph("hint: " + hint, page);
 }
 
+// Whether the last refusal is of another request than the first.
+bool is_told_apart(const Report& report) {
+  const std::vector<OomEvent>& events = report.oom.events;
+  return events.size() > 1 && std::any_of(events.begin() + 1, events.end(), [&](const auto& event) {
+           return !repeated_request(report, event);
+         });
+}
+
 }  // namespace
 
 std::string served_later(const OomEvent& event) {
@@ -344,18 +350,6 @@ std::string ordinal_text(std::uint64_t number) {
   const char* const endings[] = {"th", "st", "nd", "rd"};
   return std::to_string(number) + endings[is_teen || number % 10 > 3 ? 0 : number % 10];
 }
-
-namespace {
-
-// Whether the last refusal is of another request than the first.
-bool is_told_apart(const Report& report) {
-  const std::vector<OomEvent>& events = report.oom.events;
-  return events.size() > 1 && std::any_of(events.begin() + 1, events.end(), [&](const auto& event) {
-           return !repeated_request(report, event);
-         });
-}
-
-}  // namespace
 
 std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
                      const Page& page, const RowChoice& choice) {

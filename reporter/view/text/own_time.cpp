@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/refused_requests.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
 
@@ -31,15 +32,7 @@ std::uint64_t own_peak_ns(const Report& report, const KindFacts& kind) {
 }
 
 std::uint64_t own_time_ns(const Report& report, const OomEvent& event) {
-  for (const MergedProcess& process : report.processes) {
-    const std::uint64_t later = began_later(report, process);
-    for (const OomEvent& its : process.oom.events) {
-      const bool is_it = its.number == event.number && its.thread == event.thread &&
-                         its.bytes == event.bytes && its.time_ns + later == event.time_ns;
-      if (is_it) return its.time_ns;
-    }
-  }
-  return event.time_ns;
+  return own_refusal(report, event).event->time_ns;
 }
 
 std::string own_time_text(const Report& report, std::uint64_t own_ns, std::uint64_t ns) {

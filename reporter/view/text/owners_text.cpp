@@ -167,25 +167,48 @@ std::string managed_text(std::uint64_t used, std::uint64_t managed, const Page& 
                    page);
 }
 
+bool is_of_others(const OwnerRow& row) { return row_of(row.entry) == LedgerRow::others; }
+
+// ", with others as of 2.64 s before": the driver was asked then, and what came later was recorded.
+std::string others_age_text(const Report& report, const GpuOwners& gpu) {
+  const std::uint64_t age_ns = gpu.facts->free_bytes_age_ns;
+  if (is_of_several(report) || gpu.others == 0 || age_ns == 0) return "";
+  return ", with others as of " + duration_text(age_ns) + " before";
+}
+
+// "At the end: 4.31 GiB of 140 GiB used on GPU 0, NVIDIA H200, with others as of 2.64 s before".
+std::string used_title(const Report& report, const GpuOwners& gpu, const Page& page) {
+  const DeviceFacts& facts = *gpu.facts;
+  const bool lacks_contexts = is_of_several(report) && !is_measured(facts.measured_by);
+  std::string title =
+      when_used(report) + (gpu.managed != 0 ? "up to " : "") + amount_text(gpu.used);
+  const bool is_known = facts.total_bytes != 0;  // not in files of other tools
+  if (!is_of_several(report) && is_known) title += " of " + amount_text(facts.total_bytes);
+  return title + " used on " + gpu_name(report, facts.index) +
+         (facts.name.empty() ? "" : ", " + printable(facts.name, page)) +
+         (is_known ? "" : ", as far as the file tells") +
+         (lacks_contexts ? ", without contexts and code, which were not measured" : "") +
+         others_age_text(report, gpu) + (report.chosen ? ", regardless of the filter" : "");
+}
+
+// What was outside of all processes of a merged report, which no sum has.
+std::string others_of_several(const Report& report, const GpuOwners& gpu, const Page& page) {
+  if (!is_of_several(report) || gpu.others == 0) return "";
+  return paragraph(
+      "others, not in it: when the process that saw least outside itself looked, at "
+      "most " +
+          amount_text(gpu.others) + " were outside of these " +
+          count_text(report.processes.size()) + " processes",
+      page);
+}
+
 // What is used of the device in the end, by whom.
 std::string device_part(const Report& report, const GpuOwners& gpu, const Page& page,
                         std::size_t most) {
   using enum Table::Align;
-  const DeviceFacts& facts = *gpu.facts;
   const std::uint64_t used = gpu.used;
-  // The rest that one process saw bounds nothing of the contexts of the others.
-  const bool lacks_contexts = is_of_several(report) && !is_measured(facts.measured_by);
-  const bool is_bound =
-      !lacks_contexts && (gpu.managed != 0 || (is_of_several(report) && gpu.others != 0));
-  std::string title = when_used(report) + (is_bound ? "up to " : "") + amount_text(used);
-  const bool is_known = facts.total_bytes != 0;  // not in files of other tools
-  if (!is_of_several(report) && is_known) title += " of " + amount_text(facts.total_bytes);
-  title += " used on " + gpu_name(report, facts.index) +
-           (facts.name.empty() ? "" : ", " + printable(facts.name, page)) +
-           (is_known ? "" : ", as far as the file tells") +
-           (lacks_contexts ? ", and contexts and code of the processes, which are not known" : "") +
-           (report.chosen ? ", regardless of the filter" : "");
   std::vector<OwnerRow> rows = gpu.rows;
+  if (is_of_several(report)) std::erase_if(rows, is_of_others);
   std::string cached;
   for (const OwnerRow& row : rows) {
     if (is_cached(row)) cached += cached_text(row, used, report, page);
@@ -197,8 +220,9 @@ std::string device_part(const Report& report, const GpuOwners& gpu, const Page& 
                                        }});
   const Table table = table_of(columns, rows, page, most);
   const std::size_t shown = rows_shown(rows.size(), most);
-  return "\n" + heading(title, page) + (table.empty() ? "" : table.text(page)) +
-         more_rows_text(rows.size() - shown) + cached + managed_text(used, gpu.managed, page);
+  return "\n" + heading(used_title(report, gpu, page), page) +
+         (table.empty() ? "" : table.text(page)) + more_rows_text(rows.size() - shown) + cached +
+         managed_text(used, gpu.managed, page) + others_of_several(report, gpu, page);
 }
 
 }  // namespace
@@ -242,8 +266,15 @@ Columns<Report> owners_fields(const Report& report, const RowChoice& choice) {
        [&report](const auto& row) { return gpu_name(report, row.facts.index); }},
       {"total_bytes", "of the GPU", [](const auto& row) { return row.facts.total_bytes; }},
       {"used_bytes",
-       "used memory of the GPU: the sum of `device_bytes` over all rows, with or without a filter",
-       [&report](const auto& row) { return used_on(report, row.facts.index); }}};
+       "used memory of the GPU: the sum of `device_bytes` over all rows, with or without a filter; "
+       "in a merged report, without the row `others`, which is a bound",
+       [&report](const auto& row) { return used_on(report, row.facts.index); }},
+      {"others_age_ns",
+       "time between the report and the driver's answer from which `others` follows; "
+       "`null`: of a merged report",
+       [&report](const auto& row) {
+         return is_of_several(report) ? std::nullopt : std::optional(row.facts.free_bytes_age_ns);
+       }}};
   return {{"devices", "GPUs", device, &Report::devices},
           ledger_field("in the report's order", choice)};
 }

@@ -13,23 +13,18 @@ namespace {
 
 // What is used by nobody that is known.
 std::string others_meaning(const Report& report) {
-  if (!is_of_several(report)) {
-    const bool are_measured = std::all_of(
-        report.devices.begin(), report.devices.end(),
-        [](const DeviceReport& device) { return is_measured(device.facts.measured_by); });
-    const bool are_untold =
-        std::any_of(report.devices.begin(), report.devices.end(), [](const DeviceReport& device) {
-          return device.facts.measured_by == word_of(MeasuredBy::none);
-        });
-    if (are_measured)
-      return "others: processes that NVML does not name, and what the driver keeps for all";
-    return "others: " + std::string(kContextsAndOthers) + ". This report cannot tell them apart" +
-           (are_untold ? ": an earlier version wrote it, or no context was left"
-                       : ", as NVML was not asked; vramscope run asks it");
-  }
-  return "others: outside of these " + count_text(report.processes.size()) +
-         " processes there was at most so much on each device when the one that saw least of it "
-         "looked; what the rest of them held then is in it";
+  const bool are_measured =
+      std::all_of(report.devices.begin(), report.devices.end(),
+                  [](const DeviceReport& device) { return is_measured(device.facts.measured_by); });
+  const bool are_untold =
+      std::any_of(report.devices.begin(), report.devices.end(), [](const DeviceReport& device) {
+        return device.facts.measured_by == word_of(MeasuredBy::none);
+      });
+  if (are_measured)
+    return "others: processes that NVML does not name, and what the driver keeps for all";
+  return "others: " + std::string(kContextsAndOthers) + ". This report cannot tell them apart" +
+         (are_untold ? ": an earlier version wrote it, or no context was left"
+                     : ", as NVML was not asked; vramscope run asks it");
 }
 
 }  // namespace
@@ -67,7 +62,7 @@ std::string owners_words(const Report& report, const std::vector<LedgerEntry>& r
   const auto is_rest = [](const LedgerEntry& row) {  // and no process that NVML names
     return row_of(row) == LedgerRow::others && row.owner == words_of(LedgerRow::others).second;
   };
-  if (std::any_of(rows.begin(), rows.end(), is_rest))
+  if (!is_of_several(report) && std::any_of(rows.begin(), rows.end(), is_rest))
     text += paragraph(others_meaning(report), page);
   return text;
 }

@@ -28,13 +28,8 @@ std::string bound_word(const Figure& figure, const ReportOfProcess& one) {
   return is_exact ? "" : "at most ";
 }
 
-// Whose the figures beside those of an outlier are.
-std::string median_word(const Reports& reports, const Figure& figure, const Spread& spread) {
-  const ReportOfProcess& one = reports[spread.median_in];
-  return figure.of(one) == spread.median ? "the median" : named_process(one.process.process);
-}
-
-std::string site_text(const Difference& row, const std::string& median, const Page& page) {
+// other: the process of the median, whose figure stands beside that of the outlier.
+std::string site_text(const Difference& row, const std::string& other, const Page& page) {
   constexpr std::size_t kFrames = 3;
   CallSite stack;
   for (const auto& caller : row.callers()) stack.callers.push_back(*caller);
@@ -43,7 +38,7 @@ std::string site_text(const Difference& row, const std::string& median, const Pa
   const std::string text = printable(vramscope::text(stack), page);
   const std::string line = std::string(row.change() > 0 ? "+" : "-") +
                            bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " +
-                           text + "  (" + amount_text(row.after.bytes) + ", " + median + " " +
+                           text + "  (" + amount_text(row.after.bytes) + ", " + other + " " +
                            amount_text(row.before.bytes) + ")";
   return paragraph(line, page, 4);
 }
@@ -83,7 +78,7 @@ std::string difference_text(const Reports& reports, const ProcessDifference& dif
     const std::vector<Difference>& rows = difference.sites[i];
     const std::size_t most = is_brief || found.size() > 2 ? 1 : rows.size();
     for (const Difference& row : first_rows(rows, std::max<std::size_t>(most, 1)))
-      text += site_text(row, median_word(reports, figure, spread), page);
+      text += site_text(row, named_process(reports[spread.median_in].process.process), page);
   }
   if (shown < found.size()) {
     const std::size_t more = found.size() - shown;
@@ -204,8 +199,14 @@ Columns<FigureRow> figure_columns(const Reports& reports) {
 Columns<OutlierRow> outlier_columns(const Reports& reports, const RunsNaming& naming) {
   using Row = OutlierRow;
   const auto pid = [&reports](std::size_t which) { return reports[which].process.process.pid; };
+  const auto kind = [](const Difference& row) {
+    return takes_device_memory(row.kind)
+               ? std::string("all")
+               : std::string(kKindNames[static_cast<std::size_t>(row.kind)]);
+  };
   const Columns<Difference> site{
-      kind_column<Difference>(&Difference::kind),
+      {"kind", "kind of host memory; `all`: the kinds of a GPU, added up", kind,
+       OfType("kind_or_all")},
       {"device", "number of the GPU", &Difference::device},
       {"bytes", "at that process's peak", [](const auto& row) { return row.after.bytes; }},
       {"median_bytes", "at the peak of the process with the median",

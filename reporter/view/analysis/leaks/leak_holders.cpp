@@ -37,6 +37,7 @@ std::vector<LeakHolder> LeakHolders::of(const Share& share) const {
     if (is_new) {
       holders.push_back({.process = &entry.process->process, .death = death_word(*entry.process)});
     }
+    holders.back().tenths = entry.live->tenths;
     holders.back().bytes += entry.live->live_bytes;
     holders.back().count += entry.live->live_count;
   }

@@ -21,6 +21,7 @@ struct LeakHolder {
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;                     // allocations
   std::optional<std::uint64_t> at_least = {};  // if `bytes` is the most that it can be
+  std::optional<std::uint64_t> tenths = {};    // LiveShare::tenths
   std::string death = {};  // "killed", "died": it might have freed it; "": it ended normally
 };
 

@@ -117,19 +117,39 @@ bool may_be_all_that_was_allocated(const LeakedPlace& place) {
   return freed_count(place.site) <= others;
 }
 
-std::uint64_t most_of_one_process(const LeakedPlace& place, const Leak& leak) {
-  std::uint64_t most = place.holders.empty() ? leak.share.count : 0;
-  for (const LeakHolder& holder : place.holders) most = std::max(most, holder.count);
-  return most;
+// In how many tenths of its own run the holder allocated it. 0: not known. A merged report without
+// that figure has the tenths of all holders, which are those of one that holds everything.
+std::uint64_t tenths_of(const LeakedPlace& place, const Leak& leak, const LeakHolder& holder) {
+  const bool is_all = holder.count == leak.share.count;
+  return holder.tenths.value_or(is_all ? tenths_of_growth(place.site) : 0);
+}
+
+// The same of the process of the report; of several, of that which did so in most tenths.
+std::size_t most_tenths(const LeakedPlace& place, const Leak& leak) {
+  if (place.processes < 2) return tenths_of_growth(place.site);
+  std::uint64_t most = 0;
+  for (const LeakHolder& holder : place.holders)
+    most = std::max(most, tenths_of(place, leak, holder));
+  return static_cast<std::size_t>(most);
+}
+
+// Whether one process allocated several of them all along its own run.
+bool is_spread(const LeakedPlace& place, const Leak& leak) {
+  if (place.is_held) return false;
+  const auto is_all_along = [](std::uint64_t tenths, std::uint64_t count) {
+    return tenths >= kTenthsOfGrowth && count >= kCountOfGrowth;
+  };
+  if (place.holders.empty()) return is_all_along(leak.tenths, leak.share.count);
+  return std::any_of(place.holders.begin(), place.holders.end(), [&](const LeakHolder& holder) {
+    return is_all_along(tenths_of(place, leak, holder), holder.count);
+  });
 }
 
 LeakClass class_of(const LeakedPlace& place, const Leak& leak) {
   const Site& site = place.site;
   if (leak.by_initialiser) return LeakClass::kept;
-  const bool is_spread = !place.is_held && leak.tenths >= kTenthsOfGrowth &&
-                         most_of_one_process(place, leak) >= kCountOfGrowth;
   const std::optional<std::uint64_t> rises = rises_of(site, place.intervals);
-  if (is_spread && rises.value_or(2) > 1) return LeakClass::grows;
+  if (is_spread(place, leak) && rises.value_or(2) > 1) return LeakClass::grows;
   // One buffer, freed and allocated anew, larger each time.
   const bool is_one_buffer =
       leak.share.count == 1 && place.holders.empty() && freed_count(site) >= kCountOfGrowth;
@@ -247,10 +267,10 @@ Leaks leaks_of(const Report& report, const Suppressions& suppressions, const Nam
     Leak leak{
         .share = share,
         .looks = LeakClass::left,
-        .tenths = tenths_of_growth(site),
         .by_initialiser = initialisers.are_above(site),
         .is_in_one_go = site.live_turns == 1 && !repeats(site) && share.count >= kCountOfGrowth};
     const LeakedPlace place(report, share, holders, intervals);
+    leak.tenths = most_tenths(place, leak);
     leak.looks = class_of(place, leak);
     leak.may_be_repeated = place.processes > 1 && !leak.by_initialiser && freed_count(site) != 0 &&
                            is_all_in(site.live_by_age, 0);

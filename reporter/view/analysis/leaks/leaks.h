@@ -37,7 +37,8 @@ VRAMSCOPE_NAMED_ENUM(LeakClass, std::uint8_t, VRAMSCOPE_LEAK_CLASSES);
 struct Leak {
   Share share;
   LeakClass looks = LeakClass::left;
-  std::size_t tenths = 0;       // of the run, in which it was allocated; 0: unknown
+  // Of the run, in which it was allocated; of several processes, of that with most. 0: unknown.
+  std::size_t tenths = 0;
   bool by_initialiser = false;  // one that runs before main, or when a library is loaded
   // All of it is from the first tenth of the run, but the merged report does not say whether the
   // same process made the place's other allocations.
