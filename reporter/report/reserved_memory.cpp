@@ -78,16 +78,18 @@ std::uint64_t pages_of(const Report& report, const KindFacts& kind) {
 }
 
 // Pages and pools were sampled once: what was live then, and what the pools kept, was reserved.
-std::uint64_t reserved_for(const Report& report, const KindFacts& kind) {
+// requested, reserved: the figures of the peak, or those of the report.
+std::uint64_t reserved_for(const Report& report, const KindFacts& kind,
+                           std::uint64_t KindFacts::*requested, std::int64_t Stat::*reserved) {
   const auto device =
       std::find_if(report.devices.begin(), report.devices.end(),
                    [&](const DeviceReport& one) { return one.facts.index == kind.device; });
   const bool is_known = device != report.devices.end();
   if (is_known && kind.kind == Kind::device && device->used) {
-    return positive(device->statistics.reserved_bytes.all.peak);
+    return positive(device->statistics.reserved_bytes.all.*reserved);
   }
   const bool has_pools = is_known && kind.kind == Kind::stream_ordered;
-  return std::max(kind.peak_bytes,
+  return std::max(kind.*requested,
                   pages_of(report, kind) + (has_pools ? device->facts.pool_bytes : 0));
 }
 
@@ -138,12 +140,15 @@ ReservedMemory reserved_memory(const Report& report, const DeviceReport& device)
 
 ReservedOfAllKinds reserved_of_all_kinds(const Report& report, std::uint16_t device) {
   ReservedOfAllKinds all;
+  std::uint64_t now = 0;
   for (const KindFacts& kind : report.kinds) {
     if (!takes_device_memory(kind.kind) || kind.device != device || kind.peak_bytes == 0) continue;
-    const std::uint64_t bytes = reserved_for(report, kind);
+    const std::uint64_t bytes = reserved_for(report, kind, &KindFacts::peak_bytes, &Stat::peak);
     all.least = std::max(all.least, bytes);
     all.most += bytes;
+    now += reserved_for(report, kind, &KindFacts::current_bytes, &Stat::current);
   }
+  all.least = std::max(all.least, std::min(now, all.most));
   return all;
 }
 

@@ -38,7 +38,8 @@ struct ReservedMemory {
 
 // What was reserved of a device at one time for all kinds of memory together, at its most: segments
 // of the allocator, and what the driver itself served, in whole pages as far as they were counted.
-// The kinds peaked at `most` together, or apart, but then none was above `least` alone.
+// `most`: the kinds peaked together. `least`: what one of them alone had, or all of them at the
+// report.
 struct ReservedOfAllKinds {
   std::uint64_t least = 0;
   std::uint64_t most = 0;

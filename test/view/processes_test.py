@@ -69,11 +69,11 @@ class Few(ToolTest):
     def test_what_is_reserved_has_all_that_the_peak_has(self):
         for report in self.few([100 << 20] * 3, stream_ordered=[900 << 20, 900 << 20, 0]):
             data = self.as_one(report)
-            held = {row["pid"]: row["reserved_peak_bytes"] for row in data["processes"]}
+            held = {row["pid"]: row["reserved_of_all_kinds_bytes"] for row in data["processes"]}
             self.assertEqual([held[4713] + (900 << 20)] * 2, [held[4711], held[4712]])
             for row in data["processes"]:
-                self.assertGreaterEqual(row["reserved_peak_bytes"], row["needed_most_bytes"])
-                self.assertGreaterEqual(row["needed_most_bytes"], row["peak_lower_bytes"])
+                self.assertGreaterEqual(row["reserved_of_all_kinds_bytes"], row["needed_of_all_kinds_bytes"])
+                self.assertGreaterEqual(row["needed_of_all_kinds_bytes"], row["peak_lower_bytes"])
 
     def test_an_event_has_one_time_in_a_report_and_in_a_merged_one(self):
         self.few([100 << 20, 300 << 20, 200 << 20])

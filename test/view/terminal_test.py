@@ -72,7 +72,7 @@ class Widths(ToolTest):
     def test_a_part_of_a_peak_that_is_not_known_has_no_share(self):
         """It had one of whatever was in memory."""
         shown = self.call("peak", self.sample()).stdout
-        self.assertRegex(shown, r"\n +BYTES +(SHARE +)?AT EXIT")
+        self.assertRegex(shown, r"\n +BYTES +(SHARE +)?LAST SEEN")
         self.assertRegex(shown, r"\n +not known +0 B  other processes")
 
     def ranks(self, count):

@@ -38,9 +38,12 @@ void choose_memory(std::vector<ReportOfProcess>& reports);
 
 enum class FigureOf : std::uint8_t { peak, reserved, needed, left, host, allocations };
 // The fields of a process's row from which the figures are taken.
-inline constexpr std::string_view kFigureFields[] = {"peak_bytes",        "reserved_peak_bytes",
-                                                     "needed_most_bytes", "current_bytes",
-                                                     "host_peak_bytes",   "allocations"};
+inline constexpr std::string_view kFigureFields[] = {"peak_bytes",
+                                                     "reserved_of_all_kinds_bytes",
+                                                     "needed_of_all_kinds_bytes",
+                                                     "current_bytes",
+                                                     "host_peak_bytes",
+                                                     "allocations"};
 
 struct Figure {
   FigureOf what;

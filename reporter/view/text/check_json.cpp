@@ -31,8 +31,9 @@ Columns<Check> check_columns(const std::string& file) {
        [](const Row& row) { return kUnits[row.is_count ? 1 : 0]; }, OneOf(kUnits)},
       {"value",
        "value in the report; for several kinds together, the upper bound of what the process held "
-       "at one time",
-       &Row::value, in_unit},
+       "at one time; `null`: not known",
+       [](const Row& row) { return row.is_least ? std::nullopt : std::optional(row.value); },
+       in_unit},
       {"at_least",
        "lower bound of what it held at one time; equal to `value` if that is known, for example "
        "from a trace",

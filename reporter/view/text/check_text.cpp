@@ -36,8 +36,19 @@ std::string compared_text(const Check& check, std::uint64_t number) {
   return reads_alike ? count_text(number) + " B" : number_text(check, number);
 }
 
+// "used on GPU 0, contexts and code not measured: at least 6.89 GiB: not known whether above the
+// limit of 30.0 GiB".
+std::string least_text(const Check& check) {
+  const std::string limit = compared_text(check, check.limit);
+  return check.what + ": at least " + compared_text(check, check.value) + ": " +
+         (check.value > check.limit ? "at least " + number_text(check, check.value - check.limit)
+                                    : std::string("not known whether")) +
+         " above the limit of " + limit;
+}
+
 // "peak of GPU 0: 183 MiB requested, 83.0 MiB above the limit of 100 MiB".
 std::string amounts_text(const Check& check) {
+  if (check.is_least) return least_text(check);
   std::string value =
       check.what + (check.at_least ? ": at most " : ": ") + compared_text(check, check.value);
   if (!check.is_count && check.is_requested) value += " requested";
@@ -182,7 +193,10 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
   const std::size_t shown = rows_shown(rows.size(), most);
   for (std::size_t i = 0; i < shown; ++i) {
     const Check& check = *rows[i];
-    text += (i == 0 ? ": " : ", ") + check.what + (check.at_least ? " at most " : " ") +
+    text += (i == 0 ? ": " : ", ") + check.what +
+            (check.is_least   ? " at least "
+             : check.at_least ? " at most "
+                              : " ") +
             number_text(check, check.value) + " of " + number_text(check, check.limit);
     if (are_several) text += " in " + check.process.words;
     has_bytes = has_bytes || (!check.is_count && check.is_requested);

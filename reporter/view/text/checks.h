@@ -54,6 +54,7 @@ struct Check {
   std::string what;  // "peak of GPU 0"
   std::uint64_t value = 0;
   std::optional<std::uint64_t> at_least = {};  // where `value` is the most that it can have been
+  bool is_least = false;  // `value` is the least that it can have been; the most is not known
   std::uint64_t limit = 0;
   std::optional<std::uint64_t> baseline = {};  // that the limit was made from
   bool is_exact_by_trace = false;              // the process's trace would tell it
@@ -64,7 +65,7 @@ struct Check {
   std::vector<CheckedKind> kinds = {};  // that `value` is of, where they are several
   CheckedProcess process = {};
   std::string died = {};  // "rank 3 (4711) died", of what was live then; "": nobody did
-  [[nodiscard]] bool passed() const { return value <= limit; }
+  [[nodiscard]] bool passed() const { return !is_least && value <= limit; }
 };
 
 // A process whose memory ran out.

@@ -25,18 +25,26 @@ void add(std::vector<Check>& checks, std::string what, const PeakBounds& bytes, 
   checks.push_back(std::move(check));
 }
 
+// Where contexts and code were not measured, nothing but the size of the device bounds what was
+// used.
+void add_used(std::vector<Check>& checks, const GpuPeaks& use, std::uint64_t limit,
+              const CheckedProcess& process) {
+  const std::string used_on = "used on " + use.gpu + ", contexts and code ";
+  if (const std::optional<PeakBounds> used = use.used())
+    return add(checks, used_on + "included", *used, limit, process);
+  const bool is_known = use.total_bytes != 0 && use.total_bytes <= limit && !use.adds_up;
+  const PeakBounds bytes{.lower = use.reserved.lower,
+                         .upper = is_known ? use.total_bytes : use.reserved.lower};
+  add(checks, used_on + "not measured", bytes, limit, process);
+  checks.back().is_least = !is_known;
+}
+
 void add_uses(std::vector<Check>& checks, const std::vector<GpuPeaks>& uses,
               const CheckLimits& limits, const CheckedProcess& process) {
   for (const GpuPeaks& use : uses) {
-    const std::string gpu = use.gpu;
-    if (limits.reserved) add(checks, "reserved on " + gpu, use.reserved, *limits.reserved, process);
-    if (!limits.used) continue;
-    const std::optional<PeakBounds> used = use.used();
-    add(checks,
-        "used on " + gpu +
-            (used ? ", " + std::string(outside_words(use)) + " included"
-                  : ", without contexts and code, which are not known"),
-        used.value_or(use.reserved), *limits.used, process);
+    if (limits.reserved)
+      add(checks, "all reserved on " + use.gpu, use.reserved, *limits.reserved, process);
+    if (limits.used) add_used(checks, use, *limits.used, process);
   }
 }
 

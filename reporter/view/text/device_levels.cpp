@@ -41,6 +41,21 @@ std::string text_of(const UsedDevice& device, const Level& level, std::size_t na
   return text + level.end;
 }
 
+// "used at least 6.89 GiB of 140 GiB: contexts and code of this process were not measured; 647 ms
+// before the report, contexts, code and other processes had 22.6 GiB".
+std::string used_at_least(const UsedDevice& device) {
+  const GpuPeaks& use = *device.use;
+  const std::uint64_t whole = capacity(device);
+  std::string text = "used at least " + amount_text(use.reserved.lower) +
+                     (whole == 0 ? "" : " of " + bytes_text(whole)) + ": contexts and code of " +
+                     (device.adds_peaks ? "the processes" : "this process") + " were not measured";
+  if (!use.last_seen) return text;
+  const std::uint64_t age_ns = use.last_seen->age_ns;
+  return text + "; " + (age_ns == 0 ? "with" : duration_text(age_ns) + " before") +
+         " the report, " + std::string(kContextsAndOthers) + " had " +
+         amount_text(use.last_seen->bytes);
+}
+
 }  // namespace
 
 std::uint64_t capacity(const UsedDevice& device) {
@@ -66,20 +81,12 @@ std::string level_text(const UsedDevice& device, const std::string& name, std::s
 
 void add_used_level(Document& text, const UsedDevice& device, std::size_t name_cells,
                     const std::string& whose, const Page& page) {
-  const std::optional<PeakBounds> used = device.use ? device.use->used() : std::nullopt;
-  if (!used) return;
+  if (!device.use) return;
+  if (device.use->lacks_outside) return text.paragraph(whose + used_at_least(device));
+  const std::optional<PeakBounds> used = device.use->used();
+  if (!used || *device.use->outside == 0) return;
   const bool is_exact = used->lower == used->upper;
-  const bool has_others = device.use->has_others;
-  const std::string end = ", with " + std::string(has_others ? "at most " : "") +
-                          amount_text(device.use->outside->upper) + " of " +
-                          std::string(outside_words(*device.use));
-  if (has_others) {  // a bar would show what others hold, perhaps, as the program's own
-    const std::uint64_t whole = capacity(device);
-    text.paragraph(whose + "used at most " + amount_text(used->upper) +
-                   (whole == 0 ? "" : " of " + bytes_text(whole)) +
-                   (device.adds_peaks ? ", bounds of the processes added" : "") + end);
-    return;
-  }
+  const std::string end = ", with " + amount_text(*device.use->outside) + " of contexts and code";
   const std::string word = device.adds_peaks ? "sum of peaks " : is_exact ? "peak " : "up to ";
   text.paragraph(whose + text_of(device,
                                  {.name = "used",

@@ -38,8 +38,8 @@ struct UsedDevice {
                                      std::int64_t now, const Page& page);
 
 // A line, "used  up to 7.41 GiB  [##....]  5.3 % of 139 GiB, with 1.91 GiB of contexts and code",
-// or, if other processes may be in it, "used at most 7.41 GiB of 139 GiB, with at most 1.91 GiB of
-// contexts, code and other processes"; none: not known. `whose`: "GPU 1  ".
+// or, if contexts and code were not measured, "used at least 5.50 GiB of 139 GiB: ..."; none: not
+// known. `whose`: "GPU 1  ".
 void add_used_level(Document& text, const UsedDevice& device, std::size_t name_cells,
                     const std::string& whose, const Page& page);
 

@@ -106,13 +106,6 @@ std::string growth_text(std::uint64_t before, std::uint64_t after) {
   return std::string(", ") + (grew ? "+" : "-") + percent_text(by, before);
 }
 
-std::string whole_text(const std::string& name, std::uint64_t before, std::uint64_t after) {
-  if (before == after) return name + amount_text(before) + ", as before";
-  const auto change = static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
-  return name + amount_text(before) + " -> " + amount_text(after) + " (" + change_text(change) +
-         growth_text(before, after) + ")";
-}
-
 constexpr const char* when_text(DiffAt at) {
   switch (at) {
     case DiffAt::peak:
@@ -242,6 +235,13 @@ std::string at_end_text(const DiffOf& of, const Page& page) {
 
 }  // namespace
 
+std::string whole_text(const std::string& name, std::uint64_t before, std::uint64_t after) {
+  if (before == after) return name + amount_text(before) + ", as before";
+  const auto change = static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
+  return name + amount_text(before) + " -> " + amount_text(after) + " (" + change_text(change) +
+         growth_text(before, after) + ")";
+}
+
 std::string change_text(std::int64_t bytes) {
   return bytes > 0 ? "+" + bytes_text(bytes) : bytes_text(bytes);
 }
@@ -261,7 +261,7 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
     text += paragraph(printable(others, page), page);
   }
   text += "\n";
-  text += memory_text(found, page) + uses_text(of, page) + at_end_text(of, page) +
+  text += memory_text(found, page) + use_changes_text(of.uses, page) + at_end_text(of, page) +
           calls_changed_text(of.before_calls, of.after_calls, page);
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
   const std::string next = peak_uses_text(of.use_before, of.use_after, page) +

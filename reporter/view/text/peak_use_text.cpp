@@ -33,7 +33,7 @@ std::string words_of(const PeakUseRow& row) {
     case PeakPart::pools:
       return "freed, but kept by the driver's pools";
     case PeakPart::driver:
-      return "contexts and code of this process" + std::string(row.bytes ? ", as at exit" : "");
+      return "contexts and code of this process" + std::string(row.bytes ? ", as last seen" : "");
     case PeakPart::others:
       return row.has_contexts ? std::string(kContextsAndOthers)
                               : "other processes and unexplained memory";
@@ -61,8 +61,8 @@ std::string known_text(const PeakUse& use) {
          (use.is_all ? "" : " known");
 }
 
-// "64.1 MiB to 66.0 MiB, what is live of the 6.82 GiB in PyTorch's cache, and the parts that are
-// not known".
+// "64.1 MiB to 66.0 MiB, what is live of the 6.82 GiB in PyTorch's cache, and the process's
+// contexts and code (not known)".
 std::string needed_amount(const PeakUse& use) {
   std::vector<std::string> parts;
   const std::string least = amount_text(use.needed_least);
@@ -72,7 +72,8 @@ std::string needed_amount(const PeakUse& use) {
     if (cutting_cache(row) == nullptr) continue;
     parts.push_back("what is live of the " + amount_or_unknown(row.bytes) + " in " + row.owner);
   }
-  if (!use.is_all) parts.emplace_back("the parts that are not known");
+  if (use.lacks_contexts) parts.emplace_back("the process's contexts and code (not known)");
+  if (use.lacks_pages) parts.emplace_back("the driver's rounding to pages (not known)");
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const bool is_last = i + 1 == parts.size();
@@ -118,7 +119,7 @@ std::vector<PeakUseRow> rows_told(const PeakUse& use) {
 }
 
 std::string table_text(const PeakUse& use, const Page& page) {
-  Columns<PeakUseRow> columns = picked(peak_use_columns(), {"BYTES", "AT EXIT", "PART"});
+  Columns<PeakUseRow> columns = picked(peak_use_columns(), {"BYTES", "LAST SEEN", "PART"});
   const auto share = [&use](const PeakUseRow& row) {
     return row.bytes ? percent_text(*row.bytes, use.bytes) : "";
   };
@@ -176,9 +177,9 @@ Columns<PeakUseRow> peak_use_columns() {
       {"bytes", "bytes at the peak; for `reserved` an upper bound; `null`: not known", &Row::bytes,
        Titled("BYTES"), row_bytes_text},
       {"end_bytes",
-       "bytes at the end, for parts that no call requests; `null`: not known, or the part is "
-       "requested",
-       &Row::end_bytes, Titled("AT EXIT", 1), end_text},
+       "bytes when the driver was last asked, for parts that no call requests; `null`: not known, "
+       "or the part is requested",
+       &Row::end_bytes, Titled("LAST SEEN", 1), end_text},
       {{"PART"}, [](const Row& row) { return words_of(row); }}};
 }
 

@@ -83,11 +83,14 @@ Columns<DeviceRow> device_memory_fields() {
        [](const Row& row) {
          return row.use ? std::optional(row.use->reserved.upper) : std::nullopt;
        }},
-      {"used_peak_bytes",
-       "the same plus contexts and code, and plus other processes if these were not measured; "
-       "null: their memory is not known",
+      {"reserved_of_all_kinds_least_bytes", "lower bound of the same",
        [](const Row& row) {
-         return row.use && row.use->outside ? std::optional(row.use->used()->upper) : std::nullopt;
+         return row.use ? std::optional(row.use->reserved.lower) : std::nullopt;
+       }},
+      {"used_peak_bytes", "the upper bound plus contexts and code; null: these were not measured",
+       [](const Row& row) {
+         const auto used = row.use ? row.use->used() : std::nullopt;
+         return used ? std::optional(used->upper) : std::nullopt;
        }},
       {"idle_current_bytes", "idle now; null: not known", memory(&ReservedMemory::idle_now)},
       {"allocated_peak_bytes",

@@ -1,24 +1,76 @@
+// Tells reserved and used memory of two runs, within bounds where these are all that is known.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/use_changes.h"
 
 #include <optional>
 
+#include "reporter/view/text/diff_text.h"
+
 namespace vramscope {
 namespace {
+
+// Memory that a run had for sure, where nobody measured its contexts and code.
+std::optional<std::uint64_t> used_at_most(const GpuPeaks& peaks) {
+  const std::optional<PeakBounds> used = peaks.used();
+  return used ? std::optional(used->upper) : std::nullopt;
+}
 
 Columns<GpuPeaks> use_fields() {
   using Row = GpuPeaks;
   return {{"requested_bytes", "requested, all kinds together",
            [](const Row& row) { return row.requested.upper; }},
-          {"reserved_bytes", "upper bound: segments and uncached memory",
+          {"reserved_of_all_kinds_bytes",
+           "upper bound of what was reserved: segments and uncached memory",
            [](const Row& row) { return row.reserved.upper; }},
+          {"reserved_of_all_kinds_least_bytes", "at least",
+           [](const Row& row) { return row.reserved.lower; }},
           {"used_bytes",
-           "upper bound: the same plus contexts and code, and plus other processes if these were "
-           "not measured; `null`: their memory is not known",
-           [](const Row& row) {
-             return row.outside ? std::optional(row.used()->upper) : std::nullopt;
-           }}};
+           "upper bound of the same plus contexts and code; `null`: contexts and code were not "
+           "measured",
+           used_at_most}};
 }
+
+std::string both_text(const PeakBounds& bounds) {
+  const std::string upper = amount_text(bounds.upper);
+  const std::string lower = amount_text(bounds.lower);
+  return lower == upper ? upper : lower + " to " + upper;
+}
+
+// " (-5.27 GiB to -4.03 GiB)", from the least and the most that it can have changed.
+std::string bounded_change_text(const PeakBounds& before, const PeakBounds& after) {
+  const auto least =
+      static_cast<std::int64_t>(after.lower) - static_cast<std::int64_t>(before.upper);
+  const auto most =
+      static_cast<std::int64_t>(after.upper) - static_cast<std::int64_t>(before.lower);
+  if (least <= 0 && most >= 0) return ": how much it changed is not known";
+  const std::string one = change_text(least);
+  const std::string other = change_text(most);
+  return " (" + (one == other ? one : one + " to " + other) + ")";
+}
+
+std::string change_within_bounds(const std::string& name, const PeakBounds& before,
+                                 const PeakBounds& after) {
+  const bool is_exact = before.lower == before.upper && after.lower == after.upper;
+  return is_exact ? whole_text(name, before.upper, after.upper)
+                  : name + both_text(before) + " -> " + both_text(after) +
+                        bounded_change_text(before, after);
+}
+
+std::string used_text(const UseChange& use) {
+  const std::string name = use.after.gpu + ", used";
+  const std::optional<PeakBounds> before = use.before.used();
+  const std::optional<PeakBounds> after = use.after.used();
+  if (before && after)
+    return change_within_bounds(name + ", contexts and code included  ", *before, *after);
+  const auto side = [](const GpuPeaks& peaks, const std::optional<PeakBounds>& used) {
+    return used ? both_text(*used) : "at least " + amount_text(peaks.reserved.lower);
+  };
+  const std::string where = before ? " in the second run" : after ? " in the first run" : "";
+  return name + "  " + side(use.before, before) + " -> " + side(use.after, after) +
+         ": contexts and code were not measured" + where;
+}
+
+bool tells_use(const GpuPeaks& peaks) { return peaks.lacks_outside || peaks.outside; }
 
 }  // namespace
 
@@ -38,6 +90,17 @@ std::vector<UseChange> use_changes(const Report& before, const Report& after) {
     }
   }
   return changes;
+}
+
+std::string use_changes_text(const std::vector<UseChange>& uses, const Page& page) {
+  std::string text;
+  for (const UseChange& use : uses) {
+    text += paragraph(change_within_bounds(use.after.gpu + ", all reserved  ", use.before.reserved,
+                                           use.after.reserved),
+                      page);
+    if (tells_use(use.before) && tells_use(use.after)) text += paragraph(used_text(use), page);
+  }
+  return text;
 }
 
 }  // namespace vramscope

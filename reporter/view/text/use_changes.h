@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "reporter/view/analysis/peaks/device_peaks.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 
@@ -22,5 +24,9 @@ struct UseChange {
 [[nodiscard]] std::vector<UseChange> use_changes(const Report& before, const Report& after);
 
 [[nodiscard]] Columns<UseChange> use_change_fields();
+
+// "GPU 0, all reserved  6.89 GiB -> 11.5 GiB (+4.66 GiB, +67.7 %)", and what was used. Of figures
+// that are known within bounds it gives the bounds of the change, if these say which is more.
+[[nodiscard]] std::string use_changes_text(const std::vector<UseChange>& uses, const Page& page);
 
 }  // namespace vramscope

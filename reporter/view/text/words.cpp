@@ -102,10 +102,6 @@ std::string rate_text(const GrowthRate& rate, const std::string& function) {
          (of.empty() ? "" : " of " + of);
 }
 
-std::string_view outside_words(const GpuPeaks& use) {
-  return use.has_others ? kContextsAndOthers : "contexts and code";
-}
-
 std::string bounds_text(const PeakBounds& bounds) {
   if (amount_text(bounds.lower) == amount_text(bounds.upper)) return amount_text(bounds.upper);
   if (bounds.lower < bounds.upper / 2) return "at most " + amount_text(bounds.upper);

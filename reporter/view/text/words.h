@@ -50,8 +50,6 @@ inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
 
 // What nothing recorded accounts for, where nobody measured what of it this process's is.
 inline constexpr std::string_view kContextsAndOthers = "contexts, code and other processes";
-// "contexts and code", or these words if other processes may be in it.
-[[nodiscard]] std::string_view outside_words(const GpuPeaks& use);
 
 // "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.
 [[nodiscard]] std::string bounds_text(const PeakBounds& bounds);

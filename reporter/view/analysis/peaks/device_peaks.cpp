@@ -48,38 +48,19 @@ PeakBounds requested_of(const Report& report, std::uint16_t device) {
                         [device](const MergedProcess& one) { return peak_bounds(one, device); });
 }
 
-// What each process saw outside itself bounds its own contexts and code. Of several, the ledger has
-// the least of these values alone, which bounds nothing of the others' contexts.
-std::optional<std::uint64_t> outside_of_each(const Report& report, const DeviceFacts& facts) {
-  std::uint64_t bytes = facts.outside_bytes;
-  for (const LedgerEntry& entry : report.ledger) {
-    const bool is_least = entry.device == facts.index && row_of(entry) == LedgerRow::others;
-    if (is_least) bytes -= std::min(bytes, entry.device_bytes);
-  }
-  for (const MergedProcess& process : report.processes) {
-    for (const ProcessDevice& device : process.devices) {
-      if (device.index != facts.index) continue;
-      if (device.others_bytes < 0) return std::nullopt;
-      bytes += positive(device.others_bytes);
-    }
-  }
-  return bytes;
-}
-
-// A device that nobody asked has neither.
-void add_outside(GpuPeaks& use, const Report& report, const DeviceReport* device) {
+void add_outside(GpuPeaks& use, const DeviceReport* device) {
   if (device == nullptr) return;
   const DeviceFacts& facts = device->facts;
+  use.total_bytes = facts.total_bytes;
   if (is_measured(facts.measured_by)) {
-    const std::uint64_t bytes = facts.context_bytes + facts.module_bytes;
-    if (bytes != 0) use.outside = {bytes, bytes};
+    use.outside = facts.context_bytes + facts.module_bytes;
     return;
   }
-  const std::optional<std::uint64_t> bytes =
-      is_of_several(report) ? outside_of_each(report, facts) : facts.outside_bytes;
-  if (!bytes || *bytes == 0) return;
-  use.outside = {0, *bytes - std::min(facts.pool_bytes, *bytes)};
-  use.has_others = true;
+  use.lacks_outside = facts.outside_bytes != 0;
+  if (use.adds_up || !use.lacks_outside) return;
+  use.last_seen = GpuPeaks::LastSeen{
+      .bytes = facts.outside_bytes - std::min(facts.pool_bytes, facts.outside_bytes),
+      .age_ns = facts.free_bytes_age_ns};
 }
 
 PeakBounds reserved_of(const Report& report, std::uint16_t device) {
@@ -104,7 +85,7 @@ GpuPeaks use_of(const Report& report, std::uint16_t device) {
       }) > 1;
   use.reserved.lower = std::max(use.reserved.lower, use.requested.lower);
   use.reserved.lower = std::min(use.reserved.lower, use.reserved.upper);
-  add_outside(use, report, its);
+  add_outside(use, its);
   return use;
 }
 
@@ -119,8 +100,8 @@ bool counts_segments(const Report& report, std::uint16_t device) {
 
 std::optional<PeakBounds> GpuPeaks::used() const {
   if (!outside) return std::nullopt;
-  const std::uint64_t together = adds_up ? 0 : outside->lower;  // contexts may not have met
-  return PeakBounds{reserved.lower + together, reserved.upper + outside->upper};
+  const std::uint64_t together = adds_up ? 0 : *outside;  // contexts may not have met
+  return PeakBounds{reserved.lower + together, reserved.upper + *outside};
 }
 
 std::vector<GpuPeaks> device_peaks(const Report& report) {

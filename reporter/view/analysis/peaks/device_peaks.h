@@ -22,13 +22,20 @@ struct GpuPeaks {
   // Segments of the allocator, and what the driver itself served: the requested bytes of that, and
   // what its pools keep.
   PeakBounds reserved = {};
-  // Contexts and code: as measured, or at most what nothing recorded accounts for, with the memory
-  // of other processes. Nothing: not known.
-  std::optional<PeakBounds> outside = {};
-  bool has_others = false;  // other processes may be in `outside`
-  bool adds_up = false;     // the upper bounds of several processes, which differ in time
+  std::optional<std::uint64_t> outside = {};  // contexts and code; nothing: not measured
+  // What nothing recorded accounted for when the driver was last asked, `age_ns` before the report:
+  // contexts, code and other processes. It bounds nothing at other times.
+  struct LastSeen {
+    std::uint64_t bytes = 0;
+    std::uint64_t age_ns = 0;
+  };
+  std::optional<LastSeen> last_seen = {};  // nothing: measured, not known, or of several processes
+  bool lacks_outside = false;              // there are contexts or code, and nobody measured them
+  std::uint64_t total_bytes = 0;           // of the device; 0: not known
+  bool adds_up = false;  // the upper bounds of several processes, which differ in time
   bool has_several_kinds = false;
-  // Returns reserved memory with contexts and code.
+  // Returns reserved memory with contexts and code. Nothing: these were not measured, so that only
+  // reserved.lower is sure to have been used.
   [[nodiscard]] std::optional<PeakBounds> used() const;
 };
 

@@ -159,6 +159,9 @@ class OfDevice {
     if (use.most_reserved == 0) return;
     use.rows.push_back({.part = PeakPart::reserved, .bytes = use.most_reserved});
     use.needed_most += beyond(memory.needed_most);
+    // Blocks in use with their rounding, when these were most.
+    const bool has_caches = std::any_of(use.rows.begin(), use.rows.end(), may_be_idle);
+    if (!has_caches) use.needed_least = std::max(use.needed_least, memory.needed_least);
   }
 
   [[nodiscard]] std::uint64_t at_end(LedgerRow which) const {
@@ -188,7 +191,8 @@ class OfDevice {
       if (part != PeakPart::others) use.is_all = false;
     };
     const bool is_cached = report_.process.mode == "cache";
-    if (asked.has_others || !is_cached) unknown(PeakPart::pages, pages_at_end());
+    use.lacks_pages = asked.has_others || !is_cached;
+    if (use.lacks_pages) unknown(PeakPart::pages, pages_at_end());
     if (asked.has_pools) unknown(PeakPart::pools, at_end(LedgerRow::pools));
     PeakUseRow driver{.part = PeakPart::driver};
     if (is_measured(device_.facts.measured_by)) {
@@ -198,6 +202,7 @@ class OfDevice {
       use.needed_most += bytes;
     } else {
       use.is_all = false;
+      use.lacks_contexts = true;
     }
     use.rows.push_back(driver);
     unknown(PeakPart::others, at_end(LedgerRow::others));

@@ -47,9 +47,11 @@ struct PeakUse {
   std::uint64_t most_reserved = 0;    // of `bytes`, what is an upper bound
   bool is_all = true;                 // every row of this process is known
   // What the process needs without idle memory of ours, of the driver's pools, and of what
-  // frameworks' caches hold.
+  // frameworks' caches hold; without contexts, code and pages where these are not known.
   std::uint64_t needed_least = 0;
   std::uint64_t needed_most = 0;
+  bool lacks_contexts = false;  // contexts and code are not known
+  bool lacks_pages = false;     // nor is what the driver rounds up to whole pages
 };
 
 // Returns the GPUs by number. Returns none for several processes, which peaked at different times,
