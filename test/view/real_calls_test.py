@@ -42,7 +42,7 @@ class Frees(Case):
     def test_it_has_the_frees_of_every_kind(self):
         for name in NAMES:
             frees = sum(row["frees"] for row in self.report(name)["kinds"] if row["kind"] not in VIEWS)
-            for told in re.findall(r"(?:in|for) ([\d,]+) frees?\b", self.one_line("report", self.real(name))):
+            for told in re.findall(r" (?:in|calls for) ([\d,]+) frees?(?=[ ;]*peak)", self.one_line("report", self.real(name))):
                 self.assertEqual(frees, int(told.replace(",", "")), name)
 
     def test_calls_tell_what_gave_memory_back(self):
@@ -88,9 +88,9 @@ class Saved(Case):
 
     def test_the_length_of_the_run_is_no_end_of_a_range(self):
         """ "106 ms to 320 ms" of a run of 320 ms, where 86 of the frees came after all. """
-        for name, least in (("gpt-no-cache", "784"), ("gpt-no-cache-pytorch", "820"), ("fill-refused", "60.8")):
-            self.assertIn(f"\n  the cache saved at least {least} ms (estimated)\n", self.text("report", self.real(name)))
-        self.assertIn("\n  the cache saved 35.6 ms to 66.9 ms (estimated)\n", self.text("report", self.real("torch-oom-at-exit")))
+        for name, least in (("gpt-no-cache", "489"), ("gpt-no-cache-pytorch", "754"), ("fill-refused", "60.5")):
+            self.assertIn(f"\n  the cache saved at least {least} ms in ", self.text("report", self.real(name)))
+        self.assertIn("\n  the cache saved 35.6 ms to 66.9 ms in 16 frees (estimated)\n", self.text("report", self.real("torch-oom-at-exit")))
 
     def test_hits_that_took_as_long_as_the_driver_saved_nothing(self):
         """5 hits of 210 us beside a driver of 183 us."""

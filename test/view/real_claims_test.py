@@ -82,6 +82,34 @@ class Snapshot(Case):
         self.assertRegex(self.text("stats", self.snapshot()), r"\n  blocks +11 +not known +not known +not known\n")
 
 
+class Savings(Case):
+    """ "saved 435 us to 41.1 ms" where the fastest call of the driver took less than the hits did."""
+
+    def saved(self, name):
+        return re.findall(r"the cache saved (.*)", self.text("report", self.real(name)))
+
+    def test_begin_at_nothing_where_there_may_be_a_loss(self):
+        self.assertEqual(["up to 41.1 ms in 5 allocations (estimated)"], self.saved("beside-others"))
+
+    def test_say_what_they_are_of(self):
+        for name in NAMES:
+            for told in self.saved(name):
+                self.assertRegex(told, r" in [\d,]+ (allocations?( and [\d,]+ frees)?|frees) \(estimated\)(; in [\d,]+ frees?: not known)?$", name)
+        self.assertRegex(self.saved("cupy")[0], r" in 15 allocations \(estimated\); in 17 frees: not known$")
+        self.assertRegex(self.saved("fill-refused")[0], r" in 33 allocations and 113 frees \(estimated\)$")
+        self.assertRegex(self.saved("torch-oom-at-exit")[0], r" in 16 frees \(estimated\)$")
+
+    def test_are_at_least_what_the_fastest_calls_would_have_taken(self):
+        for name in NAMES:
+            timing = self.report(name)["devices"][0]["timing"]
+            (device,) = self.json("report", self.real(name))["devices"]
+            if device["estimated_saved_ns"] is None:
+                continue
+            spared = device["saved_driver_calls"] - timing["alloc_hit"]["count"]
+            most = timing["alloc_hit"]["count"] * timing["alloc_driver"]["min_ns"] + spared * timing["free_driver"]["max_ns"]
+            self.assertLessEqual(device["estimated_saved_ns"], most, name)
+
+
 class Rows(Case):
     """Four rows that read alike, which check told apart."""
 

@@ -131,15 +131,28 @@ TEST(Savings, OfARangeBeyondTheRunTheLeastIsTold) {
   timing.alloc_driver = calls({{10, 20'000}, {10, 60'000}});
   Report report = report_of(timing);
   report.timeline.duration_ns = 6'000'000;
-  EXPECT_EQ(saved_text(savings(report)), "1.90 ms to 5.90 ms");
+  EXPECT_EQ(saved_text(savings(report)), "1.90 ms to 5.90 ms in 100 allocations (estimated)");
 
   report.timeline.duration_ns = 3'000'000;
   EXPECT_EQ(savings(report).most_ns, 3'000'000u);
-  EXPECT_EQ(saved_text(savings(report)), "at least 1.90 ms");
+  EXPECT_EQ(saved_text(savings(report)), "at least 1.90 ms in 100 allocations (estimated)");
 
   report.timeline.duration_ns = 1'500'000;
   EXPECT_EQ(savings(report).least_ns, 1'500'000u);
-  EXPECT_EQ(saved_text(savings(report)), "at least 1.50 ms");
+  EXPECT_EQ(saved_text(savings(report)), "at least 1.50 ms in 100 allocations (estimated)");
+}
+
+// "435 us to 41.1 ms", where the driver's fastest call took less than a hit of the cache.
+TEST(Savings, BeginWhereTheFastestCallOfTheDriverWould) {
+  Timing timing;
+  timing.alloc_hit = calls({{100, 30'000}});
+  timing.alloc_driver = calls({{1, 20'000}, {19, 60'000}});
+  timing.free_hit = calls({{100, 1'000}});
+  timing.free_driver = calls({{5, 900'000}});
+
+  EXPECT_EQ(savings(timing).least_ns, 0u);
+  EXPECT_EQ(saved_text(savings(timing)),
+            "up to 3.00 ms in 100 allocations (estimated); in 100 frees: not known");
 }
 
 // 4 calls and 6 were enough, of which some were the first of their processes.

@@ -24,8 +24,8 @@ struct Range {
   double most = 0;
 };
 
-// Of the calls' times: the beginning of the bucket in which the first quarter ends, the end of that
-// in which the third does. Without a histogram the mean.
+// Of the calls' times: the beginning of the bucket of the fastest, the end of that in which the
+// third quarter ends. Without a histogram the mean.
 Range usual_ns(const Duration& calls) {
   std::uint64_t counted = 0;
   for (const std::uint64_t count : calls.histogram) counted += count;
@@ -38,7 +38,7 @@ Range usual_ns(const Duration& calls) {
   for (std::size_t bucket = 0; bucket < calls.histogram.size(); ++bucket) {
     so_far += calls.histogram[bucket];
     const double begin = static_cast<double>(std::uint64_t{1} << bucket);
-    if (range.least < 0 && so_far * 4 >= counted) range.least = begin;
+    if (range.least < 0 && so_far != 0) range.least = begin;
     if (so_far * 4 < counted * 3) continue;
     range.most = begin * 2;
     break;
@@ -85,9 +85,9 @@ void estimate(Savings& result, const Timing& timing, const FreeCalls& frees) {
   add(saved, usual_ns(timing.alloc_driver), timing.alloc_hit.count, timing.alloc_hit.total_ns);
   const std::uint64_t gave_back = frees.by_driver - frees.of_nothing.value_or(frees.by_driver);
   if (frees.given_back_later && are_enough(gave_back, frees.kept)) {
-    const std::uint64_t kept = frees.kept - std::min(frees.kept, *frees.given_back_later);
-    add(saved, usual_ns(without_shortest(timing.free_driver, *frees.of_nothing)), kept,
-        timing.free_hit.total_ns + timing.sync.total_ns);
+    result.has_frees = true;
+    add(saved, usual_ns(without_shortest(timing.free_driver, *frees.of_nothing)),
+        result.spared_frees, timing.free_hit.total_ns + timing.sync.total_ns);
   }
   const bool is_none = saved.least <= 0 && were_hits_as_slow(timing.alloc_hit, timing.alloc_driver);
   result.least_ns = positive_ns(saved.least);
@@ -109,6 +109,7 @@ Savings savings(const Report& report, const Timing& timing, const FreeCalls& fre
   result.allocations = timing.alloc_hit.count + timing.alloc_driver.count;
   result.kept_frees = frees.kept;
   result.given_back_later = frees.given_back_later.value_or(0);
+  result.spared_frees = frees.kept - std::min(frees.kept, result.given_back_later);
   if (frees.given_back_later) {
     const std::uint64_t all = result.hits + frees.kept;
     result.driver_calls = all - std::min(all, *frees.given_back_later);

@@ -13,11 +13,11 @@ struct DeviceReport;
 struct Report;
 
 // The estimate assumes that what the cache served would have taken as long as calls that went to
-// the driver, between the first and the third quartile of these, so that the far longer first calls
-// of a process do not count. Frees are included if enough of them went to the driver. The cache's
-// own time is subtracted. A few measured calls support no estimate beyond the length of the run:
-// only the least is known then. Sums of several processes have no estimate, because the first calls
-// of many look like usual ones.
+// the driver: at least as long as the fastest of these, and at most as long as their third
+// quartile, so that the far longer first calls of a process do not count. Frees are included if
+// enough of them went to the driver. The cache's own time is subtracted. A few measured calls
+// support no estimate beyond the length of the run: only the least is known then. Sums of several
+// processes have no estimate, because the first calls of many look like usual ones.
 struct Savings {
   std::uint64_t allocations = 0;
   std::uint64_t hits = 0;
@@ -27,7 +27,9 @@ struct Savings {
   std::optional<std::uint64_t> driver_calls = {};
   std::uint64_t least_ns = 0;
   std::uint64_t most_ns = 0;
-  bool is_cut = false;     // by the length of the run: the saving may be larger
+  std::uint64_t spared_frees = 0;  // kept frees whose memory did not go back later
+  bool has_frees = false;          // the time of these is in the estimate
+  bool is_cut = false;             // by the length of the run: the saving may be larger
   bool estimated = false;  // false: too few calls went to the driver for a comparison, or a sum
 };
 [[nodiscard]] Savings device_savings(const Report& report, const DeviceReport& device);

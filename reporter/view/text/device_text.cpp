@@ -94,7 +94,7 @@ std::string savings_text(const Report& report, const DeviceReport& device, bool 
 
 std::string saved_time_text(const Report& report, const DeviceReport& device) {
   const std::string saved = saved_text(device_savings(report, device));
-  return saved.empty() ? "" : "the cache saved " + saved + " (estimated)";
+  return saved.empty() ? "" : "the cache saved " + saved;
 }
 
 // What the driver's pools keep of it, which the program does not hold any more.
@@ -353,7 +353,7 @@ std::string pinned_text(const Report& report) {
   result +=
       "; the driver took " + duration_text(driver.total_ns) + " for " + count_text(driver.count);
   const std::string time = saved_text(saved);
-  return time.empty() ? result : result + ", " + time + " saved (estimated)";
+  return time.empty() ? result : result + "; the cache saved " + time;
 }
 
 }  // namespace vramscope

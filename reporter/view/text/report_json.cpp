@@ -120,8 +120,9 @@ Columns<DeviceRow> device_call_fields() {
        "`null`: not known, for example where memory ended with its context",
        saved(&Savings::driver_calls)},
       {"estimated_saved_ns",
-       "lower bound of the time that the cache saved; `null`: too few driver calls to compare "
-       "with, or a sum of processes",
+       "time that the cache saved if each call that it saved had taken as long as the driver's "
+       "fastest: of allocations, and of frees if enough went to the driver; `null`: too few did to "
+       "compare with, or a sum of processes",
        [](const Row& row) {
          return row.saved.estimated ? std::optional(row.saved.least_ns) : std::nullopt;
        }}};

@@ -112,9 +112,17 @@ std::string saved_text(const Savings& saved) {
   if (saved.most_ns == 0 || (saved.is_cut && saved.least_ns == 0)) return "";
   const std::string most = duration_text(saved.most_ns);
   const std::string least = duration_text(saved.least_ns);
-  if (saved.is_cut) return "at least " + least;
-  if (saved.least_ns == 0) return "up to " + most;
-  return least == most ? "about " + most : least + " to " + most;
+  const std::string time = saved.is_cut          ? "at least " + least
+                           : saved.least_ns == 0 ? "up to " + most
+                           : least == most       ? "about " + most
+                                                 : least + " to " + most;
+  const std::string frees = counted(saved.spared_frees, "free");
+  const bool has_frees = saved.has_frees && saved.spared_frees != 0;
+  const bool lacks_frees = !saved.has_frees && saved.spared_frees != 0;
+  return time + " in " +
+         (saved.hits == 0 ? "" : counted(saved.hits, "allocation") + (has_frees ? " and " : "")) +
+         (has_frees ? frees : "") + " (estimated)" +
+         (lacks_frees ? "; in " + frees + ": not known" : "");
 }
 
 }  // namespace vramscope

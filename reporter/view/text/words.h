@@ -54,8 +54,8 @@ inline constexpr std::string_view kContextsAndOthers = "contexts, code and other
 // "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.
 [[nodiscard]] std::string bounds_text(const PeakBounds& bounds);
 
-// "410 ms to 1.66 s", "up to 22.4 ms", "at least 2.00 s" of a run of that length; "": nothing, or
-// nobody knows.
+// "410 ms to 1.66 s in 15 allocations (estimated); in 17 frees: not known", "up to 22.4 ms in ..",
+// "at least 2.00 s in .." where more would be longer than the run; "": nothing, or nobody knows.
 [[nodiscard]] std::string saved_text(const Savings& saved);
 
 }  // namespace vramscope
