@@ -15,14 +15,19 @@
 namespace vramscope {
 namespace {
 
-// What became of allocations and frees, as the timing of a device or of the host has it.
+// What became of allocations and frees, as the timing of a device or of the host has it; of kinds
+// that no cache serves their number alone.
 struct ServedCalls {
   std::uint64_t ordinal = 0;
   bool is_of_device = false;
   std::string what;
   Duration time;
   std::optional<std::uint64_t> freed_nothing = {};  // of frees by the driver
+  std::optional<Kind> uncached = {};                // the kind, of which no time is known
 };
+
+constexpr std::string_view kAllocUncached = "alloc_uncached";
+constexpr std::string_view kFreeUncached = "free_uncached";
 
 // "frees: 41 gave memory back, 1 had nothing to free".
 std::string words_for_driver_frees(const ServedCalls& row) {
@@ -39,7 +44,28 @@ std::string served_words(const ServedCalls& row) {
   if (row.what == "alloc_driver") return "allocations by the driver";
   if (row.what == "free_hit") return "frees whose memory the cache kept";
   if (row.what == "free_driver") return words_for_driver_frees(row);
+  if (row.what == kAllocUncached) return "allocations past the cache, by the driver";
+  if (row.what == kFreeUncached) return "frees past the cache, by the driver";
   return "waits for the GPU, before freed memory was used again";
+}
+
+// Kinds whose calls no timing has.
+void add_uncached(std::vector<ServedCalls>& rows, const Report& report) {
+  for (const KindFacts& kind : report.kinds) {
+    const bool is_timed =
+        kind.kind == Kind::device || kind.kind == Kind::pinned || kind.kind == Kind::registered;
+    if (is_timed || !holds_memory(kind.kind)) continue;
+    const auto add = [&](std::string_view what, std::uint64_t count) {
+      if (count == 0) return;
+      rows.push_back({.ordinal = kind.device,
+                      .is_of_device = has_device(kind.kind),
+                      .what = std::string(what),
+                      .time = {.count = count},
+                      .uncached = kind.kind});
+    };
+    add(kAllocUncached, kind.allocations);
+    add(kFreeUncached, kind.frees);
+  }
 }
 
 // Of all calls together: none where a filter chose some.
@@ -57,6 +83,7 @@ std::vector<ServedCalls> served_rows(const Report& report) {
   for (const DeviceReport& device : report.devices)
     add(device.timing, free_calls(report, device), true, device.facts.index);
   add(report.host.timing, host_free_calls(report), false, 0);
+  add_uncached(rows, report);
   return rows;
 }
 
@@ -66,21 +93,33 @@ Columns<ServedCalls> served_columns() {
   const auto device = [](const Row& row) {
     return row.is_of_device ? std::optional(row.ordinal) : std::nullopt;
   };
-  return {{"device", "number of the GPU; `null`: pinned and registered host memory", device},
-          {"what", "how they were served, by the names in the report's `timing`", &Row::what},
-          {"calls", "number of calls", of(&Duration::count), Titled("CALLS")},
-          {"total_ns", "time in them", of(&Duration::total_ns), Titled("TIME")},
-          {"max_ns", "time of the longest call", of(&Duration::max_ns), Titled("LONGEST")},
+  const auto timed = [](std::uint64_t Duration::*part) {
+    return [part](const Row& row) {
+      return row.uncached ? std::nullopt : std::optional(row.time.*part);
+    };
+  };
+  const auto memory = [](const Row& row) {
+    const auto ordinal = static_cast<std::uint16_t>(row.ordinal);
+    if (row.uncached) return memory_name(*row.uncached, ordinal);
+    return row.is_of_device ? memory_name(Kind::device, ordinal) : std::string("host");
+  };
+  return {{"device", "number of the GPU; `null`: host memory", device},
+          {"what",
+           "as the report's `timing` has it; `alloc_uncached`, `free_uncached`: of kinds that no "
+           "cache serves",
+           &Row::what},
+          {"calls", "number of successful calls", of(&Duration::count), Titled("CALLS")},
+          {"total_ns", "time in them; `null`: not known separately", timed(&Duration::total_ns),
+           Titled("TIME")},
+          {"max_ns", "time of the longest call; `null`: not known separately",
+           timed(&Duration::max_ns), Titled("LONGEST")},
+          {"memory",
+           "by its name in text output: `GPU 0 physical`; `host`: pinned and registered memory",
+           memory, Titled("MEMORY")},
           {"freed_nothing",
            "in the row of frees by the driver: calls that had nothing to free, such as "
            "cudaFree(nullptr); `null`: not known, or another row",
            &Row::freed_nothing},
-          {{"MEMORY"},
-           [](const Row& row) {
-             return row.is_of_device
-                        ? memory_name(Kind::device, static_cast<std::uint16_t>(row.ordinal))
-                        : std::string("host");
-           }},
           {{"WHAT BECAME OF THEM"}, served_words}};
 }
 
@@ -90,7 +129,8 @@ std::string served_rows_text(const CallsOf& of, const Page& page) {
   if (rows.empty()) return "";
   Table table = table_of(served_columns(), rows, page);
   table.place_last(Table::Last::wrapped);
-  return part_title("Allocations and frees, as they were served", page) + table.text(page);
+  return part_title("Allocations and frees that succeeded, as they were served", page) +
+         table.text(page);
 }
 
 // ", of 62 threads added"; of one thread a share of the run. A report does not tell which threads
@@ -137,7 +177,8 @@ std::string calls_waits(const CallsOf& of, const Page& page) {
 
 constexpr const char* kCallsLegend =
     "TIME: from call to return, including calls that the cache served. MEDIAN and 99 %: half of "
-    "the calls, and 99 in 100, took at most this long, rounded up to a power of two.";
+    "the calls, and 99 in 100, took at most this long, rounded up to a power of two, or to the "
+    "longest call if that is less.";
 
 std::string calls_remark(const CallsOf& of, const Page& page) {
   if (of.by == CallsBy::function || of.is_of_trace) return paragraph(kCallsLegend, page);
