@@ -79,7 +79,7 @@ class OutOfMemory(harness.Case):
                 self.assertEqual([70 * MIB] * 3, [event[key] for key in kept])
                 self.assertEqual((0, 0), self.pools_in(last))
                 done = self.show("oom", refused)
-                self.assertIn("70.0 MiB  54.7 %  freed, and kept by the driver's pools", done.stdout)
+                self.assertIn("70.0 MiB  54.7 %  kept by the driver's pools beyond what is live", done.stdout)
                 self.assertNotIn("others", done.stdout)
                 self.assertIn("hint: the driver's pools kept 70.0 MiB, freed by cudaFreeAsync: synchronize", done.stdout)
 
@@ -88,7 +88,7 @@ class OutOfMemory(harness.Case):
         self.assertEqual((70, 0), self.pools_in(reports[-1]))
         owners = self.show("owners", reports[-1]).stdout
         self.assertRegex(owners, r"70.0 MiB +87.5 % +cached +pools\n")
-        self.assertIn("; its pools keep 70.0 MiB that was freed", self.show("report", reports[-1]).stdout)
+        self.assertIn("; its pools keep 70.0 MiB beyond what is live", self.show("report", reports[-1]).stdout)
 
     def test_each_kind_of_memory_that_runs_out_is_told(self):
         for mode in ("cache", "dedicated", "observe"):

@@ -119,7 +119,7 @@ TEST(Map, SaysThatThePoolsOfTheDriverCutTheirsThemselves) {
   EXPECT_TRUE(has(text_of(report), "nobody knows, the driver's pools cut these."))
       << text_of(report);
   report.devices[0].facts.pool_bytes = 5 * kMiB;
-  EXPECT_TRUE(has(text_of(report), "cut these,\n    and keep 5.00 MiB that was freed.\n"))
+  EXPECT_TRUE(has(text_of(report), "cut these,\n    and keep 5.00 MiB beyond what is live.\n"))
       << text_of(report);
 }
 

@@ -104,14 +104,14 @@ TEST(Oom, TellsWhatPoolsOfThisProcessKeepFromOthers) {
   event.context_bytes = event.module_bytes = 0;
   event.outside_bytes = 400 << 20;
   event.pool_bytes = event.pool_pending_bytes = 300 << 20;
-  EXPECT_TRUE(has(text_of(report), " freed, and kept by the driver's pools: its streams had not"))
+  EXPECT_TRUE(has(text_of(report), " kept by the driver's pools beyond what is live: its"))
       << text_of(report);
   EXPECT_TRUE(has(text_of(report), "100 MiB   9.8 %  others: processes"));
   EXPECT_EQ(hint_for(report, event, {}),
             "the driver's pools kept 300 MiB, freed by cudaFreeAsync: synchronize its streams "
             "before, and there is enough");
   event.pool_pending_bytes = 100 << 20;
-  EXPECT_TRUE(has(text_of(report), "pools; of 100 MiB the streams had not"));
+  EXPECT_TRUE(has(text_of(report), "what is live; of 100 MiB the streams"));
   EXPECT_TRUE(
       has(hint_for(report, event, {}), "synchronize its streams and trim them before (cuda"));
   event.pool_pending_bytes = 0;

@@ -129,6 +129,20 @@ class Served(Case):
         self.assertIn("Allocations and frees that succeeded, as they were served", text)
 
 
+class Chosen(Case):
+    """ "GPU 0 held 702 MiB at its peak": what one call site held then."""
+
+    def test_rows_have_no_peak_of_their_own(self):
+        told = self.verdict("--site", "gpt.py:23", self.real("gpt-no-cache"))
+        self.assertEqual("What passes held 702 MiB of all 5.15 GiB of GPU 0 at the peak of GPU 0, 1.38 s after the first call.", told[0])
+        self.assertNotIn("its peak", " ".join(told))
+        told = " ".join(self.verdict("--owner", "PyTorch", self.real("gpt-no-cache")))
+        self.assertIn("What passes held 5.09 GiB of all 5.15 GiB of GPU 0 at the peak of GPU 0", told)
+
+    def test_everything_is_what_passes(self):
+        self.assertIn("everything that passes was freed", self.one_line("peak", "--site", "gpt.py:23", self.real("gpt-no-cache")))
+
+
 class Rows(Case):
     """Four rows that read alike, which check told apart."""
 
@@ -147,6 +161,34 @@ class Rows(Case):
         text = self.text("sites", "--histograms", "-n", "0", self.real("jax"))
         parts = ["\n".join(part.splitlines()[:2]) for part in text.split("\n\n")]
         self.assertEqual(len(parts), len(set(parts)), parts)
+
+
+class Cached(Case):
+    """ "74.7 MiB is cached: free memory", of which 2.78 MiB lay inside live blocks."""
+
+    def test_is_told_in_its_parts(self):
+        text = self.one_line("owners", self.real("cupy"))
+        self.assertIn("74.7 MiB (2.2 %) is kept by vramscope beyond what was requested: 70.0 MiB idle, which goes back before a request is "
+                      "refused, and when other processes take memory; 1.96 MiB free beside live blocks and 2.78 MiB of rounding, which "
+                      "cannot: vramscope map.", text)  # fmt: skip
+        self.assertIn("68.1 GiB (99.3 %) is kept by vramscope beyond what was requested: idle memory, which goes back",
+                      self.one_line("owners", self.real("fill-refused")))
+
+    def test_parts_are_those_of_the_map(self):
+        (place,) = [one for one in self.json("map", self.real("cupy"))["places"] if one["kind"] == "device"]
+        self.assertAlmostEqual(1.96 * 2**20, place["stranded_bytes"], delta=6000)
+        self.assertAlmostEqual(2.78 * 2**20, place["allocated_bytes"] - place["requested_bytes"], delta=6000)
+
+
+class Instants(Case):
+    def test_the_end_of_a_window_is_not_the_end(self):
+        text = self.text("timeline", "--from", "1", "--to", "3", self.real("nccl"))
+        self.assertIn("GPU 0, all kinds: at most 188 MiB, 188 MiB at 3.00 s (", text)
+        self.assertNotIn("at the end", text)
+        self.assertIn(" at the end (", self.text("timeline", self.real("nccl")))
+
+    def test_intervals_begin_with_the_first_allocation(self):
+        self.assertIn("GREW: of the intervals since the first allocation, those over which", self.one_line("sites", self.real("cupy")))
 
 
 if __name__ == "__main__":

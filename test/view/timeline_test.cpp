@@ -155,7 +155,7 @@ TEST(Timeline, ShowsAWindowWithItsOwnHeightAndMarks) {
   EXPECT_LE(curve.first_ns + curve.highest.size() * curve.bucket_ns, choice.to_ns);
   EXPECT_EQ(curve.last.size(), curve.highest.size());
   EXPECT_TRUE(has(text, "shown from 2.00 ms to 4.00 ms")) << text;
-  EXPECT_TRUE(has(text, "GPU 0: at most 760 MiB, 380 MiB at the end")) << text;
+  EXPECT_TRUE(has(text, "GPU 0: at most 760 MiB, 380 MiB at 4.00 ms")) << text;
   EXPECT_TRUE(has(text, "! 3.00 ms: 300 MiB of GPU 0 refused")) << text;
   EXPECT_TRUE(has(text, "one value in 1.00 ms; run --trace has all")) << text;
   EXPECT_FALSE(has(text, "pinned"));

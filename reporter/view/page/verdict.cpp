@@ -45,6 +45,7 @@ std::size_t processes_with(const Report& report, const KindFacts& kind) {
 
 // "All kinds of memory of GPU 0 together held 185 MiB at their peak, 38.2 ms after the first call."
 std::string joint_sentence(const Report& report, std::uint16_t device) {
+  if (report.chosen && report.chosen->by_rows) return "";
   for (const JointPeak& joint : report.joint_peaks) {
     if (joint.facts.device != device) continue;
     return "All kinds of memory of " + gpu_name(report, device) + " together held " +
@@ -62,9 +63,22 @@ std::string share_of_device(const Report& report, const KindFacts& kind, std::ui
          amount_text(device->total_bytes);
 }
 
+// Of what passes a filter, which has no peak of its own: "What passes held 702 MiB of all 5.15 GiB
+// of GPU 0 at the peak of GPU 0, 1.38 s after the first call."
+std::string choice_sentence(const Report& report, const KindFacts& kind) {
+  const std::string memory = memory_name(report, kind.kind, kind.device);
+  const std::string begin = "What passes held " + amount_text(kind.peak_bytes) +
+                            of_all_text(report, kind) + " of " + memory;
+  if (!tells_frees(report)) return begin + " at the snapshot.";
+  if (is_of_several(report)) return begin + ", at the peaks of the processes, added.";
+  return begin + " at the peak of " + memory + ", " + duration_text(kind.peak_ns) +
+         " after the first call.";
+}
+
 // "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call.", or "GPU 0
 // held 183 MiB at one time, all 2 processes together; ...".
 std::string peak_sentence(const Report& report, const KindFacts& kind) {
+  if (report.chosen && report.chosen->by_rows) return choice_sentence(report, kind);
   std::string text = capitalised(memory_name(report, kind.kind, kind.device)) + " held ";
   if (is_of_several(report)) {
     const PeakBounds bounds = sum_of_kind(report, kind.kind, kind.device).peak;

@@ -101,7 +101,7 @@ std::string saved_time_text(const Report& report, const DeviceReport& device) {
 std::string pools_text(const UsedDevice& device, const KindFacts& kind) {
   const bool is_theirs = kind.kind == Kind::stream_ordered && device.report != nullptr;
   const std::uint64_t kept = is_theirs ? device.report->facts.pool_bytes : 0;
-  return kept == 0 ? "" : "; its pools keep " + amount_text(kept) + " that was freed";
+  return kept == 0 ? "" : "; its pools keep " + amount_text(kept) + " beyond what is live";
 }
 
 // "stream_ordered peak 64.0 MiB, now 0 B; managed peak 40.0 MiB, now 0 B".

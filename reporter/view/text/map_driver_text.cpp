@@ -8,7 +8,7 @@ namespace vramscope {
 
 std::string kept_by_pools(const PlaceAnswer& of) {
   if (of.kept_by_pools == 0) return "";
-  return ", and keep " + amount_text(of.kept_by_pools) + " that was freed";
+  return ", and keep " + amount_text(of.kept_by_pools) + " beyond what is live";
 }
 
 std::string new_segment_text(const PlaceAnswer& of) {

@@ -59,7 +59,7 @@ Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
        {"outside_bytes", "held by others", &Row::outside_bytes},
        {"context_bytes", "of this process's contexts, in `outside_bytes`", &Row::context_bytes},
        {"module_bytes", "of loaded code, part of `outside_bytes`", &Row::module_bytes},
-       {"pool_bytes", "freed, but kept by the driver's pools, in `outside_bytes`",
+       {"pool_bytes", "kept by the driver's pools beyond live memory, in `outside_bytes`",
         &Row::pool_bytes},
        {"pool_pending_bytes",
         "part of `pool_bytes` that is pending until the freeing streams reach the free",

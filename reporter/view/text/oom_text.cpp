@@ -43,7 +43,7 @@ std::string blocks_text(const OomEvent& event) {
 
 std::string pools_row(const OomEvent& event) {
   const std::uint64_t pending = std::min(event.pool_pending_bytes, pools_then(event));
-  std::string text = "freed, and kept by the driver's pools";
+  std::string text = "kept by the driver's pools beyond what is live";
   if (pending == 0) return text;
   text += pending == pools_then(event) ? ": its" : "; of " + amount_text(pending) + " the";
   return text + " streams had not come to the free";

@@ -153,11 +153,10 @@ std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& r
   if (is_of_several(report)) {
     return paragraph(printable(cached_in_several(row, amount, report), page), page);
   }
-  return paragraph(
-      amount + ") is cached by " + printable(row.entry.owner, page) +
-          ": free memory that it keeps to serve the next requests. The program does not hold it" +
-          goes_back_text(report, row.entry),
-      page);
+  return paragraph(amount + ") is kept by " + printable(row.entry.owner, page) +
+                       " beyond what was requested: " + beyond_requests_text(report, row.entry) +
+                       ".",
+                   page);
 }
 
 std::string managed_text(std::uint64_t used, std::uint64_t managed, const Page& page) {

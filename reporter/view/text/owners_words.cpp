@@ -46,7 +46,8 @@ std::string owners_words(const Report& report, const std::vector<LedgerEntry>& r
   }
   if (has(LedgerRow::pools)) {
     text += paragraph(
-        "pools: memory that the program freed (cudaFreeAsync) and the driver's pools keep. A "
+        "pools: memory that the driver's pools keep beyond what is live: what the program freed "
+        "(cudaFreeAsync), and the unused rest of their chunks. A "
         "synchronization gives back what lies above a pool's release threshold "
         "(cudaMemPoolAttrReleaseThreshold, at first 0), cudaMemPoolTrimTo the rest, except beside "
         "blocks in use",

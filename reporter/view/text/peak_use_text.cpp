@@ -31,7 +31,7 @@ std::string words_of(const PeakUseRow& row) {
     case PeakPart::pages:
       return "rounding to the driver's pages";
     case PeakPart::pools:
-      return "freed, but kept by the driver's pools";
+      return "kept by the driver's pools beyond what is live";
     case PeakPart::driver:
       return "contexts and code of this process" + std::string(row.bytes ? ", as last seen" : "");
     case PeakPart::others:
@@ -169,7 +169,8 @@ Columns<PeakUseRow> peak_use_columns() {
        "`requested`: live requested bytes, by owner; `framework_cache`: bytes held by a "
        "framework's cache, idle or not; `reserved`: upper bound of what Vramscope's cache holds "
        "beyond requests (rounding, free beside live blocks, idle); `driver_pages`: rounding to the "
-       "driver's pages; `pools`: freed memory that the driver's pools keep; `contexts`: contexts "
+       "driver's pages; `pools`: kept by the driver's pools beyond live memory; `contexts`: "
+       "contexts "
        "and code of the process; `others`: other processes and the rest",
        &Row::part, OneOf(kPeakPartNames)},
       {"owner", "program or library whose code requested it, or the name of the cache; else empty",

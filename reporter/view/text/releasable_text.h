@@ -1,4 +1,5 @@
-// goes_back_text() says how much of the cache's free memory the driver can have back.
+// beyond_requests_text() says what a cache's memory beyond requests is, and how much of it the
+// driver can have back.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,9 +10,9 @@ namespace vramscope {
 struct LedgerEntry;
 struct Report;
 
-// "; it goes back before a request is refused, ...", of free memory in our segments only as far as
-// no live block lies beside it, where the report tells of one process and has segments. cached: the
-// row of the ledger.
-[[nodiscard]] std::string goes_back_text(const Report& report, const LedgerEntry& cached);
+// "70.0 MiB idle, which goes back before a request is refused; 1.96 MiB free beside live blocks and
+// 2.78 MiB of rounding, which cannot: vramscope map". cached: the row of the ledger, of a report of
+// one process.
+[[nodiscard]] std::string beyond_requests_text(const Report& report, const LedgerEntry& cached);
 
 }  // namespace vramscope

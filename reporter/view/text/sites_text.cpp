@@ -208,18 +208,18 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
            },
            Titled("TEMP", 7),
            [&report, tells](Row row) { return tells ? temporary_text(report.sites[row]) : "-"; },
-           Legend(report.timeline.past_interval_ns == 0
-                      ? "TEMP: freed before the next allocation of the thread."
-                      : "TEMP: freed before the next allocation of the thread, or as its last.")},
+           Legend(is_measured_in_time(report)
+                      ? "TEMP: freed before the next allocation of the thread, or as its last."
+                      : "TEMP: freed before the next allocation of the thread.")},
           {{"LIFE", Table::Align::right, 8},
            of(lifetime_text),
            Legend("LIFE: half of the freed allocations lived less than this.")},
           {"growth_intervals",
            "number of intervals in which live bytes rose, counted from their last fall", of(rises),
            Titled("GREW", 9), of(rises_text),
-           Legend("GREW: in how many intervals of the run the live bytes of the site rose since "
-                  "they last fell.")},
-          {"intervals", "number of intervals in the run",
+           Legend("GREW: in how many intervals since the first allocation the live bytes of the "
+                  "site rose since they last fell.")},
+          {"intervals", "number of intervals since the first allocation",
            of([](const Site& site) { return growth_of(site).intervals; })},
           {"growth_bytes", "bytes by which they rose",
            of([](const Site& site) { return growth_of(site).bytes; })},

@@ -98,8 +98,8 @@ class Window {
 
   // What each process held when it ended does not count afterwards.
   [[nodiscard]] std::string end() const {
-    const bool is_whole = timeline_.to_ns >= timeline_.length_ns;
-    if (timeline_.end_of_several.empty() || !is_whole) return "at the end";
+    if (timeline_.to_ns < timeline_.length_ns) return "at " + duration_text(timeline_.to_ns);
+    if (timeline_.end_of_several.empty()) return "at the end";
     return "after all processes " + timeline_.end_of_several;
   }
 

@@ -87,7 +87,8 @@ std::string never_freed_text(const Report& report) {
 }
 
 std::string all_freed_phrase(const Report& report) {
-  return std::string("everything was freed") + (is_final(report) ? "" : " by then");
+  return std::string("everything") + (report.chosen ? " that passes" : "") + " was freed" +
+         (is_final(report) ? "" : " by then");
 }
 
 std::string rate_text(const GrowthRate& rate, const std::string& function) {
