@@ -48,7 +48,7 @@ struct HelperState {
 inline constexpr const char* kNvtxInjectionVariable = "VRAMSCOPE_NVTX_INJECTION";
 // Settings of the simulated device, of which the last one counts (test/simulator).
 inline constexpr const char* kSimulatorVariable = "VRAMSCOPE_SIM";
-// What its setting `device` takes, which is --sim-device of the tool: each a row of models.cpp
+// What its setting `device` takes, which is --sim-device of the tool: each a row of gpu_models.cpp
 // there.
 inline constexpr const char* kSimulatedModels = "h200, h100, a100, l4, rtx4090, t4, orin";
 // Path of the library, for `run` where it is not installed beside it.

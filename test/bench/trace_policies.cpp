@@ -17,9 +17,9 @@
 
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_memory.h"
+#include "reporter/view/trial/granules.h"
 #include "test/bench/policies.h"
 #include "test/bench/traces.h"
-#include "test/simulator/device/granules.h"
 
 namespace vramscope::bench {
 namespace {

@@ -45,7 +45,7 @@ FOLDERS = {
     "reporter/record": ["", "trace", "python", "stack"],
     "reporter/report": ["live", "", "traces", "files"],
     "reporter/view": ["", "command", "doctor", "export", "import", "page", "text", "listing", "analysis",
-                      "system"],
+                      "trial", "system"],
 }
 
 CODE = (".h", ".cpp", ".c", ".S", ".def", ".inc", ".py")

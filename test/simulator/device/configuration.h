@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "test/simulator/device/granules.h"
-#include "test/simulator/device/models.h"
+#include "reporter/view/trial/gpu_models.h"
+#include "reporter/view/trial/granules.h"
 
 namespace vramscope::simulator {
 

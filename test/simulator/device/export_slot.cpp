@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "test/simulator/device/granules.h"
+#include "reporter/view/trial/granules.h"
 
 namespace vramscope::simulator {
 

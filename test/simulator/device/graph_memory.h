@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "allocator/base/place.h"
+#include "reporter/view/trial/granules.h"
 #include "test/simulator/device/engine.h"
-#include "test/simulator/device/granules.h"
 #include "test/simulator/device/shadow_memory.h"
 #include "test/simulator/device/simulated_device.h"
 #include "test/simulator/device/vendor.h"

@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-#include "test/simulator/device/granules.h"
+#include "reporter/view/trial/granules.h"
 
 namespace vramscope::simulator {
 

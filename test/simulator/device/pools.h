@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "allocator/base/place.h"
-#include "test/simulator/device/granules.h"
+#include "reporter/view/trial/granules.h"
 #include "test/simulator/device/vendor.h"
 
 namespace vramscope::simulator {

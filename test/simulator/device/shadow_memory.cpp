@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "test/simulator/device/granules.h"
+#include "reporter/view/trial/granules.h"
 
 namespace vramscope::simulator {
 

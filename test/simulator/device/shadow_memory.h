@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "allocator/base/place.h"
+#include "reporter/view/trial/granules.h"
 #include "test/simulator/device/export_slot.h"
-#include "test/simulator/device/granules.h"
 
 namespace vramscope::simulator {
 

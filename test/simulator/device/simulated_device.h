@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "allocator/base/backend.h"
-#include "test/simulator/device/granules.h"
+#include "reporter/view/trial/granules.h"
 
 namespace vramscope::simulator {
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <utility>
 
-#include "test/simulator/device/granules.h"
+#include "reporter/view/trial/granules.h"
 
 namespace vramscope::simulator {
 

@@ -1,6 +1,6 @@
 // The driver's own footprint: chunks for small allocations, granules for large ones.
 // SPDX-License-Identifier: Apache-2.0
-#include "test/simulator/device/granules.h"
+#include "reporter/view/trial/granules.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The model that VRAMSCOPE_SIM chooses: driver, runtime and NVML say the same of it.
 // SPDX-License-Identifier: Apache-2.0
-#include "test/simulator/device/models.h"
+#include "reporter/view/trial/gpu_models.h"
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>

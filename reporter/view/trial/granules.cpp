@@ -1,6 +1,6 @@
 // Chooses addresses: of granules, and in 512-byte steps inside the chunks.
 // SPDX-License-Identifier: Apache-2.0
-#include "test/simulator/device/granules.h"
+#include "reporter/view/trial/granules.h"
 
 #include <algorithm>
 #include <cassert>

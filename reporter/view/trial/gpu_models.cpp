@@ -6,7 +6,7 @@
 //   listing of that program of NVIDIA's cuda-samples on such a device. The memory that a driver
 //   tells differs by some MiB from version to version; the row says of which version it is.
 // SPDX-License-Identifier: Apache-2.0
-#include "test/simulator/device/models.h"
+#include "reporter/view/trial/gpu_models.h"
 
 #include <algorithm>
 #include <iterator>
