@@ -50,7 +50,7 @@ void UnrecordedUse::note_unrecorded(std::uint16_t device, std::uint64_t bytes) n
     managed_[device] = managed;
     if (kept) kept_[device] = *kept;
   }
-  publish(device);
+  publish(device, Tell::of_a_sample);
 }
 
 // Freed memory stays in the pool, and counts as used there until its stream has reached the free.
@@ -335,14 +335,36 @@ UnrecordedUse::Figures UnrecordedUse::sum(std::uint16_t device) const {
           .pool_pending_bytes = std::min(kept.pending_bytes, in_pools)};
 }
 
+void UnrecordedUse::tell(std::uint16_t device, Tell tells) noexcept {
+  if (callback_.function == nullptr) return;
+  const Figures now = sum(device);
+  UnrecordedChange change{.device = device,
+                          .total_bytes = backend_.free_memory(device).total_bytes,
+                          .kept_bytes = now.context_bytes + now.module_bytes,
+                          .at_ns = now_ns(),
+                          .serial = allocator_.newest()};
+  {
+    const SystemLock lock(mutex_);
+    UnrecordedChange& last = traced_[device];
+    change.unrecorded_bytes = outside_[device];
+    const bool is_same = last.total_bytes == change.total_bytes &&
+                         last.unrecorded_bytes == change.unrecorded_bytes &&
+                         last.kept_bytes == change.kept_bytes;
+    if (is_same && tells == Tell::of_changes) return;
+    last = change;
+  }
+  callback_.function(callback_.context, change);
+}
+
 // Like UsedDevices::facts(), except for figures from other processes, which cost a system call.
-void UnrecordedUse::publish(std::uint16_t device) noexcept {
+void UnrecordedUse::publish(std::uint16_t device, Tell tells) noexcept {
   // On a GPU of the limit's size, contexts and code would take their part of it.
   const std::uint64_t limit = allocator_.capacity(device).limit;
   if (limit != Limits::kUnlimited) {
     const Figures now = sum(device);
     allocator_.set_capacity(device, limit, now.context_bytes + now.module_bytes);
   }
+  tell(device, tells);
   live_.set_simulated_launches(simulated_launches());
   live_.change_device(device, now_ns(), [&](LiveDeviceNumbers& numbers) {
     const FreeMemory memory = backend_.free_memory(device);

@@ -16,6 +16,7 @@
 #include "interpose/driver/pool_devices.h"
 #include "interpose/settings/startup.h"
 #include "interpose/table/functions.h"
+#include "reporter/base/segment.h"
 #include "reporter/report/live/live_process.h"
 
 namespace vramscope {
@@ -45,6 +46,14 @@ class UnrecordedUse {
   // answer from then on. Returns the other processes. Does not call the driver. May throw what
   // figures() throws, and bad_alloc.
   [[nodiscard]] std::vector<DeviceProcess> ask_nvml(std::uint16_t device);
+
+  // Receives what of a device is used and not recorded, whenever the allocator learns of it.
+  struct Callback {
+    void (*function)(void* context, const UnrecordedChange& change) noexcept = nullptr;
+    void* context = nullptr;
+  };
+  // Call it once, before the first device is used.
+  void on_change(Callback callback) noexcept { callback_ = callback; }
 
   // Notes the free memory that the driver reported to the backend.
   void note_free(std::uint16_t device, std::uint64_t free_bytes,
@@ -104,8 +113,12 @@ class UnrecordedUse {
   void announce(std::uint16_t device, std::uint64_t before) noexcept;
   [[nodiscard]] Figures sum(std::uint16_t device) const;
   [[nodiscard]] std::optional<std::uint16_t> remove(CUcontext context) noexcept;  // its device
+  // What the callback is told: also what is as it was, since the allocator decides anew how much
+  // may stay idle whenever it learns of a sample.
+  enum class Tell : bool { of_changes, of_a_sample };
   // Writes the changes to the live file.
-  void publish(std::uint16_t device) noexcept;
+  void publish(std::uint16_t device, Tell tells = Tell::of_changes) noexcept;
+  void tell(std::uint16_t device, Tell tells) noexcept;
 
   CachingAllocator& allocator_;
   CudaBackend& backend_;
@@ -113,6 +126,7 @@ class UnrecordedUse {
   const Captures& captures_;
   LiveProcess& live_;
   PeerProcesses peers_{startup().runtime_folder};
+  Callback callback_;
   mutable SystemMutex mutex_;
   std::vector<Part> parts_ VRAMSCOPE_GUARDED_BY(mutex_);
   void set_outside(std::uint16_t device, std::uint64_t bytes) VRAMSCOPE_REQUIRES(mutex_);
@@ -128,6 +142,8 @@ class UnrecordedUse {
   std::array<std::uint64_t, kMaxDevices> exported_ VRAMSCOPE_GUARDED_BY(mutex_){};
   std::array<Kept, kMaxDevices> kept_ VRAMSCOPE_GUARDED_BY(mutex_){};
   std::array<Told, kMaxDevices> told_ VRAMSCOPE_GUARDED_BY(mutex_){};
+  // What the callback was told of each device.
+  std::array<UnrecordedChange, kMaxDevices> traced_ VRAMSCOPE_GUARDED_BY(mutex_){};
 };
 
 }  // namespace vramscope

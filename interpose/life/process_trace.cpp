@@ -10,6 +10,7 @@
 #include "interpose/base/event_of.h"
 #include "interpose/base/guard.h"
 #include "interpose/base/message.h"
+#include "interpose/driver/host_memory.h"
 #include "interpose/settings/startup.h"
 #include "interpose/table/functions.h"
 #include "interpose/tools/nvtx.h"
@@ -22,6 +23,18 @@ std::string why_not(const TraceFile& file) {
   return "cannot write the trace '" + file.path() + "': " + strerrordesc_np(file.error());
 }
 
+// A replay of the trace needs them.
+std::vector<std::pair<std::string, std::string>> settings_of_service(const ProcessFacts& process) {
+  std::vector<std::pair<std::string, std::string>> settings;
+  for (const auto& option : process.options) {
+    for (const std::string_view name :
+         {"mode", "policy", "alloc_conf", "exact_fallback", "reuse", "device_memory_limit"}) {
+      if (option.first == name) settings.push_back(option);
+    }
+  }
+  return settings;
+}
+
 // `started_ns`: by now_ns().
 TraceProcess trace_process(const ProcessFacts& process, std::uint64_t started_ns) {
   return {.pid = process.pid,
@@ -29,7 +42,9 @@ TraceProcess trace_process(const ProcessFacts& process, std::uint64_t started_ns
           .mode = process.mode,
           .tool_version = VRAMSCOPE_VERSION,
           .wall_ns = wall_time_at(started_ns),
-          .clock_ns = started_ns};
+          .clock_ns = started_ns,
+          .settings = settings_of_service(process),
+          .host_bytes = host_memory_bytes()};
 }
 
 std::vector<std::string> function_names() {
@@ -68,6 +83,7 @@ void ProcessTrace::start(Trace::Bell bell) noexcept {
       static_cast<Recorder*>(recorder)->record_besides(event);
     };
     tell_of_segments();
+    tell_of_unrecorded_use();
     profiler_.graph_memory().on_side_effect({.function = record, .context = &profiler_.recorder()});
   } catch (const std::exception&) {
     file_ = nullptr;
@@ -85,6 +101,13 @@ void ProcessTrace::tell_of_segments() noexcept {
     return static_cast<Profiler*>(profiler)->allocator().newest();
   };
   profiler_.backend().on_segments({.changed = changed, .newest = newest, .context = &profiler_});
+}
+
+void ProcessTrace::tell_of_unrecorded_use() noexcept {
+  const auto changed = [](void* profiler, const UnrecordedChange& change) noexcept {
+    static_cast<Profiler*>(profiler)->recorder().trace()->add_unrecorded(change);
+  };
+  profiler_.unrecorded_use().on_change({.function = changed, .context = &profiler_});
 }
 
 void ProcessTrace::write_names(Trace& trace) {

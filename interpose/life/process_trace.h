@@ -36,6 +36,7 @@ class ProcessTrace {
  private:
   void say_there_is_none(const TraceFile& file);
   void tell_of_segments() noexcept;
+  void tell_of_unrecorded_use() noexcept;
   void write_names(Trace& trace);
   void note_problem() noexcept;
 

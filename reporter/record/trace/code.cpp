@@ -253,6 +253,24 @@ bool get_segment(TraceBytes& bytes, SegmentChange& change) noexcept {
   return !bytes.bad();
 }
 
+std::byte* put_unrecorded(const UnrecordedChange& change, std::byte* at) noexcept {
+  at = put_byte(at, 0);
+  at = put_number(put_number(at, change.serial), change.at_ns);
+  at = put_number(put_number(at, change.device), change.total_bytes);
+  return put_number(put_number(at, change.unrecorded_bytes), change.kept_bytes);
+}
+
+bool get_unrecorded(TraceBytes& bytes, UnrecordedChange& change) noexcept {
+  if (bytes.byte() != 0) bytes.fail();
+  change.serial = bytes.number();
+  change.at_ns = bytes.number();
+  change.device = static_cast<std::uint16_t>(bytes.below(kMaxDevices));
+  change.total_bytes = bytes.number();
+  change.unrecorded_bytes = bytes.number();
+  change.kept_bytes = bytes.number();
+  return !bytes.bad();
+}
+
 bool TraceState::get(TraceBytes& bytes, TraceEvent& one) noexcept {
   std::uint8_t head = bytes.byte();
   while ((head & trace::kWhat) == static_cast<std::uint8_t>(What::thread) && !bytes.bad()) {

@@ -110,4 +110,8 @@ inline constexpr std::size_t kMostSegmentBytes = 96;
 // Returns false if the bytes are not such a change.
 [[nodiscard]] bool get_segment(TraceBytes& bytes, SegmentChange& change) noexcept;
 
+// The same for what is used and not recorded.
+[[nodiscard]] std::byte* put_unrecorded(const UnrecordedChange& change, std::byte* at) noexcept;
+[[nodiscard]] bool get_unrecorded(TraceBytes& bytes, UnrecordedChange& change) noexcept;
+
 }  // namespace vramscope

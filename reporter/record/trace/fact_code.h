@@ -23,6 +23,10 @@ struct TraceProcess {
   // One instant by both clocks. Events use the second one.
   std::uint64_t wall_ns = 0;
   std::uint64_t clock_ns = 0;
+  // The settings that decide how memory is served, by the names of options.def; {}: an earlier
+  // version wrote the trace.
+  std::vector<std::pair<std::string, std::string>> settings = {};
+  std::uint64_t host_bytes = 0;  // of the host that the process may use; 0: not known
 };
 
 // What the numbers in events mean. Facts that a damaged trace lacks are empty.

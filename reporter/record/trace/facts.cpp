@@ -36,6 +36,24 @@ TraceFacts::Chunks TraceFacts::first(const TraceProcess& process,
 }
 
 // Modules may have moved and threads may have been renamed, so all of them are written again.
+TraceFacts::Chunks TraceFacts::settings(const TraceProcess& process) {
+  if (process.settings.empty()) return {};
+  std::string content;
+  std::byte bytes[kMostNumberBytes];
+  const auto number = [&](std::uint64_t value) {
+    content.append(reinterpret_cast<const char*>(bytes),
+                   static_cast<std::size_t>(put_number(bytes, value) - bytes));
+  };
+  number(process.host_bytes);
+  for (const auto& [name, value] : process.settings) {
+    for (const std::string& text : {name, value}) {
+      number(text.size());
+      content += text;
+    }
+  }
+  return {content};
+}
+
 TraceFacts::Chunks TraceFacts::next(const RecorderFacts& names) {
   FactWriter out;
   put_all(out, FactType::module, names.modules, 0);

@@ -26,6 +26,8 @@ class TraceFacts {
   [[nodiscard]] Chunks next_marks(const RecorderFacts& names);
   // Returns all repeated marks, each time.
   [[nodiscard]] static Chunks repeated_marks(const RecorderFacts& names);
+  // Returns the process's settings, or nothing if there are none.
+  [[nodiscard]] static Chunks settings(const TraceProcess& process);
   [[nodiscard]] const KnownNames& known() const { return known_; }
 
  private:

@@ -27,6 +27,8 @@ enum class ChunkType : std::uint8_t {
   segments = 4,        // segments that our allocator got or gave back
   marks = 5,           // instants that the program named
   repeated_marks = 6,  // instants whose names are repeated
+  settings = 7,        // the settings that decide how memory is served
+  unrecorded = 8,      // what of a device is used and not recorded
 };
 
 // A chunk of facts consists of facts: a byte for the type, the number of the described thing, its

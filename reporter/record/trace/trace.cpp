@@ -106,10 +106,18 @@ void Trace::add_segment(const SegmentChange& change) noexcept {
   write(ChunkType::segments, std::span<const std::byte>(content.data(), end));
 }
 
+void Trace::add_unrecorded(const UnrecordedChange& change) noexcept {
+  if (ended_.load(std::memory_order_relaxed)) return;
+  std::array<std::byte, kMostSegmentBytes> content;  // NOLINT: written before it is read
+  const std::byte* const end = put_unrecorded(change, content.data());
+  write(ChunkType::unrecorded, std::span<const std::byte>(content.data(), end));
+}
+
 void Trace::begin(const TraceProcess& process, const std::vector<std::string>& functions) noexcept {
   const SystemLock lock(facts_lock_);
   try {
     write(ChunkType::facts, facts_.first(process, functions));
+    write(ChunkType::settings, TraceFacts::settings(process));
   } catch (const std::bad_alloc&) {  // the events stay readable, without names
   }
 }

@@ -40,6 +40,8 @@ class Trace {
   // any event of a block in it. It is only called next to a call of the driver, since it costs a
   // write.
   void add_segment(const SegmentChange& change) noexcept;
+  // Writes what of a device is used and not recorded, likewise.
+  void add_unrecorded(const UnrecordedChange& change) noexcept;
   // Ends the trace: the last report was made and knows nothing of later events, so neither does the
   // trace.
   void end() noexcept { ended_.store(true, std::memory_order_relaxed); }

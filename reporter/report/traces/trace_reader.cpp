@@ -169,6 +169,10 @@ std::string TraceReader::take(const ChunkHead& head, std::span<const std::byte> 
       return take_marks(content) ? "" : "expected marks that can be read";
     case ChunkType::repeated_marks:
       return take_repeated_marks(content) ? "" : "expected marks that can be read";
+    case ChunkType::unrecorded:
+      return take_unrecorded(content) ? "" : "expected memory in use that can be read";
+    case ChunkType::settings:
+      return take_settings(content) ? "" : "expected settings that can be read";
     case ChunkType::mark: {
       TraceBytes bytes(content);
       marked_ = bytes.number();
@@ -203,13 +207,35 @@ bool TraceReader::take_segments(std::span<const std::byte> content) {
   return true;
 }
 
+bool TraceReader::take_unrecorded(std::span<const std::byte> content) {
+  TraceBytes bytes(content);
+  while (!bytes.empty()) {
+    UnrecordedChange change;
+    if (!get_unrecorded(bytes, change)) return false;
+    unrecorded_.push_back(change);
+  }
+  return true;
+}
+
+bool TraceReader::take_settings(std::span<const std::byte> content) {
+  TraceBytes bytes(content);
+  names_.process.host_bytes = bytes.number();
+  while (!bytes.empty()) {
+    std::string name(bytes.text());
+    std::string value(bytes.text());
+    if (!bytes.bad()) names_.process.settings.emplace_back(std::move(name), std::move(value));
+  }
+  return !bytes.bad();
+}
+
 // Sorts as events by_change: what the driver was asked after an allocation comes after that
 // allocation.
 void TraceReader::sort_segments() {
-  std::stable_sort(segments_.begin(), segments_.end(),
-                   [](const SegmentChange& a, const SegmentChange& b) {
-                     return std::tie(a.serial, a.at_ns) < std::tie(b.serial, b.at_ns);
-                   });
+  const auto is_before = [](const auto& a, const auto& b) {
+    return std::tie(a.serial, a.at_ns) < std::tie(b.serial, b.at_ns);
+  };
+  std::stable_sort(segments_.begin(), segments_.end(), is_before);
+  std::stable_sort(unrecorded_.begin(), unrecorded_.end(), is_before);
 }
 
 // The chunks of a lane may be in any order in the file, but none may be missing.

@@ -37,6 +37,9 @@ class TraceReader {
   // Returns how segments of our allocator were added and removed, in order. Empty if it had no
   // segments or an older version wrote the trace.
   [[nodiscard]] const std::vector<SegmentChange>& segments() const { return segments_; }
+  // Returns what of devices was used and not recorded, in order. Empty if an older version wrote
+  // the trace.
+  [[nodiscard]] const std::vector<UnrecordedChange>& unrecorded() const { return unrecorded_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] std::uint64_t lost() const { return lost_; }  // according to its last mark
   [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
@@ -75,6 +78,8 @@ class TraceReader {
   [[nodiscard]] bool take_marks(std::span<const std::byte> content);
   [[nodiscard]] bool take_repeated_marks(std::span<const std::byte> content);
   [[nodiscard]] bool take_segments(std::span<const std::byte> content);
+  [[nodiscard]] bool take_unrecorded(std::span<const std::byte> content);
+  [[nodiscard]] bool take_settings(std::span<const std::byte> content);
   void sort_segments();
   [[nodiscard]] bool skip_damage(std::size_t& at);
   [[nodiscard]] std::size_t most_missing() const;
@@ -89,6 +94,7 @@ class TraceReader {
   TraceNames names_;
   std::map<std::uint32_t, std::vector<Slice>> lanes_;
   std::vector<SegmentChange> segments_;
+  std::vector<UnrecordedChange> unrecorded_;
   std::uint64_t events_ = 0;
   std::uint64_t marked_ = 0;
   std::uint64_t lost_ = 0;
