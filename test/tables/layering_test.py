@@ -18,6 +18,7 @@ ARROWS = [
     (r"interpose/", r"reporter/(base|record|report)/"),
     (r"reporter/", r"allocator/base/.*\.h$"),
     (r"reporter/report/live/", r"allocator/recovery\.h$"),
+    (r"reporter/view/trial/", r"(allocator/caching_allocator|interpose/settings/alloc_conf)\.h$"),
     (r"reporter/view/", r"interpose/(settings/options\.h|settings/options\.def|settings/private_variables\.h|settings/use_question\.h|table/functions\.def)$"),
     (r"test/", r""),
 ]

@@ -17,6 +17,7 @@
 #include "reporter/view/text/options_text.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/peak_text.h"
+#include "reporter/view/text/replay_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/reports_text.h"
 #include "reporter/view/text/runs_text.h"
@@ -74,6 +75,7 @@ std::vector<Field> listings() {
           object("diff", diff_fields({})),
           object("call_changes", call_changes_fields(0)),
           object("check", check_fields(0)),
+          rows("replay", replay_fields({})),
           object("trace", trace_fields(none, {}, {})),
           rows("functions", function_columns()),
           rows("options", option_columns()),

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/command/trial_input.h"
+
+#include <span>
+
+#include "reporter/report/traces/trace_input.h"
+#include "reporter/view/command/inputs.h"
+#include "reporter/view/command/verb.h"
+#include "reporter/view/import/imports.h"
+
+namespace vramscope {
+namespace {
+
+std::optional<TrialSteps> refused(const std::string& path, const std::string& problem) {
+  say("cannot read '" + path + "': " + problem);
+  return std::nullopt;
+}
+
+std::optional<TrialSteps> steps_of(const std::string& path, std::span<const std::byte> bytes) {
+  TraceReader reader(bytes, TraceReader::Damage::refused);
+  if (!reader.problem().empty()) return refused(path, reader.problem());
+  TrialSteps steps;
+  const std::string problem = read_trial_steps(reader, steps);
+  if (!problem.empty()) return refused(path, problem);
+  if (steps.requests == 0) {
+    say("'" + path + "' has no allocation: there is nothing to replay");
+    return std::nullopt;
+  }
+  return steps;
+}
+
+}  // namespace
+
+std::optional<TrialSteps> open_trial(const std::string& path) {
+  if (is_folder(path)) {
+    say("'" + path + "' is a folder: expected a trace");
+    return std::nullopt;
+  }
+  if (is_import(path)) {
+    const std::variant<ImportedRun, FileError> read = read_import(path);
+    const auto* const run = std::get_if<ImportedRun>(&read);
+    if (run == nullptr) {
+      say(std::get<FileError>(read).message);
+      return std::nullopt;
+    }
+    if (!run->has_history) {
+      say("'" + path +
+          "' has no history of allocations and frees: there is nothing to replay "
+          "(torch.cuda.memory._record_memory_history() records one)");
+      return std::nullopt;
+    }
+    const std::string bytes = trace_of_import(*run);
+    return steps_of(path, std::as_bytes(std::span(bytes)));
+  }
+  const TraceInput input(path);
+  if (!input.problem().empty()) return refused(path, input.problem());
+  return steps_of(path, input.bytes());
+}
+
+}  // namespace vramscope

@@ -1,0 +1,36 @@
+// TrialOptions are the words that say under which settings a trace is replayed.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reporter/view/command/verb.h"
+#include "reporter/view/trial/trial_rows.h"
+
+namespace vramscope {
+
+inline constexpr const char* kTrialFilesHelp =
+    "Traces, memory snapshots of PyTorch with history, or logs of RMM";
+
+struct TrialOptions {
+  std::vector<std::string> modes;
+  std::vector<std::string> policies;
+  std::vector<std::string> alloc_confs;
+  std::string capacity;
+  std::string call_costs;
+};
+
+// --mode, --policy, --alloc-conf, --capacity and --call-costs.
+void add_trial_options(Command& command, TrialOptions& options);
+
+// Each of the modes with each policy and each setting; the usual ones where none was typed. Or one
+// line that says what is wrong. Learns trace.others.
+struct MadeRows {
+  std::vector<TrialRow> rows;
+  CallCosts costs;
+  std::string problem;
+};
+[[nodiscard]] MadeRows make_rows(TrialSteps& trace, const TrialOptions& options);
+
+}  // namespace vramscope

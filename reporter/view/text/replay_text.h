@@ -1,0 +1,38 @@
+// replay_text() shows what a trace's program would have taken under other settings.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
+#include "reporter/view/trial/replay_answer.h"
+
+namespace vramscope {
+
+// A replayed trace with what is said of it.
+struct Replayed {
+  std::string file;
+  const TrialSteps& trace;
+  const ReplayAnswer& answer;
+  CallCosts costs;
+};
+
+// One setting on one device.
+struct ReplayLine {
+  const ReplayRow* row = nullptr;
+  const TrialDevice* device = nullptr;  // null: the trace has no device memory
+};
+[[nodiscard]] std::vector<ReplayLine> replay_lines(const Replayed& replayed);
+
+// A setting as people write it: "pytorch, expandable_segments:True".
+[[nodiscard]] std::string settings_text(const TrialRow& row);
+
+[[nodiscard]] Columns<ReplayLine> replay_columns(const CallCosts& costs = {});
+// Of the JSON: an object for each trace.
+[[nodiscard]] Columns<Replayed> replay_fields(const RowChoice& choice);
+[[nodiscard]] Document replay_text(const Replayed& replayed, const Page& page,
+                                   const RowChoice& choice);
+
+}  // namespace vramscope

@@ -1,0 +1,132 @@
+"""A replay with the settings of the recording gives the statistics of the recording, key by key."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import os
+import pathlib
+
+import harness
+from trace_case import TraceTest
+import transparency_test
+
+# Settings under which the workloads are recorded, and what the simulated device is.
+SETTINGS = (
+    {"VRAMSCOPE_POLICY": "native-safe"},
+    {"VRAMSCOPE_POLICY": "pytorch"},
+    {"VRAMSCOPE_POLICY": "pytorch", "VRAMSCOPE_ALLOC_CONF": "expandable_segments:True"},
+    {"VRAMSCOPE_POLICY": "pytorch", "VRAMSCOPE_ALLOC_CONF": "growing_segments:True"},
+    {"VRAMSCOPE_POLICY": "pytorch", "VRAMSCOPE_ALLOC_CONF": "max_split_size_mb:32,roundup_power2_divisions:4"},
+    {"VRAMSCOPE_MODE": "dedicated"},
+    {"VRAMSCOPE_MODE": "observe"},
+)
+WORKLOADS = harness.BUILD / "test/bench"
+# Of a GPU that the workload nearly fills, so that idle memory must go back.
+NARROW = {"transformer": "capacity=8GiB", "page_server": "capacity=4GiB", "hash_join": "capacity=4GiB"}
+
+# What a trace does not have: the program's own wishes to the library.
+UNTRACED = ("faces", "malloc_hook")
+
+
+class ReplayTest(TraceTest):
+    def replayed(self, path, *words):
+        done = self.run_tool("replay", "--json", *words, path)
+        self.assertEqual((0, ""), (done.returncode, done.stderr), path)
+        (one,) = json.loads(done.stdout)
+        return one
+
+    def recorded_statistics(self, report):
+        """Counters of each GPU and of the host, by the names that a replay gives them."""
+        statistics = {device["index"]: device["memory_stats"] for device in report["devices"]}
+        return statistics, report["host"]["memory_stats"]
+
+    def assert_replays(self, report, path, where):
+        found = self.replayed(path)
+        rows = [row for row in found["rows"] if row["recorded"]]
+        devices, host = self.recorded_statistics(report)
+        for row in rows:
+            self.assertTrue(row["fits"], where)
+            self.assertEqual(0, row["served_refused"], where)
+            if row["device"] is None or not row["memory_stats"]:
+                continue
+            recorded = devices[row["device"]]
+            self.assertEqual({key: recorded[key] for key in row["memory_stats"]}, row["memory_stats"], where)
+            self.assertEqual(set(recorded), set(row["memory_stats"]) | {key for key in recorded if key.startswith("allocated.")}, where)
+        if rows[0]["host_memory_stats"]:
+            self.assertEqual({key: host[key] for key in rows[0]["host_memory_stats"]}, rows[0]["host_memory_stats"], where)
+        self.assertIn(found["as_recorded"], (True, None), where)
+        return found
+
+
+class Exact(ReplayTest):
+    def record(self, command, simulator="", **settings):
+        mode = settings.pop("VRAMSCOPE_MODE", "cache")
+        outcome, found = self.traced(command, mode, simulator, **settings)
+        reports = {r["trace"]["path"]: r for r in outcome.reports if r["trigger"] == "exit"}
+        return [(reports[str(path)], path) for path in found if str(path) in reports]
+
+    def test_the_workloads_of_the_benchmark(self):
+        for name, narrow in NARROW.items():
+            for simulator in ("capacity=80GiB", narrow):
+                for settings in SETTINGS:
+                    with self.subTest(name=name, simulator=simulator, settings=settings):
+                        ((report, path),) = self.record([str(WORKLOADS / name)], simulator, **settings)
+                        self.assert_replays(report, path, (name, settings))
+
+    def test_the_demo_programs(self):
+        for settings in SETTINGS:
+            with self.subTest(settings=settings):
+                ((report, path),) = self.record([harness.program("train")], **settings)
+                found = self.assert_replays(report, path, settings)
+                self.assertTrue(found["settings_known"])
+
+    def test_the_programs_of_the_tests(self):
+        """Where a replay cannot be exact, it says so."""
+        tried = 0
+        victims = transparency_test.VICTIMS
+        if "VRAMSCOPE_THOROUGH" not in os.environ:
+            victims = victims[::3]
+        for command, simulator in victims:
+            if command[0].startswith(UNTRACED):
+                continue
+            try:
+                program = [harness.program(command[0]), *command[1:]]
+            except harness.unittest.SkipTest:
+                continue
+            for report, path in self.record(program, simulator):
+                done = self.run_tool("replay", "--json", path)
+                if "there is nothing to replay" in done.stderr:
+                    continue
+                self.assertEqual(0, done.returncode, done.stderr)
+                (found,) = json.loads(done.stdout)
+                if any(found[gap] for gap in ("captures", "exports", "pools", "several_threads")) or report["devices"] == []:
+                    continue
+                with self.subTest(command=command, simulator=simulator):
+                    self.assert_replays(report, path, command)
+                    tried += 1
+        self.assertLess(12, tried)
+
+
+class Refused(ReplayTest):
+    def refuse(self, *words):
+        done = self.run_tool("replay", *words)
+        self.assertEqual((2, ""), (done.returncode, done.stdout), words)
+        self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)
+        return done.stderr
+
+    def test_bad_input_is_one_line(self):
+        _, (path,) = self.traced([harness.program("train")])
+        self.assertIn("unknown", self.refuse("--alloc-conf", "no_such_thing:1", path))
+        self.assertIn("'lru' is none of native-safe, pytorch", self.refuse("--policy", "lru", path))
+        for size in ("0", "0GiB", "17TiB", "much"):
+            self.assertIn(f"'{size}' is", self.refuse("--capacity", size, path))
+        self.assertIn("'fast' is none of", self.refuse("--call-costs", "fast", path))
+        whole = path.read_bytes()
+        path.write_bytes(whole[: len(whole) // 2])
+        self.assertIn("cannot read", self.refuse(path))
+        path.write_bytes(b"")
+        self.assertIn("expected a trace", self.refuse(path))
+        self.assertIn("is a folder", self.refuse(pathlib.Path(self.folder)))
+        self.assertIn("No such file", self.refuse(pathlib.Path(self.folder, "none")))
+
+
+if __name__ == "__main__":
+    harness.main()
