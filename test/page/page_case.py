@@ -74,6 +74,10 @@ def grown(by):
     for totals in (report["sites"][2], *[part for part in report["sites"][2]["parts"]]):
         totals["peak_bytes"] += by
         totals["estimate"]["peak_bytes"] += by
+    (joint,) = report["joint_peaks"]
+    joint["peak_bytes"] += by
+    (live,) = [one for one in joint["live"] if one["site"] == 2]
+    live["live_bytes"] += by
     return report
 
 

@@ -82,7 +82,7 @@ class Completion(harness.Case):
 
     def completes(self, ask):
         self.files()
-        self.assertEqual(["recover", "report"], ask("re"))
+        self.assertEqual(["recover", "replay", "report"], ask("re"))
         self.assertEqual(["--trace"], ask("run", "--tra"))
         self.assertEqual(["cache"], ask("run", "--mode", "ca"))
         self.assertEqual(["speedscope", "sqlite"], ask("export", "--format", "s"))

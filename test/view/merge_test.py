@@ -275,11 +275,11 @@ class Merge(MergeTest):
             self.assertEqual((315, 35), (outside["GPU-first-0"], outside["GPU-first-1"]))
             self.assertEqual(sorted(counted), sorted(process["devices"][0]["others_bytes"] for process in report["processes"]))
         shown = self.call("owners", merged).stdout
-        self.assertIn("up to 315 B used on GPU 0 (GPU-first-0), ", shown)
-        self.assertIn("up to 35 B used on GPU 0 (GPU-first-1), ", shown)
-        self.assertIn("others: outside of these 6 processes there was at most so much", shown)
+        self.assertIn("added: 15 B used on GPU 0 (GPU-first-0), ", shown)
+        self.assertIn("added: 15 B used on GPU 0 (GPU-first-1), ", shown)
+        self.assertIn("at most 300 B were outside of these 6 processes", shown)
         used = [device["used_bytes"] for device in json.loads(self.call("owners", "--json", merged).stdout)["devices"]]
-        self.assertEqual([315, 35, 0], used)
+        self.assertEqual([15, 15, 0], used)
 
     def test_what_an_earlier_version_added_up_is_at_most_the_device(self):
         report = json.loads(self.merge(*self.some_reports(3)).read_text())

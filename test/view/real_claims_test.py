@@ -188,7 +188,7 @@ class Instants(Case):
         self.assertIn(" at the end (", self.text("timeline", self.real("nccl")))
 
     def test_intervals_begin_with_the_first_allocation(self):
-        self.assertIn("GREW: of the intervals since the first allocation, those over which", self.one_line("sites", self.real("cupy")))
+        self.assertIn("GREW: in how many intervals since the first allocation the live bytes of the", self.one_line("sites", self.real("cupy")))
 
 
 if __name__ == "__main__":

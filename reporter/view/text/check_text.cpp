@@ -9,7 +9,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/listing/site_listing.h"
-#include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/change_text.h"
 
 namespace vramscope {
 namespace {

@@ -12,6 +12,7 @@
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/site_listing.h"
 #include "reporter/view/text/call_changes_text.h"
+#include "reporter/view/text/change_text.h"
 #include "reporter/view/text/other_gpus_text.h"
 #include "reporter/view/text/peak_use_text.h"
 #include "reporter/view/text/words.h"
@@ -99,13 +100,6 @@ std::string rows_text(const Differences& found, std::size_t shown, DiffBy by, co
 }
 
 // ", +13.1 %".
-std::string growth_text(std::uint64_t before, std::uint64_t after) {
-  if (before == 0 || before == after) return "";
-  const bool grew = after > before;
-  const std::uint64_t by = grew ? after - before : before - after;
-  return std::string(", ") + (grew ? "+" : "-") + percent_text(by, before);
-}
-
 constexpr const char* when_text(DiffAt at) {
   switch (at) {
     case DiffAt::peak:
@@ -234,17 +228,6 @@ std::string at_end_text(const DiffOf& of, const Page& page) {
 }
 
 }  // namespace
-
-std::string whole_text(const std::string& name, std::uint64_t before, std::uint64_t after) {
-  if (before == after) return name + amount_text(before) + ", as before";
-  const auto change = static_cast<std::int64_t>(after) - static_cast<std::int64_t>(before);
-  return name + amount_text(before) + " -> " + amount_text(after) + " (" + change_text(change) +
-         growth_text(before, after) + ")";
-}
-
-std::string change_text(std::int64_t bytes) {
-  return bytes > 0 ? "+" + bytes_text(bytes) : bytes_text(bytes);
-}
 
 bool crosses(const Differences& found, std::uint64_t limit) {
   return rows_above(found, limit) != 0 ||

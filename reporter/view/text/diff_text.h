@@ -49,13 +49,6 @@ struct DiffOf {
 
 [[nodiscard]] bool crosses(const Differences& found, std::uint64_t limit);
 
-// "+24.0 MiB", "-512 B", "0 B".
-[[nodiscard]] std::string change_text(std::int64_t bytes);
-
-// "GPU 0  100 MiB -> 108 MiB (+8.00 MiB, +8.0 %)", "GPU 0  100 MiB, as before"; name: "GPU 0  ".
-[[nodiscard]] std::string whole_text(const std::string& name, std::uint64_t before,
-                                     std::uint64_t after);
-
 // Each ends with a newline.
 [[nodiscard]] std::string diff_text(const Differences& found, const DiffOf& of, const Page& page);
 [[nodiscard]] std::string diff_json(const Differences& found, const DiffOf& of);

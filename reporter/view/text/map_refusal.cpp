@@ -3,7 +3,7 @@
 #include "reporter/view/text/map_refusal.h"
 
 #include "reporter/view/analysis/segment_sizes.h"
-#include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/oom_rows.h"
 
 namespace vramscope {
 

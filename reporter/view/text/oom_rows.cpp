@@ -10,7 +10,6 @@
 #include "reporter/view/analysis/refused_requests.h"
 #include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/listing/site_listing.h"
-#include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/report_text.h"
 
@@ -62,6 +61,12 @@ std::string served_text(const Report& report, const RefusedTimes& row) {
 
 std::string asked_text(const OomEvent& event) {
   return event.bytes == 0 ? "an allocation" : amount_text(event.bytes);
+}
+
+std::string ordinal_text(std::uint64_t number) {
+  const bool is_teen = number / 10 % 10 == 1;
+  const char* const endings[] = {"th", "st", "nd", "rd"};
+  return std::to_string(number) + endings[is_teen || number % 10 > 3 ? 0 : number % 10];
 }
 
 std::string which_refusal(const Report& report, const OomEvent& event) {

@@ -16,6 +16,9 @@ struct Report;
 // "300 MiB", or "an allocation" where nobody knows how much that was.
 [[nodiscard]] std::string asked_text(const OomEvent& event);
 
+// "1st", of a refusal by its number.
+[[nodiscard]] std::string ordinal_text(std::uint64_t number);
+
 // "only refusal", "2nd of 3"; where each of several processes has its own count, "2nd of 2 of rank
 // 1 (4711)".
 [[nodiscard]] std::string which_refusal(const Report& report, const OomEvent& event);

@@ -345,12 +345,6 @@ std::string served_later(const OomEvent& event) {
          " later";
 }
 
-std::string ordinal_text(std::uint64_t number) {
-  const bool is_teen = number / 10 % 10 == 1;
-  const char* const endings[] = {"th", "st", "nd", "rd"};
-  return std::to_string(number) + endings[is_teen || number % 10 > 3 ? 0 : number % 10];
-}
-
 std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
                      const Page& page, const RowChoice& choice) {
   if (report.oom.count == 0) return sentence(capitalised(never_ran_out(report)) + ".", page);

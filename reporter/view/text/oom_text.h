@@ -26,9 +26,6 @@ struct Report;
 // "as much was served 12.3 ms later"; "" where it was not, or nobody knows.
 [[nodiscard]] std::string served_later(const OomEvent& event);
 
-// "1st", of a refusal by its number.
-[[nodiscard]] std::string ordinal_text(std::uint64_t number);
-
 // Of what was live, and of what pinned segments. The report outlives them.
 [[nodiscard]] Columns<OomShare> oom_share_columns(const Report& report, const NameFrame& name);
 [[nodiscard]] Columns<OomPin> oom_pin_columns(const Report& report, const NameFrame& name);

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/change_text.h"
 
 namespace vramscope {
 namespace {
