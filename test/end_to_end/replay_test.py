@@ -1,8 +1,10 @@
 """A replay with the settings of the recording gives the statistics of the recording, key by key."""
 # SPDX-License-Identifier: Apache-2.0
+import gzip
 import json
 import os
 import pathlib
+import pickle
 
 import harness
 from trace_case import TraceTest
@@ -103,6 +105,66 @@ class Exact(ReplayTest):
                     self.assert_replays(report, path, command)
                     tried += 1
         self.assertLess(12, tried)
+
+
+# All that PyTorch's allocator was asked for by a program (GPT of 124 million parameters, PyTorch 2.11, H200): "a ID BYTES
+# STREAM", "f ID". Its own figures: torch.cuda.memory_stats at the end of that run.
+GPT = harness.SOURCE / "test/golden/gpt.events.gz"
+GPT_RESERVED, GPT_SEGMENTS, GPT_REQUESTED, GPT_ALLOCATIONS = 7_327_449_088, 89, 5_467_145_480, 13_170
+
+
+def history(events):
+    """The actions of a snapshot of PyTorch, each block at addresses of its own."""
+    live, next_address, actions = {}, 0x7F0000000000, []
+    for line in events:
+        what, number, *rest = line.split()
+        if what == "a":
+            live[number] = (next_address, int(rest[0]), int(rest[1]))
+            next_address += -(-int(rest[0]) // 512) * 512 + 512
+        if what in ("a", "f"):
+            address, size, stream = live[number]
+            actions.append({"action": "alloc" if what == "a" else "free_completed", "addr": address, "size": size,
+                            "stream": stream, "time_us": 1_700_000_000_000_000 + len(actions), "frames": []})  # fmt: skip
+    return actions
+
+
+class Imported(ReplayTest):
+    def snapshot(self, actions, name="snapshot.pickle"):
+        path = pathlib.Path(self.folder, name)
+        made = {"segments": [], "device_traces": [actions], "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": ""}}
+        path.write_bytes(pickle.dumps(made))
+        return path
+
+    def test_a_history_of_pytorch_gives_what_pytorch_said(self):
+        with gzip.open(GPT, "rt") as events:
+            found = self.replayed(self.snapshot(history(events)))
+        row = found["rows"][0]
+        stats = row["memory_stats"]
+        self.assertEqual("pytorch", row["policy"])
+        self.assertFalse(found["settings_known"])
+        self.assertEqual(
+            (GPT_RESERVED, GPT_SEGMENTS, GPT_REQUESTED, GPT_ALLOCATIONS),
+            (row["peak_reserved_bytes"], stats["segment.all.peak"], row["peak_requested_bytes"], found["allocations"]),
+        )
+
+    def test_blocks_of_pytorch_stay_in_their_streams(self):
+        one = ["a 1 4000000 0", "f 1", "a 2 4000000 0", "f 2"]
+        two = ["a 1 4000000 0", "f 1", "a 2 4000000 7", "f 2"]
+        peaks = [self.replayed(self.snapshot(history(lines)))["rows"][0]["peak_reserved_bytes"] for lines in (one, two)]
+        self.assertEqual([20 << 20, 40 << 20], peaks)
+
+    def test_a_log_of_rmm_is_played(self):
+        path = pathlib.Path(self.folder, "rmm.csv")
+        path.write_text("Thread,Time,Action,Pointer,Size,Stream\n11,23:59:59:000001,allocate,0x7f00,3000000,0x0\n"
+                        "11,23:59:59:000002,free,0x7f00,3000000,0x0\n")  # fmt: skip
+        found = self.replayed(path)
+        self.assertEqual([4 << 20], [row["peak_reserved_bytes"] for row in found["rows"] if row["recorded"]])
+
+    def test_without_a_history_there_is_nothing_to_replay(self):
+        path = self.snapshot([])
+        done = self.run_tool("replay", path)
+        self.assertEqual(2, done.returncode)
+        self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)
 
 
 class Refused(ReplayTest):

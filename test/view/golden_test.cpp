@@ -26,6 +26,7 @@
 #include "reporter/view/text/sites_text.h"
 #include "reporter/view/text/stats_text.h"
 #include "reporter/view/text/timeline_text.h"
+#include "test/view/made_trial.h"
 #include "test/view/sample_report.h"
 
 namespace vramscope {
@@ -235,6 +236,8 @@ std::vector<Listing> listings() {
       {"timeline", timeline_of_golden},
       {"diff", diff_of_golden},
       {"check", check_of_golden},
+      {"replay", replay_of_golden},
+      {"fit", fit_of_golden},
       {"report_folder", folder_of_golden}};
 }
 

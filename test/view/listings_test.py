@@ -119,6 +119,7 @@ class Schema(ListingsTest):
         self.assert_fits("functions", "functions", "--json")
         self.assert_fits("options", "options", "--json")
         self.assert_fits("trace", "trace", "--json", self.trace())
+        self.assert_fits("fit", "fit", "--json", SAMPLE.parents[1] / "golden/reports/0.1.0/kinds.trace")
         self.assert_fits("replay", "replay", "--json", SAMPLE.parents[1] / "golden/reports/0.1.0/kinds.trace")
         self.assert_fits("timeline", "timeline", "--json", self.trace())
         self.assert_fits("map", "map", "--json", self.trace())

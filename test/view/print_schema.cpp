@@ -10,6 +10,7 @@
 #include "reporter/view/text/calls_text.h"
 #include "reporter/view/text/check_text.h"
 #include "reporter/view/text/diff_text.h"
+#include "reporter/view/text/fit_text.h"
 #include "reporter/view/text/functions_text.h"
 #include "reporter/view/text/leaks_text.h"
 #include "reporter/view/text/map_text.h"
@@ -76,6 +77,7 @@ std::vector<Field> listings() {
           object("call_changes", call_changes_fields(0)),
           object("check", check_fields(0)),
           rows("replay", replay_fields({})),
+          rows("fit", fit_fields({})),
           object("trace", trace_fields(none, {}, {})),
           rows("functions", function_columns()),
           rows("options", option_columns()),

@@ -63,6 +63,7 @@ Verb add_replay(CommandLine& line) {
       line.add_verb("replay", "Show what a run would have taken under other settings");
   command.positional("FILE", &arguments->files, kTrialFilesHelp);
   add_trial_options(command, arguments->trial);
+  add_replay_options(command, arguments->trial);
   add_listing_options(command, arguments->listing);
   command.footer(
       "Without --policy, --alloc-conf and --mode, the recording's settings and the usual ones are "

@@ -16,11 +16,12 @@ std::optional<TrialSteps> refused(const std::string& path, const std::string& pr
   return std::nullopt;
 }
 
-std::optional<TrialSteps> steps_of(const std::string& path, std::span<const std::byte> bytes) {
+std::optional<TrialSteps> steps_of(const std::string& path, std::span<const std::byte> bytes,
+                                   TraceOf whose) {
   TraceReader reader(bytes, TraceReader::Damage::refused);
   if (!reader.problem().empty()) return refused(path, reader.problem());
   TrialSteps steps;
-  const std::string problem = read_trial_steps(reader, steps);
+  const std::string problem = read_trial_steps(reader, whose, steps);
   if (!problem.empty()) return refused(path, problem);
   if (steps.requests == 0) {
     say("'" + path + "' has no allocation: there is nothing to replay");
@@ -50,11 +51,12 @@ std::optional<TrialSteps> open_trial(const std::string& path) {
       return std::nullopt;
     }
     const std::string bytes = trace_of_import(*run);
-    return steps_of(path, std::as_bytes(std::span(bytes)));
+    const TraceOf whose = is_memory_snapshot(path) ? TraceOf::pytorch : TraceOf::other;
+    return steps_of(path, std::as_bytes(std::span(bytes)), whose);
   }
   const TraceInput input(path);
   if (!input.problem().empty()) return refused(path, input.problem());
-  return steps_of(path, input.bytes());
+  return steps_of(path, input.bytes(), TraceOf::vramscope);
 }
 
 }  // namespace vramscope

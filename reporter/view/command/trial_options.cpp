@@ -106,6 +106,9 @@ void add_trial_options(Command& command, TrialOptions& options) {
       {.value_name = "POLICY", .why_not = policy, .choices = choices_in(listed(kPolicyWords))});
   command.option("--alloc-conf", &options.alloc_confs, "Replay with these options of the allocator",
                  {.value_name = "NAME:VALUE,..."});
+}
+
+void add_replay_options(Command& command, TrialOptions& options) {
   command.option("--capacity", &options.capacity,
                  "Give the GPU this memory; 24GiB, or by device 0:24GiB,1:10GiB",
                  {.value_name = "SIZE", .why_not = no_capacity});

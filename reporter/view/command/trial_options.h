@@ -21,8 +21,10 @@ struct TrialOptions {
   std::string call_costs;
 };
 
-// --mode, --policy, --alloc-conf, --capacity and --call-costs.
+// --mode, --policy and --alloc-conf.
 void add_trial_options(Command& command, TrialOptions& options);
+// --capacity and --call-costs.
+void add_replay_options(Command& command, TrialOptions& options);
 
 // Each of the modes with each policy and each setting; the usual ones where none was typed. Or one
 // line that says what is wrong. Learns trace.others.

@@ -13,12 +13,10 @@ namespace {
 
 constexpr std::size_t kSettingsRoom = 24;  // the other columns leave it at least
 
-constexpr std::string_view kModes[] = {"cache", "dedicated", "observe", "off"};
-constexpr std::string_view kPolicies[] = {"native-safe", "pytorch"};
 constexpr std::string_view kCosts[] = {"h200", "trace", "given"};
 
 std::string_view policy_word(const TrialRow& row) {
-  return kPolicies[static_cast<std::size_t>(row.policy)];
+  return kTrialPolicies[static_cast<std::size_t>(row.policy)];
 }
 
 // Reserved bytes that no request had at the peak.
@@ -112,9 +110,9 @@ Columns<ReplayLine> run_columns(const CallCosts& costs) {
 Columns<ReplayLine> settings_columns() {
   using Line = ReplayLine;
   return {{"mode", "mode of the library", [](const Line& line) { return line.row->row.mode; },
-           OneOf(kModes)},
+           OneOf(kTrialModes)},
           {"policy", "of the cache", [](const Line& line) { return line.row->row.policy; },
-           OneOf(kPolicies)},
+           OneOf(kTrialPolicies)},
           {"alloc_conf", "options of the allocator",
            [](const Line& line) { return line.row->row.alloc_conf; }},
           {"recorded", "the recording's own settings",
@@ -199,8 +197,8 @@ std::string as_recorded_text(const Replayed& replayed) {
 
 std::string known_settings_text(const Replayed& replayed) {
   if (replayed.trace.recorded.are_known) return "";
-  return "The trace does not name the settings of the recording: an earlier version wrote it, or "
-         "another tool. All but mode and policy are taken for the usual ones.";
+  return "The settings of the recording are not known: " +
+         settings_text(replayed.answer.rows.front().row) + " is assumed.";
 }
 
 // Of the refused: what was refused first.

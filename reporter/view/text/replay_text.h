@@ -26,6 +26,10 @@ struct ReplayLine {
 };
 [[nodiscard]] std::vector<ReplayLine> replay_lines(const Replayed& replayed);
 
+// The words for Mode and Policy.
+inline constexpr std::string_view kTrialModes[] = {"cache", "dedicated", "observe", "off"};
+inline constexpr std::string_view kTrialPolicies[] = {"native-safe", "pytorch"};
+
 // A setting as people write it: "pytorch, expandable_segments:True".
 [[nodiscard]] std::string settings_text(const TrialRow& row);
 

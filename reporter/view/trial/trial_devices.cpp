@@ -31,12 +31,27 @@ Address take_addresses(Address& next, std::uint64_t bytes) {
 
 bool is_in_granules(Kind kind) { return kind == Kind::device || kind == Kind::array; }
 
+// A real driver puts new slabs below the others; the simulated one fills from below, unless it
+// imitates a model.
+simulator::Placement placement_of(const std::vector<SegmentChange>& recorded) {
+  std::size_t rises = 0;
+  std::size_t falls = 0;
+  const SegmentChange* last = nullptr;
+  for (const SegmentChange& change : recorded) {
+    if (change.what != What::came || change.place.kind == Kind::pinned) continue;
+    if (last != nullptr) ++(change.address > last->address ? rises : falls);
+    last = &change;
+  }
+  return rises > falls ? simulator::Placement::first_fit : simulator::Placement::slabs;
+}
+
 }  // namespace
 
 TrialDevices::TrialDevices(const Model& model, const std::vector<SegmentChange>& recorded)
     : recorded_(recorded),
       host_bytes_(model.host_bytes),
       costs_(model.costs),
+      placement_(placement_of(recorded)),
       next_device_(kDeviceBase),
       next_pinned_(kPinnedBase),
       next_reserved_(kReservedBase),
@@ -56,7 +71,8 @@ std::uint64_t TrialDevices::used(const Device& device) {
 std::optional<Address> TrialDevices::take_granules(Device& device, Place where,
                                                    std::uint64_t bytes) {
   if (!device.granules) {
-    device.granules = std::make_unique<Granules>(next_device_, device.capacity);
+    device.granules = std::make_unique<Granules>(next_device_, device.capacity,
+                                                 simulator::Footprint{.placement = placement_});
     next_device_ += simulator::addresses_for(device.capacity);
   }
   const Granules::Owner owner = where.context + std::uint64_t{1};

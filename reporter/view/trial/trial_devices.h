@@ -108,6 +108,7 @@ class TrialDevices final : public Backend {
   const std::vector<SegmentChange>& recorded_;
   const std::uint64_t host_bytes_;
   const CallCosts costs_;
+  const simulator::Placement placement_;
   std::array<Device, kMaxDevices> devices_;
   std::unordered_map<Address, Segment> segments_;  // of device memory
   std::unordered_map<Address, Segment> pinned_;

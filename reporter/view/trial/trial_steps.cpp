@@ -38,7 +38,8 @@ bool is_served(Kind kind) { return kind == Kind::device || kind == Kind::pinned;
 
 class Writer final : private TraceMemory::Changes {
  public:
-  Writer(const TraceReader& reader, TrialSteps& steps) : names_(reader.names()), steps_(steps) {
+  Writer(const TraceReader& reader, TraceOf whose, TrialSteps& steps)
+      : names_(reader.names()), has_streams_(whose == TraceOf::pytorch), steps_(steps) {
     for (const std::string& name : names_.functions) functions_.push_back(use_of(name));
     begin_ns_ = names_.process.clock_ns;
     may_be_served_later_ = steps_.recorded.mode != "cache";
@@ -56,7 +57,7 @@ class Writer final : private TraceMemory::Changes {
     if (one.what == trace::What::place_ended) {
       memory_.add(one, *this);
       if (!is_usable(event.place)) return;
-      return push({.place = place(event.place), .what = What::place_ended});
+      return push({.place = place(event.place, 0), .what = What::place_ended});
     }
     const bool is_end = one.what == trace::What::went || one.what == trace::What::went_besides;
     was_matched_ = !is_end;
@@ -82,7 +83,11 @@ class Writer final : private TraceMemory::Changes {
            (steps_.places.size() < kMostPlaces || numbers_.contains(where.packed()));
   }
 
-  std::uint16_t place(Place where) {
+  // Blocks of PyTorch's are exchanged within a place, so each stream is one.
+  std::uint16_t place(Place where, Tag tag) {
+    if (has_streams_ && tag < names_.facts.tags.size()) {
+      where.context = names_.facts.tags[tag].values[static_cast<std::size_t>(Axis::stream)];
+    }
     const auto [it, is_new] =
         numbers_.try_emplace(where.packed(), static_cast<std::uint16_t>(steps_.places.size()));
     if (is_new) steps_.places.push_back(where);
@@ -130,7 +135,7 @@ class Writer final : private TraceMemory::Changes {
     const bool is_refused = event.failed && is_allocating(event.effect) && event.bytes != 0;
     if (!is_refused || !holds_memory(event.place.kind) || !is_usable(event.place)) return;
     push({.bytes = event.bytes,
-          .place = place(event.place),
+          .place = place(event.place, event.tag),
           .what = function.may_be_served ? What::refused : What::refused_by_driver});
   }
 
@@ -157,7 +162,7 @@ class Writer final : private TraceMemory::Changes {
     steps_.gaps.has_pools |= block.place.kind == Kind::stream_ordered;
     push({.bytes = block.bytes,
           .slot = block.slot,
-          .place = place(block.place),
+          .place = place(block.place, block.tag),
           .what = is_allocated ? What::allocated : What::came});
   }
 
@@ -169,10 +174,14 @@ class Writer final : private TraceMemory::Changes {
     const What what = !slots_[block.slot] ? What::went
                       : in_order          ? What::freed_in_order
                                           : What::freed;
-    push({.bytes = block.bytes, .slot = block.slot, .place = place(block.place), .what = what});
+    push({.bytes = block.bytes,
+          .slot = block.slot,
+          .place = place(block.place, block.tag),
+          .what = what});
   }
 
   const TraceNames& names_;
+  const bool has_streams_;
   TrialSteps& steps_;
   TraceMemory memory_;
   std::vector<FunctionUse> functions_;
@@ -189,9 +198,11 @@ class Writer final : private TraceMemory::Changes {
 };
 
 // Older traces name the mode, and the policy only where it had segments.
-RecordedSettings settings_of(const TraceReader& reader) {
+RecordedSettings settings_of(const TraceReader& reader, TraceOf whose) {
   RecordedSettings settings;
   const TraceProcess& process = reader.names().process;
+  if (whose == TraceOf::pytorch) settings.policy = "pytorch";
+  if (whose != TraceOf::vramscope) return settings;
   if (!process.mode.empty()) settings.mode = process.mode;
   for (const SegmentChange& change : reader.segments()) {
     if (change.by_pytorch) settings.policy = "pytorch";
@@ -224,14 +235,14 @@ void find_devices(TrialSteps& steps) {
 
 }  // namespace
 
-std::string read_trial_steps(TraceReader& reader, TrialSteps& steps) {
+std::string read_trial_steps(TraceReader& reader, TraceOf whose, TrialSteps& steps) {
   steps = {};
-  steps.recorded = settings_of(reader);
+  steps.recorded = settings_of(reader, whose);
   steps.uses = reader.unrecorded();
   steps.segments = reader.segments();
   steps.gaps.lost_events = reader.lost();
   steps.gaps.is_cut_off = !reader.is_complete();
-  Writer writer(reader, steps);
+  Writer writer(reader, whose, steps);
   const bool read = reader.read(TraceReader::Order::by_change,
                                 [&](const TraceEvent& event) { writer.add(event); });
   if (!read) return reader.problem();

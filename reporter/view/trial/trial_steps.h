@@ -90,8 +90,12 @@ struct TrialSteps {
   TrialGaps gaps;
 };
 
+// Whose allocations a trace has: those of our library, or of another tool's file, which it was made
+// of. PyTorch's allocator exchanges blocks only within a stream.
+enum class TraceOf : std::uint8_t { vramscope, pytorch, other };
+
 // Reads everything that a trace did with memory. Returns "", or the trace's problem. May throw
 // bad_alloc.
-[[nodiscard]] std::string read_trial_steps(TraceReader& reader, TrialSteps& steps);
+[[nodiscard]] std::string read_trial_steps(TraceReader& reader, TraceOf whose, TrialSteps& steps);
 
 }  // namespace vramscope

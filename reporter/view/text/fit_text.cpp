@@ -1,0 +1,178 @@
+// The tables of capacities and of GPUs.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/fit_text.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "reporter/report/memory_name.h"
+#include "reporter/view/text/replay_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::size_t kSettingsRoom = 24;  // the other columns leave it at least
+
+// The most of all devices.
+std::uint64_t most_of(const FitRow& row, std::uint64_t TrialDevice::*member) {
+  std::uint64_t most = 0;
+  for (const TrialDevice& device : row.result.devices) most = std::max(most, device.*member);
+  return most;
+}
+
+// The exact number, as --sim-memory takes it.
+std::string least_text(const FitRow& row) {
+  if (!row.least_bytes) return "-";
+  return count_text(static_cast<std::int64_t>(*row.least_bytes / kMiB)) + " MiB";
+}
+
+auto most_column(std::uint64_t TrialDevice::*member) {
+  return [member](const FitRow& row) { return most_of(row, member); };
+}
+
+// One GPU with the answer that it belongs to.
+struct GpuLine {
+  const GpuFit* fit = nullptr;
+  const FitAnswer* answer = nullptr;
+
+  [[nodiscard]] std::optional<std::uint64_t> spare_bytes() const {
+    if (!fit->row) return std::nullopt;
+    return fit->gpu.bytes - answer->rows[*fit->row].least_bytes.value_or(0);
+  }
+  [[nodiscard]] std::optional<std::uint64_t> missing_bytes() const {
+    return fit->row ? std::nullopt : std::optional(fit->missing_bytes);
+  }
+  [[nodiscard]] std::optional<std::string> settings() const {
+    if (!fit->row) return std::nullopt;
+    return settings_text(answer->rows[*fit->row].row);
+  }
+};
+
+std::string fits_word(const GpuLine& line) {
+  if (!line.fit->row) return "no";
+  const TrialRow& row = line.answer->rows[*line.fit->row].row;
+  return *line.fit->row == 0 ? "yes" : "with " + settings_text(row);
+}
+
+Columns<GpuLine> gpu_columns() {
+  using Line = GpuLine;
+  return {{"name", "of the GPU", [](const Line& line) { return line.fit->gpu.name; }},
+          {"memory_bytes", "that its driver reports",
+           [](const Line& line) { return line.fit->gpu.bytes; }, Titled("MEMORY")},
+          {"fits", "the run completes, as a replay with that memory showed",
+           [](const Line& line) { return line.fit->row.has_value(); }},
+          {"settings", "the first of `rows` with which it does; `null`: none", &Line::settings},
+          {"spare_bytes", "more than these need; `null`: it does not fit", &Line::spare_bytes,
+           Titled("SPARE")},
+          {"missing_bytes", "less than any of `rows` needs; `null`: it fits", &Line::missing_bytes,
+           Titled("MISSING")},
+          {{"GPU"}, [](const Line& line) { return line.fit->gpu.name; }},
+          {{"FITS"}, fits_word}};
+}
+
+std::vector<GpuLine> gpu_lines(const FitAnswer& answer) {
+  std::vector<GpuLine> lines;
+  for (const GpuFit& fit : answer.gpus) lines.push_back({&fit, &answer});
+  return lines;
+}
+
+std::string others_text(const Fitted& fitted) {
+  const FitAnswer& answer = fitted.answer;
+  if (answer.is_context_assumed) {
+    return "The trace does not say what contexts took: " + amount_text(answer.unrecorded_bytes) +
+           " of each GPU are taken for one, as on an H200.";
+  }
+  return "LEAST includes up to " + amount_text(answer.unrecorded_bytes) +
+         " for contexts, code and other processes, as in the recording.";
+}
+
+// Why the answer may be off.
+std::string gaps_text(const TrialGaps& gaps) {
+  std::vector<std::string> parts;
+  if (gaps.begins_late) parts.emplace_back("the trace begins in the middle of the run");
+  if (gaps.is_cut_off) parts.emplace_back("it ends before the run does");
+  if (gaps.lost_events != 0) parts.push_back(counted(gaps.lost_events, "event") + " are missing");
+  if (gaps.has_pools) parts.emplace_back("pools of the driver kept memory that was freed");
+  return parts.empty() ? "" : "This is not exact: " + enumerated(parts) + ".";
+}
+
+}  // namespace
+
+Columns<FitRow> fit_columns() {
+  using Row = FitRow;
+  const auto of_row = [](auto member) {
+    return [member](const Row& row) { return row.row.*member; };
+  };
+  const auto of_refusal = [](auto member) {
+    return [member](const Row& row) {
+      return row.refusal ? std::optional((*row.refusal).*member) : std::nullopt;
+    };
+  };
+  return {{"mode", "mode of the library", of_row(&TrialRow::mode), OneOf(kTrialModes)},
+          {"policy", "of the cache", of_row(&TrialRow::policy), OneOf(kTrialPolicies)},
+          {"alloc_conf", "options of the allocator", of_row(&TrialRow::alloc_conf)},
+          {"recorded", "the recording's own settings", of_row(&TrialRow::is_recorded)},
+          {"least_bytes",
+           "least memory of each GPU with which the run completes, in steps of 2 MiB; `null`: none",
+           &Row::least_bytes, Titled("LEAST"), std::function<std::string(const Row&)>(least_text)},
+          {"peak_reserved_bytes", "most that the driver gave then of one GPU",
+           most_column(&TrialDevice::peak_reserved_bytes), Titled("RESERVED", 1)},
+          {"peak_requested_bytes", "most that the program asked for of one GPU",
+           most_column(&TrialDevice::peak_requested_bytes), Titled("REQUESTED", 2)},
+          {"refused_bytes",
+           "of the first request that is refused with 2 MiB less; `null`: there is no room for the "
+           "requests themselves",
+           of_refusal(&TrialRefusal::bytes)},
+          {"refused_ns", "when that is, after time 0", of_refusal(&TrialRefusal::at_ns)},
+          {{"SETTINGS"}, [](const Row& row) {
+             return settings_text(row.row) + (row.row.is_recorded ? ", as recorded" : "");
+           }}};
+}
+
+Document fit_text(const Fitted& fitted, const Page& page, const RowChoice& choice) {
+  const Columns<FitRow> columns = fit_columns();
+  std::vector<FitRow> rows = fitted.answer.rows;
+  arrange(rows, columns, choice);
+  Table table = table_of(columns, rows, page, choice.most);
+  table.keep_room(kSettingsRoom);
+  table.place_last(Table::Last::wrapped);
+  Table gpus = table_of(picked(gpu_columns(), {"MEMORY", "SPARE", "MISSING", "GPU", "FITS"}),
+                        gpu_lines(fitted.answer), page);
+  gpus.keep_room(kSettingsRoom);
+  gpus.place_last(Table::Last::wrapped);
+  Document text;
+  text.title(printable(counted(fitted.trace.requests, "allocation") + " of " + fitted.file +
+                           ": the least memory of a GPU with which the run completes",
+                       page));
+  text.gap();
+  text.raw(table.text(page) +
+           and_more(rows.size() - rows_shown(rows.size(), choice.most), "setting") +
+           table.left_out(page));
+  text.gap();
+  text.raw(gpus.text(page));
+  text.gap();
+  text.paragraph("With 2 MiB less than LEAST, a request is refused. " + others_text(fitted));
+  text.paragraph(gaps_text(fitted.trace.gaps));
+  return text;
+}
+
+Columns<Fitted> fit_fields(const RowChoice& choice) {
+  using All = Fitted;
+  const auto of_answer = [](auto member) {
+    return [member](const All& all) { return all.answer.*member; };
+  };
+  return {
+      {"file", "path of the trace", &All::file},
+      {"allocations", "in it", [](const All& all) { return all.trace.requests; }},
+      {"unrecorded_bytes", "most that contexts, code and other processes took of one GPU",
+       of_answer(&FitAnswer::unrecorded_bytes)},
+      {"context_assumed", "the trace does not say so: a context of an H200 is assumed",
+       of_answer(&FitAnswer::is_context_assumed)},
+      {"rows", "settings in the order of the text", fit_columns(),
+       [choice](const All& all) { return chosen_rows(all.answer.rows, fit_columns(), choice); }},
+      {"gpus", "GPUs that people have, the smallest first", gpu_columns(),
+       [](const All& all) { return gpu_lines(all.answer); }}};
+}
+
+}  // namespace vramscope
