@@ -5,15 +5,17 @@
 #include <string>
 #include <utility>
 
+#include "test/simulator/device/kernel_parameters.h"
 #include "test/simulator/driver/driver.h"
 #include "test/simulator/driver/module_image.h"
 
-// Names and variables are all that is known about code.
+// Names, variables and parameters are all that is known about code.
 struct CUmod_st {
   std::mutex mutex;             // guards what follows the context
   CUcontext context = nullptr;  // that it was loaded into; null: none
   std::map<std::string, std::shared_ptr<CUfunc_st>> functions;
   vramscope::simulator::Variables variables;
+  vramscope::simulator::Parameters parameters;
   struct Placed {
     CUdeviceptr address = 0;
     std::uint64_t buffer_id = 0;  // an address may be another's once the context has ended
@@ -78,10 +80,11 @@ CUresult place_all(CUmod_st& module) {
 // Whose variables have memory at once, and whose when they are asked for.
 enum class Loaded { module, library };
 
-CUresult load(CUmodule* module, Variables variables, Loaded what) {
+CUresult load(CUmodule* module, std::string_view image, Loaded what) {
   if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto made = std::make_shared<CUmod_st>();
-  made->variables = std::move(variables);
+  made->variables = variables_of(image);
+  made->parameters = parameters_of(image);
   made->context = current_context();
   if (made->context != nullptr) {
     const std::uint64_t code_bytes = driver().configuration.module_bytes;
@@ -99,14 +102,14 @@ CUresult load(CUmodule* module, Variables variables, Loaded what) {
 
 CUresult load_image(CUmodule* module, const void* image, Loaded what = Loaded::module) {
   if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return load(module, variables_of({static_cast<const char*>(image), image_bytes(image)}), what);
+  return load(module, {static_cast<const char*>(image), image_bytes(image)}, what);
 }
 
 CUresult load_file(CUmodule* module, const char* path, Loaded what = Loaded::module) {
   if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::ifstream file(path, std::ios::binary);
   const std::string content{std::istreambuf_iterator<char>(file), {}};
-  return load(module, variables_of(content), what);
+  return load(module, content, what);
 }
 
 CUresult find(CUfunction* function, CUmodule handle, const char* name) {
@@ -170,6 +173,23 @@ CUresult known(CUfunction function) {
 }
 
 }  // namespace
+// Of a module whose image says nothing of the kernel, such as a fat binary, the parameters are not
+// known.
+CUresult parameter_of(CUfunction handle, std::size_t index, std::size_t* offset,
+                      std::size_t* bytes) {
+  const auto function = functions().find(handle);
+  if (!function) return CUDA_ERROR_INVALID_HANDLE;
+  if (offset == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const auto module = modules().find(function->module);
+  if (!module) return CUDA_ERROR_INVALID_HANDLE;
+  const auto found = module->parameters.find(function->name);
+  if (found == module->parameters.end()) return CUDA_ERROR_NOT_SUPPORTED;
+  if (index >= found->second.size()) return CUDA_ERROR_INVALID_VALUE;
+  *offset = found->second[index].offset;
+  if (bytes != nullptr) *bytes = found->second[index].bytes;
+  return CUDA_SUCCESS;
+}
+
 
 bool is_function(CUfunction function) { return functions().find(function) != nullptr; }
 
@@ -312,6 +332,15 @@ CUresult cuFuncGetModule(CUmodule* module, CUfunction function) {
   if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *module = found->module;
   return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetParamInfo(CUfunction function, std::size_t index, std::size_t* offset,
+                            std::size_t* bytes) {
+  return parameter_of(function, index, offset, bytes);
+}
+CUresult cuKernelGetParamInfo(CUkernel kernel, std::size_t index, std::size_t* offset,
+                              std::size_t* bytes) {
+  return parameter_of(function_of(kernel), index, offset, bytes);
 }
 
 CUresult cuFuncGetName(const char** name, CUfunction function) {

@@ -43,20 +43,32 @@ Header read(const std::byte* at) {
   return header;
 }
 
-}  // namespace
-
-std::optional<CodeVersion> code_for(const void* image, int device) {
+// Passes each entry, with its content.
+template <class F>
+void each_entry(const void* image, F&& pass) {
   const auto* const start = static_cast<const std::byte*>(image);
-  if (read<std::uint32_t>(start) != kWrapperMagic) return std::nullopt;
+  if (read<std::uint32_t>(start) != kWrapperMagic) return;
   const std::byte* const binary = read<Wrapper>(start).binary;
-  if (binary == nullptr || read<std::uint32_t>(binary) != kBinaryMagic) return std::nullopt;
+  if (binary == nullptr || read<std::uint32_t>(binary) != kBinaryMagic) return;
   const auto whole = read<BinaryHeader>(binary);
   const std::byte* at = binary + whole.header_bytes;
   const std::byte* const end = at + whole.bytes;
-  int machine = 0;  // the newest code of each kind that the device can run
-  int portable = 0;
   while (end - at >= static_cast<std::ptrdiff_t>(sizeof(EntryHeader))) {
     const auto entry = read<EntryHeader>(at);
+    const std::uint64_t bytes = entry.header_bytes + entry.bytes;
+    if (bytes < sizeof(EntryHeader) || bytes > static_cast<std::uint64_t>(end - at)) return;
+    pass(entry,
+         std::string_view(reinterpret_cast<const char*>(at + entry.header_bytes), entry.bytes));
+    at += bytes;
+  }
+}
+
+}  // namespace
+
+std::optional<CodeVersion> code_for(const void* image, int device) {
+  int machine = 0;  // the newest code of each kind that the device can run
+  int portable = 0;
+  each_entry(image, [&](const EntryHeader& entry, std::string_view) {
     const int architecture = static_cast<int>(entry.architecture);
     const bool can_run = architecture <= device;
     const bool is_of_major = architecture / 10 == device / 10;
@@ -64,13 +76,19 @@ std::optional<CodeVersion> code_for(const void* image, int device) {
       machine = architecture;
     if (entry.kind == EntryHeader::ptx && can_run && architecture > portable)
       portable = architecture;
-    const std::uint64_t bytes = entry.header_bytes + entry.bytes;
-    if (bytes < sizeof(EntryHeader) || bytes > static_cast<std::uint64_t>(end - at)) break;
-    at += bytes;
-  }
+  });
   if (machine != 0) return CodeVersion{.ptx = machine, .binary = machine};
   if (portable != 0) return CodeVersion{.ptx = portable, .binary = device};
   return std::nullopt;
+}
+
+std::string_view machine_code_in(const void* image) {
+  std::string_view found;
+  each_entry(image, [&](const EntryHeader& entry, std::string_view content) {
+    const bool is_plain = entry.kind == EntryHeader::elf && content.starts_with("\177ELF");
+    if (is_plain && found.empty()) found = content;
+  });
+  return found;
 }
 
 }  // namespace cudart

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 namespace cudart {
 
@@ -16,5 +17,8 @@ struct CodeVersion {
 // major version, from its own minor version on; PTX is compiled for any device from its version on.
 // Returns nothing if the image is not nvcc's wrapper, or has no code for the device.
 [[nodiscard]] std::optional<CodeVersion> code_for(const void* image, int device);
+// Returns machine code of the image as an ELF file, of any architecture, since they agree on
+// parameters. "": there is none, or it is compressed.
+[[nodiscard]] std::string_view machine_code_in(const void* image);
 
 }  // namespace cudart

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "test/simulator/device/kernel_parameters.h"
 #include "test/simulator/runtime/fat_binary.h"
 #include "test/simulator/runtime/runtime.h"
 
@@ -18,7 +19,7 @@ namespace cudart {
 namespace {
 
 struct Kernel {
-  void** binary;  // that announced it
+  void** binary;  // that announced it; null: it is of a library that the program loaded
   std::string name;
 };
 
@@ -107,12 +108,11 @@ cudaError_t function_of(const void* host, CUfunction* function) {
 
 namespace {
 
-// The binary that announced a kernel; null: the kernel is of a library that the program loaded.
-const void* binary_of(const void* host) {
+Kernel kernel_of(const void* host) {
   Announced& all = announced();
   const std::lock_guard lock(all.mutex);
   const auto kernel = all.kernels.find(host);
-  return kernel == all.kernels.end() ? nullptr : kernel->second.binary;
+  return kernel == all.kernels.end() ? Kernel{} : kernel->second;
 }
 
 }  // namespace
@@ -184,13 +184,32 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ho
   ask(all.maxDynamicSharedSizeBytes, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   ask(all.preferredShmemCarveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
   // Libraries such as CUB choose by what the code was compiled for, not by what the device is.
-  const void* const binary = binary_of(host);
+  const void* const binary = kernel_of(host).binary;
   if (const auto code = binary == nullptr ? std::nullopt : code_for(binary, all.binaryVersion)) {
     all.ptxVersion = code->ptx;
     all.binaryVersion = code->binary;
   }
   if (result == CUDA_SUCCESS) std::memcpy(attributes, &all, kCommon);
   return error_of(result);
+}
+
+// The driver has only the names of announced kernels; their parameters stand in the machine code.
+cudaError_t cudaFuncGetParamInfo(const void* host, std::size_t index, std::size_t* offset,
+                                 std::size_t* bytes) {
+  CUfunction function = nullptr;
+  if (offset == nullptr) return cudaErrorInvalidValue;
+  if (const cudaError_t error = function_of(host, &function)) return error;
+  const Kernel kernel = kernel_of(host);
+  if (kernel.binary == nullptr) {
+    return call_newer(&DriverFunctions::cuFuncGetParamInfo, function, index, offset, bytes);
+  }
+  const auto all = vramscope::simulator::parameters_of(machine_code_in(kernel.binary));
+  const auto found = all.find(kernel.name);
+  if (found == all.end()) return cudaErrorNotSupported;
+  if (index >= found->second.size()) return cudaErrorInvalidValue;
+  *offset = found->second[index].offset;
+  if (bytes != nullptr) *bytes = found->second[index].bytes;
+  return cudaSuccess;
 }
 
 cudaError_t cudaFuncSetAttribute(const void* host, cudaFuncAttribute attribute, int value) {

@@ -1,5 +1,7 @@
 // Variables of modules, and linking, through the driver face.
 // SPDX-License-Identifier: Apache-2.0
+#include <elf.h>
+
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -127,6 +129,84 @@ TEST_F(DriverModules, HaveTheObjectsOfAnElfFile) {
   EXPECT_EQ(ask(module, "vramscope_test_variable"), CUDA_SUCCESS);
   EXPECT_EQ(bytes_, 1234u);
   EXPECT_EQ(ask(module, "main"), CUDA_ERROR_NOT_FOUND);  // a function
+}
+
+constexpr char kEntries[] =
+    ".version 8.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry plain(\n\t.param .u64 .ptr .global .align 1 plain_param_0,\n"
+    "\t.param .u32 plain_param_1,\n\t.param .f64 plain_param_2,\n"
+    "\t.param .align 1 .b8 plain_param_3[24],\n\t.param .u8 plain_param_4\n)\n{ ret; }\n"
+    ".visible .entry none()\n{ ret; }\n";
+
+TEST_F(DriverModules, KnowTheParametersThatTheirTextDeclares) {
+  const CUmodule module = load(kEntries);
+  CUfunction plain = nullptr, none = nullptr, other = nullptr;
+  std::size_t offset = 0, bytes = 0;
+  const auto ask = CALL(cuFuncGetParamInfo);
+  CALL(cuModuleGetFunction)(&plain, module, "plain");
+  CALL(cuModuleGetFunction)(&none, module, "none");
+  CALL(cuModuleGetFunction)(&other, module, "other");
+
+  constexpr std::size_t kExpected[][2] = {{0, 8}, {8, 4}, {16, 8}, {24, 24}, {48, 1}};
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(ask(plain, i, &offset, &bytes), CUDA_SUCCESS) << i;
+    EXPECT_EQ(offset, kExpected[i][0]) << i;
+    EXPECT_EQ(bytes, kExpected[i][1]) << i;
+  }
+  EXPECT_EQ(ask(plain, 0, &offset, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(ask(plain, 0, nullptr, &bytes), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(ask(plain, 5, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(ask(none, 0, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(ask(other, 0, &offset, &bytes), CUDA_ERROR_NOT_SUPPORTED);
+}
+
+// What ptxas 13 writes of the same kernel (-arch=sm_80), in an ELF file of that section and names.
+TEST_F(DriverModules, KnowTheParametersThatAnElfFileTells) {
+  constexpr unsigned char kInfo[] = {
+      0x04, 0x17, 0x0c, 0, 0, 0, 0, 0,    4,    0,    0x30, 0,    0,    0xf0, 0x05, 0,    0x04,
+      0x17, 0x0c, 0,    0, 0, 0, 0, 3,    0,    0x18, 0,    0,    0xf0, 0x61, 0,    0x04, 0x17,
+      0x0c, 0,    0,    0, 0, 0, 2, 0,    0x10, 0,    0,    0xf0, 0x21, 0,    0x04, 0x17, 0x0c,
+      0,    0,    0,    0, 0, 1, 0, 0x08, 0,    0,    0xf0, 0x11, 0,    0x04, 0x17, 0x0c, 0,
+      0,    0,    0,    0, 0, 0, 0, 0,    0,    0xf0, 0x21, 0,    0x03, 0x1b, 0xff, 0};
+  constexpr char kNames[] = "\0.nv.info.plain";
+  std::string image(sizeof(Elf64_Ehdr), '\0');
+  const auto put = [&](const void* from, std::size_t bytes) {
+    const std::size_t at = image.size();
+    image.append(static_cast<const char*>(from), bytes);
+    return at;
+  };
+  const std::size_t info = put(kInfo, sizeof kInfo), names = put(kNames, sizeof kNames);
+  Elf64_Shdr sections[2] = {};
+  sections[0] = {.sh_name = 1,
+                 .sh_type = SHT_LOPROC,
+                 .sh_flags = 0,
+                 .sh_addr = 0,
+                 .sh_offset = info,
+                 .sh_size = sizeof kInfo,
+                 .sh_link = 0,
+                 .sh_info = 0,
+                 .sh_addralign = 4,
+                 .sh_entsize = 0};
+  sections[1].sh_type = SHT_STRTAB;
+  sections[1].sh_offset = names;
+  sections[1].sh_size = sizeof kNames;
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, "\177ELF\2", 5);
+  header.e_shoff = put(sections, sizeof sections);
+  header.e_shnum = 2;
+  header.e_shstrndx = 1;
+  std::memcpy(image.data(), &header, sizeof header);
+  CUfunction plain = nullptr;
+  std::size_t offset = 0, bytes = 0;
+  CALL(cuModuleGetFunction)(&plain, load(image.data()), "plain");
+
+  EXPECT_EQ(CALL(cuFuncGetParamInfo)(plain, 3, &offset, &bytes), CUDA_SUCCESS);
+  EXPECT_EQ(offset, 24u);
+  EXPECT_EQ(bytes, 24u);
+  EXPECT_EQ(CALL(cuFuncGetParamInfo)(plain, 4, &offset, &bytes), CUDA_SUCCESS);
+  EXPECT_EQ(offset, 48u);
+  EXPECT_EQ(bytes, 1u);
+  EXPECT_EQ(CALL(cuFuncGetParamInfo)(plain, 5, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_F(DriverModules, AreLinkedFromTexts) {
