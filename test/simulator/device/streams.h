@@ -44,7 +44,8 @@ struct Capture {
 
 struct CUstream_st {
   CUcontext context = nullptr;
-  unsigned flags = 0;  // CU_STREAM_NON_BLOCKING or 0
+  CUgreenCtx green = nullptr;  // whose stream it is, in the primary context
+  unsigned flags = 0;          // CU_STREAM_NON_BLOCKING or 0
   std::atomic<int> priority = 0;
   std::uint64_t id = 0;
   bool is_legacy = false;

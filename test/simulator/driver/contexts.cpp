@@ -105,6 +105,11 @@ void end(CUcontext context) {
 
 bool is_destroyed(CUcontext context) { return !context->primary && !context->alive; }
 
+// The context whose memory and streams it uses: of a green context's view the primary one.
+CUcontext memory_of(CUcontext context) {
+  return context->base != nullptr ? context->base : context;
+}
+
 // The last context that this thread pushed when it was destroyed already.
 constinit thread_local CUcontext pushed_late = nullptr;
 
@@ -117,7 +122,16 @@ void refuse_to_enter(CUcontext context) {
 
 CUresult check_context(CUcontext context) {
   if (!known(context)) return CUDA_ERROR_INVALID_CONTEXT;
-  return context->alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  const bool is_alive = context->alive && memory_of(context)->alive;
+  return is_alive ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUcontext view_of(CUcontext primary) {
+  auto* const made = new CUctx_st(primary->device, false, primary->flags, driver().next_id++);
+  made->base = primary;
+  const std::lock_guard lock(driver().mutex);
+  driver().contexts.insert(made);
+  return made;
 }
 
 bool keep_for(CUcontext context, std::uint64_t bytes) {
@@ -133,12 +147,13 @@ void keep_less_for(CUcontext context, std::uint64_t bytes) {
 
 CUcontext current_context() {
   Stack& contexts = stack();
-  return contexts.empty() ? nullptr : contexts.back();
+  return contexts.empty() ? nullptr : memory_of(contexts.back());
 }
 
 CUresult refuse_in_ended_context() {
-  const CUcontext context = current_context();
-  const bool is_good = context == nullptr || context->alive;
+  Stack& contexts = stack();
+  const bool is_good =
+      contexts.empty() || (contexts.back()->alive && memory_of(contexts.back())->alive);
   return is_good ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
@@ -169,7 +184,7 @@ CUresult cuCtxCreate_v4(CUcontext* context, CUctxCreateParams* parameters, unsig
 CUresult cuCtxDestroy_v2(CUcontext context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
-  if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context->primary || context->base != nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (current_context() == context) stack().pop_back();
   end(context);
   return CUDA_SUCCESS;
@@ -230,7 +245,7 @@ CUresult cuCtxSetCurrent(CUcontext context) {
 
 CUresult cuCtxGetCurrent(CUcontext* context) {
   if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *context = current_context();
+  *context = stack().empty() ? nullptr : stack().back();
   return CUDA_SUCCESS;
 }
 
@@ -320,6 +335,7 @@ CUresult cuCtxGetDevice(CUdevice* device) {
 CUresult cuCtxSynchronize_v2(CUcontext context) {
   if (context == nullptr) context = current_context();
   if (const CUresult refusal = check_context(context); refusal != CUDA_SUCCESS) return refusal;
+  context = memory_of(context);
   if (const CUresult no = refuse_context_wait(context); no != CUDA_SUCCESS) return no;
   for (const Point& tail : context->streams.all_tails()) wait_for(tail);
   trim_pools();

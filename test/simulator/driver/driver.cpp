@@ -216,7 +216,8 @@ CUresult admit(Needs needs) {
   if (needs == Needs::life) return CUDA_SUCCESS;
   CUcontext context = current_context();
   const bool asks_context = needs != Needs::driver;
-  if (asks_context && context != nullptr && !context->alive) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  if (asks_context && refuse_in_ended_context() != CUDA_SUCCESS)
+    return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   if (const CUresult sick = health(context); sick != CUDA_SUCCESS) return sick;
   return asks_context && context == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_SUCCESS;
 }

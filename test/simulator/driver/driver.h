@@ -29,6 +29,7 @@ struct CUctx_st {
   const int device;
   const bool primary;
   const std::uint64_t id;
+  CUctx_st* base = nullptr;  // of a green context's view: the primary context, whose memory it uses
   std::atomic<unsigned> flags;
   std::atomic<bool> alive{true};
   std::atomic<bool> ending{false};     // by a call that waits for its work
@@ -109,6 +110,11 @@ struct Driver {
   std::atomic<std::uint64_t> launches{0};
 };
 
+inline constexpr int kGreatestPriority = -5;  // of streams; the least is 0
+
+// Makes a context that a green context is: with a handle of its own, and all else of the primary
+// context.
+[[nodiscard]] CUcontext view_of(CUcontext primary);
 // keep_for(): the driver keeps this many bytes for the context, until it ends or needs less.
 // Returns false if there is no room.
 [[nodiscard]] bool keep_for(CUcontext context, std::uint64_t bytes);

@@ -15,8 +15,6 @@ CUresult create(CUstream* handle, unsigned flags, int priority) {
   return CUDA_SUCCESS;
 }
 
-constexpr int kGreatestPriority = -5;
-
 // What streams have of all attributes (cuda.h); no work is done otherwise for them.
 bool is_of_streams(CUstreamAttrID name) {
   switch (name) {
