@@ -124,6 +124,7 @@ bool apply(Configuration& c, std::string_view key, std::string_view value) {
   if (key == "slow_free_us") return set(c.slow_free_us, number(value), 0, kMostMicroseconds);
   if (key == "delay_us") return set(c.delay_us, number(value), 0, kMostMicroseconds);
   if (key == "slow_capture_us") return set(c.slow_capture_us, number(value), 0, kMostMicroseconds);
+  if (key == "busy_wait_ms") return set(c.busy_wait_ms, number(value), 0, kMostMicroseconds);
   if (key == "shared") return set_shared(c, value);
   if (key == "lacks") return set_lacks(c, value);
   if (key == "cancels_late") return set(c.cancels_late, number(value), 0, 1);

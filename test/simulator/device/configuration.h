@@ -26,7 +26,9 @@ struct Configuration {
   std::uint64_t delay_us = 0;         // each asynchronous operation starts this late
   std::uint64_t slow_capture_us = 0;  // a capture's begin returns this long after the capture began
   Footprint footprint;                // small_fit, empty_chunks, chunks_of and placement
-  bool says_missing = false;          // name each function once that is called and not simulated
+  std::uint64_t busy_wait_ms =
+      10'000;                 // after so long without a call a busy wait is told; 0: never
+  bool says_missing = false;  // name each function once that is called and not simulated
   int driver_version = 13000;
   std::string shared;  // processes with the same name, or path of a file, share the capacity
   std::vector<std::string> lacks;  // exported or asked-for names that this driver does not have

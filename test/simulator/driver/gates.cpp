@@ -15,6 +15,7 @@
 
 #include "test/simulator/device/entry.h"
 #include "test/simulator/device/refused_program.h"
+#include "test/simulator/driver/busy_wait.h"
 
 namespace vramscope::simulator {
 
@@ -63,6 +64,7 @@ constexpr bool kCancels = false;
 // ns: a guard would double that.
 template <Flavour kFlavour, Needs kNeeds, auto kBody, class... Parameters>
 CUresult enter(Parameters... arguments) {
+  note_call();
   if (const CUresult refusal = admit(kNeeds); refusal != CUDA_SUCCESS) return refusal;
   if constexpr (kNeeds != Needs::context && !kCancels<kBody>) {
     return run<kFlavour, kBody>(arguments...);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "test/simulator/device/kernel_parameters.h"
+#include "test/simulator/driver/busy_wait.h"
 #include "test/simulator/driver/driver.h"
 #include "test/simulator/driver/module_image.h"
 
@@ -144,7 +145,10 @@ CUresult launch(CUfunction function, CUstream handle, const CUDA_KERNEL_NODE_PAR
   node.kernel = shape;
   const bool captured = capture_of(*stream) != nullptr;
   const CUresult result = submit(*stream, {}, nullptr, &node);
-  if (result == CUDA_SUCCESS && !captured) ++driver().launches;
+  if (result == CUDA_SUCCESS && !captured) {
+    ++driver().launches;
+    watch_for_busy_wait();
+  }
   return result;
 }
 
@@ -168,11 +172,6 @@ CUresult attribute_of(int* value, CUfunction_attribute name, CUfunction function
   return CUDA_SUCCESS;
 }
 
-CUresult known(CUfunction function) {
-  return functions().find(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
-}
-
-}  // namespace
 // Of a module whose image says nothing of the kernel, such as a fat binary, the parameters are not
 // known.
 CUresult parameter_of(CUfunction handle, std::size_t index, std::size_t* offset,
@@ -190,6 +189,11 @@ CUresult parameter_of(CUfunction handle, std::size_t index, std::size_t* offset,
   return CUDA_SUCCESS;
 }
 
+CUresult known(CUfunction function) {
+  return functions().find(function) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+}  // namespace
 
 bool is_function(CUfunction function) { return functions().find(function) != nullptr; }
 

@@ -11,7 +11,8 @@ TEST(Configuration, ReadsEveryKey) {
   const Parsed parsed = parse_configuration(
       "capacity=512MiB,devices=2,fail_alloc=3,sticky=4:700,slow_free_us=5,delay_us=6,"
       "slow_capture_us=7,small_fit=first,empty_chunks=one_kept,chunks_of=device,context_bytes="
-      "300MiB,placement=slabs,driver_version=11080,cancels_late=1,says_missing=1,shared=lab,lacks="
+      "300MiB,placement=slabs,busy_wait_ms=8,driver_version=11080,cancels_late=1,says_missing=1,"
+      "shared=lab,lacks="
       "cuMemAllocAsync+"
       "cuInit");
 
@@ -24,6 +25,7 @@ TEST(Configuration, ReadsEveryKey) {
   EXPECT_EQ(parsed.configuration.slow_free_us, 5u);
   EXPECT_EQ(parsed.configuration.delay_us, 6u);
   EXPECT_EQ(parsed.configuration.slow_capture_us, 7u);
+  EXPECT_EQ(parsed.configuration.busy_wait_ms, 8u);
   EXPECT_EQ(parsed.configuration.footprint,
             (Footprint{Fit::first, EmptyChunks::one_kept, ChunksOf::device, Placement::slabs}));
   EXPECT_EQ(parsed.configuration.context_bytes, std::uint64_t{300} << 20);
