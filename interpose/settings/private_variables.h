@@ -50,7 +50,7 @@ inline constexpr const char* kNvtxInjectionVariable = "VRAMSCOPE_NVTX_INJECTION"
 inline constexpr const char* kSimulatorVariable = "VRAMSCOPE_SIM";
 // What its setting `device` takes, which is --sim-device of the tool: each a row of gpu_models.cpp
 // there.
-inline constexpr const char* kSimulatedModels = "h200, h100, a100, l4, rtx4090, t4, orin";
+inline constexpr char kSimulatedModels[] = "h200, h100, a100, l4, rtx4090, t4, orin, gb10, gh200";
 // Path of the library, for `run` where it is not installed beside it.
 inline constexpr const char* kLibraryVariable = "VRAMSCOPE_LIBRARY";
 // Owner of the note in the library's file that says its version.

@@ -14,6 +14,8 @@ MODELS = {  # name behind "Vramscope simulated ", memory in bytes, compute capab
     "rtx4090": ("NVIDIA GeForce RTX 4090", 25393692672, "8.9", 4),
     "t4": ("Tesla T4", 15843721216, "7.5", 4),
     "orin": ("Orin", 32110190592, "8.7", 4),
+    "gb10": ("NVIDIA GB10", 130663006208, "12.1", 4),
+    "gh200": ("NVIDIA GH200 480GB", 102005473280, "9.0", 32),
 }
 
 

@@ -84,7 +84,7 @@ class Arguments(ToolTest):
         self.assert_refused(["run", "--sim-memory", "1GiB", "true"], 125, "--sim")
         self.assert_refused(["run", "--sim", "--sim-memory", "0", "true"], 125, "'0' is not from 2MiB to 8TiB")
         self.assert_refused(["run", "--sim", "--sim-memory", "1GB", "true"], 125, "; 1GB is written 1GiB")
-        models = "is none of h200, h100, a100, l4, rtx4090, t4, orin"
+        models = "is none of h200, h100, a100, l4, rtx4090, t4, orin, gb10, gh200"
         for name in ("h300", "", "h200, h100", "L4"):
             self.assert_refused(["run", "--sim", "--sim-device", name, "true"], 125, f"'{name}' {models}")
         self.assert_refused(["run", "--sim-device", "l4", "true"], 125, "--sim")

@@ -109,6 +109,42 @@ constexpr Model kModels[] = {
      .bus_bits = 256,
      .copy_engines = 2,
      .integrated = 1},
+    // The DGX Spark. Memory: MemTotal of its host, which total_memory and cuMemGetInfo repeat to
+    // the byte (unslothai/unsloth#10486). deviceQuery, driver for CUDA 13.0, has the rest. NVML
+    // does not know its memory (DGX Spark's known issues). Page tables: "Addressing Mode: ATS", in
+    // the first source. Direct access: NVIDIA's developer forum, "DGX Spark GPUDirect RDMA".
+    {.key = "gb10",
+     .name = "NVIDIA GB10",
+     .memory = 130'663'006'208,
+     .major = 12,
+     .minor = 1,
+     .multiprocessors = 48,
+     .block_shared = 99 * kKiB,
+     .multiprocessor_shared = 100 * kKiB,
+     .multiprocessor_threads = 1536,
+     .multiprocessor_blocks = 24,
+     .l2_bytes = 24 * kMiB,
+     .clock_khz = 2418 * kMHz,
+     .memory_clock_khz = 8533 * kMHz,
+     .bus_bits = 256,
+     .copy_engines = 1,
+     .integrated = 1,
+     .host_page_tables = 1,
+     .direct_access = 0},
+    // deviceQuery, driver for CUDA 12.2: Grace Hopper with 480 GB beside the CPU and 96 GB of HBM3,
+    // which is the GPU's own memory ("Integrated GPU sharing Host Memory: No"). Page tables and the
+    // host's access: CUDA programming guide, "Unified Memory", systems that are coherent in
+    // hardware.
+    {.key = "gh200",
+     .name = "NVIDIA GH200 480GB",
+     .memory = 102'005'473'280,
+     .multiprocessors = 132,
+     .l2_bytes = 60 * kMiB,
+     .clock_khz = 1980 * kMHz,
+     .memory_clock_khz = 2619 * kMHz,
+     .bus_bits = 6144,
+     .host_page_tables = 1,
+     .managed_from_host = 1},
 };
 
 }  // namespace

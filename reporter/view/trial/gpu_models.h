@@ -28,7 +28,12 @@ struct Model {
   int memory_clock_khz = 2'000'000;
   int bus_bits = 384;
   int copy_engines = 3;
-  int integrated = 0;  // 1: its memory is the host's, and NVML reports none
+  int integrated = 0;  // 1: its memory is the host's: NVML reports none, and pinned and managed
+                       // memory takes of it
+  // 1: the GPU walks the host's page tables (ATS), so that kernels may use memory of malloc().
+  int host_page_tables = 0;
+  int managed_from_host = 0;  // 1: the host reads managed memory on the device where it is
+  int direct_access = 1;      // 0: other devices cannot reach its memory (RDMA, DMA-BUF)
 
   // Returns "Vramscope simulated NVIDIA L4", so that nobody mistakes its report for that of a real
   // device.

@@ -119,6 +119,11 @@ inline constexpr int kGreatestPriority = -5;  // of streams; the least is 0
 // Returns false if there is no room.
 [[nodiscard]] bool keep_for(CUcontext context, std::uint64_t bytes);
 void keep_less_for(CUcontext context, std::uint64_t bytes);
+// Maps pages of the host for pinned or managed memory of the context. Returns null if there are
+// none, or the device, whose memory they are if it is integrated, has no room for them.
+[[nodiscard]] void* host_pages(CUcontext context, std::uint64_t bytes);
+// Returns what so many bytes of such pages take of the device: nothing, unless it is integrated.
+[[nodiscard]] std::uint64_t taken_by_host_pages(std::uint64_t bytes);
 // Returns the owner of the chunks in which the context's small allocations lie.
 [[nodiscard]] Granules::Owner owner_of_chunks(CUcontext context);
 // Takes memory of the context's device, for this context.

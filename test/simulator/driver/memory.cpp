@@ -31,14 +31,14 @@ CUresult allocate(CUdeviceptr* pointer, std::uint64_t bytes) {
 }
 
 // Pages of managed memory are where they were touched last: as no kernel runs here, on the host.
-// They do not run out with the device, which the driver oversubscribes on Linux since Pascal.
+// They do not run out with the device, which the driver oversubscribes on Linux since Pascal,
+// unless the host's memory is the device's.
 CUresult allocate_managed(CUdeviceptr* pointer, std::uint64_t bytes, unsigned flags) {
   CUcontext context = current_context();
   const Status counted = driver().device_of(context).accounts.count_call();
   if (!counted.ok()) return result_of(counted);
-  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  void* const start = host_pages(context, bytes);
+  if (start == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   driver().memory.add({.start = address_of(start),
                        .bytes = bytes,
                        .kind = Kind::managed,
@@ -83,6 +83,21 @@ Grant Driver::take_device_memory(CUcontext context, std::uint64_t bytes, Origin 
   return grant;
 }
 
+std::uint64_t taken_by_host_pages(std::uint64_t bytes) {
+  return configuration().model.integrated != 0 ? round_up(bytes, kHostPage) : 0;
+}
+
+void* host_pages(CUcontext context, std::uint64_t bytes) {
+  SimulatedDevice& accounts = driver().device_of(context).accounts;
+  const std::uint64_t taken = taken_by_host_pages(bytes);
+  if (!accounts.keep(taken)) return nullptr;
+  void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (start != MAP_FAILED) return start;
+  accounts.keep_less(taken);
+  return nullptr;
+}
+
 void Driver::give_back(const Allocation& allocation) {
   if (allocation.kind == Kind::registered) return;
   end_life(allocation);
@@ -95,6 +110,8 @@ void Driver::give_back(const Allocation& allocation) {
   if (allocation.kind == Kind::pinned || is_managed) {
     const std::lock_guard nobody_moves_bytes(bytes_mutex());
     munmap(reinterpret_cast<void*>(allocation.start), allocation.bytes);
+    devices[static_cast<std::size_t>(allocation.device)]->accounts.keep_less(
+        taken_by_host_pages(allocation.bytes));
     return;
   }
   give_back_on_device(allocation);

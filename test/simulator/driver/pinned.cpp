@@ -54,10 +54,9 @@ unsigned shown_flags(CUcontext context, std::uint64_t bytes, unsigned flags) {
 }
 
 CUresult pin(void** pointer, std::size_t bytes, unsigned flags) {
-  void* start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (start == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   CUcontext context = current_context();
+  void* const start = host_pages(context, bytes);
+  if (start == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   driver().memory.add({.start = address_of(start),
                        .bytes = bytes,
                        .kind = Kind::pinned,

@@ -205,6 +205,7 @@ CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr pointer, std::s
   }
   if (bytes == 0 || pointer % kHostPage != 0 || bytes % kHostPage != 0)
     return CUDA_ERROR_INVALID_VALUE;
+  if (configuration().model.direct_access == 0) return CUDA_ERROR_NOT_SUPPORTED;
   if (flags == CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE) return CUDA_ERROR_NOT_SUPPORTED;
   if (flags != 0 || !is_exportable(pointer, bytes)) return CUDA_ERROR_INVALID_VALUE;
   const int file = memfd_create("vramscope-simulated-dma-buf", MFD_CLOEXEC);

@@ -107,6 +107,56 @@ TEST_F(Models, TheRuntimeSaysWhatTheDriverSays) {
   EXPECT_EQ(clock, attribute(CU_DEVICE_ATTRIBUTE_CLOCK_RATE));
 }
 
+TEST_F(Models, HostMemoryIsTheDevicesWhereItIsIntegrated) {
+  constexpr std::size_t kBytes = std::size_t{96} << 20;
+  const std::size_t taken = model.integrated != 0 ? kBytes : 0;
+  void* pinned = nullptr;
+  void* managed = nullptr;
+  std::size_t before = 0, between = 0, both = 0, after = 0, total = 0;
+  ASSERT_EQ(cudaMemGetInfo(&before, &total), cudaSuccess);
+
+  ASSERT_EQ(cudaMallocHost(&pinned, kBytes), cudaSuccess);
+  cudaMemGetInfo(&between, &total);
+  ASSERT_EQ(cudaMallocManaged(&managed, kBytes), cudaSuccess);
+  cudaMemGetInfo(&both, &total);
+  cudaFree(managed);
+  cudaFreeHost(pinned);
+  cudaMemGetInfo(&after, &total);
+
+  EXPECT_EQ(before - between, taken);
+  EXPECT_EQ(between - both, taken);
+  EXPECT_EQ(after, before);
+}
+
+TEST_F(Models, HostMemoryRunsOutWithAnIntegratedDevice) {
+  const cudaError_t code = model.integrated != 0 ? cudaErrorMemoryAllocation : cudaSuccess;
+  void* pinned = nullptr;
+  void* managed = nullptr;
+  std::size_t free = 0, total = 0, after = 0;
+  ASSERT_EQ(cudaMemGetInfo(&free, &total), cudaSuccess);
+
+  EXPECT_EQ(cudaMallocHost(&pinned, free + 1), code);
+  EXPECT_EQ(cudaMallocManaged(&managed, free + 1), code);
+  (void)cudaGetLastError();
+  cudaFreeHost(pinned);
+  cudaFree(managed);
+  cudaMemGetInfo(&after, &total);
+
+  EXPECT_EQ(after, free);
+}
+
+// Ordinary memory of the host is what a kernel may use where both walk the same page tables.
+TEST_F(Models, TellWhatReachesTheMemoryOfTheOther) {
+  const bool is_grace = model.key == "gb10" || model.key == "gh200";
+
+  EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS), is_grace);
+  EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES), is_grace);
+  EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST),
+            model.key == "gh200");
+  EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED), model.key != "gb10");
+  EXPECT_EQ(attribute(CU_DEVICE_ATTRIBUTE_INTEGRATED), model.key == "gb10" || model.key == "orin");
+}
+
 TEST_F(Models, KernelsAreBuiltForTheModel) {
   static const char kernel = 0;  // its address is what a program launches
   __cudaRegisterFunction(nullptr, &kernel, nullptr, "kernel", -1, nullptr, nullptr, nullptr,
