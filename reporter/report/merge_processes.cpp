@@ -205,7 +205,9 @@ void set_oom(Report& report) {
   for (const MergedProcess& one : report.processes) {
     report.oom.count += one.oom.count;
     for (OomEvent event : one.oom.events) {
-      event.time_ns += one.timeline.start_ns - report.timeline.start_ns;
+      const std::uint64_t later = one.timeline.start_ns - report.timeline.start_ns;
+      event.time_ns += later;
+      if (event.served_ns >= 0) event.served_ns += static_cast<std::int64_t>(later);
       report.oom.events.push_back(std::move(event));
     }
   }

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """real_several_test.py BUILD"""
 import itertools
-import json
 import os
 import re
 import sys
@@ -73,11 +72,6 @@ class Differences(Case):
         rows = re.search(r"host memory 0 B, 2\.00 MiB below the median of 2\.00 MiB\n((?:    .*\n)+)", text).group(1)
         self.assertEqual(1, len(rows.splitlines()), rows)
 
-    def test_of_two_runs_say_that_rows_are_of_several_instants(self):
-        text = self.one_line("diff", self.real("jax"), self.real("nccl"))
-        self.assertIn("Rows are of each memory's own peak. These need not be of one instant", text)
-        self.assertNotIn("Rows are of each memory's", self.text("diff", self.real("torch-oom"), self.real("fill-refused")))
-
 
 class Refusals(Case):
     """One request counted twice once a second report stood beside it."""
@@ -97,6 +91,15 @@ class Refusals(Case):
         text = self.text("oom", "-n", "0", self.real("torch-oom-at-exit"), self.real("fill-refused"))
         self.assertEqual(1, text.count("the 1st of 2 of python3.12 (6531)"))
         self.assertEqual(1, text.count("the 1st of 8 of fill (6566)"))
+
+    def test_were_served_as_much_later_as_alone(self):
+        """ "0 ns later", where the time of one of them did not begin with that of all."""
+        alone = re.findall(r"as much was served (.*) later", self.text("oom", "-n", "0", self.real("fill-refused")))
+        self.assertTrue(alone)
+        files = (self.real("torch-oom-at-exit"), self.real("fill-refused"))
+        self.assertEqual(alone, re.findall(r"as much was served (.*) later", self.text("oom", "-n", "0", *files)))
+        for event in self.json("oom", "-n", "0", *files)["events"]:
+            self.assertTrue(event["served_ns"] is None or event["served_ns"] >= event["time_ns"], event["number"])
 
 
 class Owners(Case):

@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
-from real_case import MIB, NAMES, RealReports  # noqa: E402
+from real_case import NAMES, RealReports  # noqa: E402
 
 OUTSIDE = "contexts, code and other processes"
 AMOUNT = r"[\d.]+ [KMG]iB"
@@ -145,10 +145,15 @@ class Changes(Case):
     def test_of_bounds_that_do_not_meet_are_known(self):
         self.assertRegex(self.line("all reserved", "gpt", "gpt-expandable"), r"6\.89 GiB -> 5\.50 GiB \(-1\.39 GiB, -20\.2 %\)$")
         self.assertRegex(self.line("all reserved", "jax", "nccl"), r"105 GiB -> 594 MiB to 596 MiB \(-104 GiB\)$")
-        self.assertRegex(self.line("all reserved", "nccl", "cupy"), rf"594 MiB to 596 MiB -> 164 MiB to 177 MiB \(-\d+ MiB to -\d+ MiB\)$")
+        self.assertRegex(self.line("all reserved", "nccl", "cupy"), r"594 MiB to 596 MiB -> 164 MiB to 177 MiB \(-\d+ MiB to -\d+ MiB\)$")
 
     def test_of_bounds_that_meet_are_not_known(self):
         self.assertRegex(self.line("all reserved", "cupy", "cupy"), r"164 MiB to 177 MiB -> 164 MiB to 177 MiB: how much it changed is not known$")
+
+    def test_of_rows_are_of_several_instants(self):
+        text = self.one_line("diff", self.real("jax"), self.real("nccl"))
+        self.assertIn("Rows are of each memory's own peak. These need not be of one instant", text)
+        self.assertNotIn("Rows are of each memory's", self.text("diff", self.real("torch-oom"), self.real("fill-refused")))
 
 
 if __name__ == "__main__":
