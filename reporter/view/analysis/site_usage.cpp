@@ -82,7 +82,9 @@ std::vector<SiteUsage> usage_with_never_freed(const Report& report) {
 }
 
 bool tells_frees(const Report& report) {
-  return trigger_of(report) != Trigger::imported || report.timeline.duration_ns != 0;
+  const bool is_imported = trigger_of(report) == Trigger::imported ||
+                           report.process.mode == "imported";  // a trace was made of it
+  return !is_imported || report.timeline.duration_ns != 0;
 }
 
 bool is_measured_in_time(const Report& report) {

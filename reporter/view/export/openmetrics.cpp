@@ -10,6 +10,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/reserved_memory.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/listing/format.h"
@@ -77,6 +78,7 @@ void add_kinds(const Exported& exported, Metrics& metrics) {
   };
   metrics.family("requested_bytes", "gauge", "bytes", "Requested and live.");
   add([](const KindFacts& kind) { return kind.current_bytes; });
+  if (!tells_frees(exported.report())) return;  // a snapshot has what was live alone
   metrics.family("requested_peak_bytes", "gauge", "bytes",
                  is_of_several(exported.report())
                      ? "The most that was live at once in each process, added."
@@ -133,11 +135,13 @@ void add_devices(const Exported& exported, Metrics& metrics) {
   }
   metrics.family("reserved_bytes", "gauge", "bytes", "What the cache holds of the kind device.");
   add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.current); });
-  metrics.family("reserved_peak_bytes", "gauge", "bytes", "The most that the cache held of it.");
-  add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.peak); });
-  metrics.family("needed_peak_bytes", "gauge", "bytes",
-                 "The most that was needed of it at once, or less: the rest was idle.");
-  add([&](const DeviceReport& d) { return reserved_memory(exported.report(), d).needed_most; });
+  if (tells_frees(exported.report())) {
+    metrics.family("reserved_peak_bytes", "gauge", "bytes", "The most that the cache held of it.");
+    add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.peak); });
+    metrics.family("needed_peak_bytes", "gauge", "bytes",
+                   "The most that was needed of it at once, or less: the rest was idle.");
+    add([&](const DeviceReport& d) { return reserved_memory(exported.report(), d).needed_most; });
+  }
   metrics.family("allocated_bytes", "gauge", "bytes", "What blocks in use hold.");
   add([](const DeviceReport& d) -> std::optional<std::uint64_t> {
     const std::int64_t bytes = d.statistics.allocated_bytes.all.current;
