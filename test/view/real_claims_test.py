@@ -70,6 +70,11 @@ class Snapshot(Case):
         self.assertIn("Live at the snapshot: 129 MiB", self.text("leaks", file))
         self.assertFalse(self.json("timeline", file)["marks"])
 
+    def test_has_no_peak_in_metrics(self):
+        text = self.text("export", "--format", "openmetrics", self.snapshot())
+        self.assertIn("\nvramscope_requested_bytes{", text)
+        self.assertNotRegex(text, "peak_bytes|vramscope_(allocations|frees)")
+
     def test_does_not_tell_whether_memory_ran_out(self):
         file = self.snapshot()
         words = "The snapshot does not tell whether memory ran out."
@@ -186,6 +191,12 @@ class Instants(Case):
         self.assertIn("GPU 0, all kinds: at most 188 MiB, 188 MiB at 3.00 s (", text)
         self.assertNotIn("at the end", text)
         self.assertIn(" at the end (", self.text("timeline", self.real("nccl")))
+
+    def test_a_run_that_was_measured_in_time_has_no_tenths_of_allocations(self):
+        for files in ([self.real("gpt-no-cache")], [self.real("gpt"), self.real("gpt-no-cache")]):
+            text = self.one_line("leaks", "--no-default-suppressions", *files)
+            self.assertNotRegex(text, "tenths? of the run's allocations|measured in allocations")
+            self.assertRegex(text, "the run's time|measured in time")
 
     def test_intervals_begin_with_the_first_allocation(self):
         self.assertIn("GREW: in how many intervals since the first allocation the live bytes of the", self.one_line("sites", self.real("cupy")))

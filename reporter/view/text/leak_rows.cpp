@@ -74,7 +74,7 @@ Table table_of(std::span<const LeakRow> rows, std::size_t processes, const Page&
 }  // namespace
 
 std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, const Page& page,
-                           std::size_t most) {
+                           std::size_t most, std::string_view measured_in) {
   std::stable_sort(rows.begin(), rows.end(), [](const LeakRow& a, const LeakRow& b) {
     return std::pair(is_of_the_dead(b), a.bytes) > std::pair(is_of_the_dead(a), b.bytes);
   });
@@ -110,9 +110,10 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
   if (!has_class) return text + left_out;
   return text + left_out +
          paragraph(
-             "CLASS tells when memory was allocated, with the run measured in allocations: grows: "
-             "again and again; left: during the run; late: in the last tenth; kept: in the first "
-             "tenth only",
+             "CLASS tells when memory was allocated, with the run measured in " +
+                 std::string(measured_in) +
+                 ": grows: again and again; left: during the run; late: in the last tenth; kept: "
+                 "in the first tenth only",
              page);
 }
 

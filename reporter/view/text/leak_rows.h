@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reporter/view/analysis/leaks/leak_holders.h"
@@ -25,8 +26,10 @@ struct LeakRow {
 };
 // With the callers of the share's site.
 [[nodiscard]] LeakRow row_of(const Report& report, const Leak& leak, const NameFrame& name);
-// A table of the `most` largest rows, 0 for all, of so many processes.
+// A table of the `most` largest rows, 0 for all, of so many processes. measured_in: what the runs
+// are measured in, of which classes have tenths.
 [[nodiscard]] std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes,
-                                         const Page& page, std::size_t most);
+                                         const Page& page, std::size_t most,
+                                         std::string_view measured_in = "allocations");
 
 }  // namespace vramscope

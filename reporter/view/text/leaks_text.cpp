@@ -143,8 +143,29 @@ std::string rows(const Report& report, const std::vector<Leak>& leaks, const Nam
       .text(page);
 }
 
-std::string class_title(LeakClass looks, const Page& page) {
-  return "\n" + sentence(describe(looks), Colour::bold, page);
+// A heading. Reports of earlier versions measure the run in time.
+std::string class_title(const Report& report, LeakClass looks, const Page& page) {
+  const bool in_time = is_measured_in_time(report);
+  const auto tenth = [&](const std::string& which) {
+    return in_time ? "in the " + which + " tenth of the run's time"
+                   : "among the " + which + " tenth of the run's allocations";
+  };
+  std::string text;
+  switch (looks) {
+    case LeakClass::grows:
+      text = "Grows: allocated again and again over the run, and kept";
+      break;
+    case LeakClass::left:
+      text = tells_frees(report) ? "Left: allocated during the run" : "Live at the snapshot";
+      break;
+    case LeakClass::late:
+      text = "Late: " + tenth("last") + ", and perhaps in use to the end";
+      break;
+    case LeakClass::kept:
+      text = "Perhaps kept on purpose: " + tenth("first") + ", and not again";
+      break;
+  }
+  return "\n" + sentence(text, Colour::bold, page);
 }
 
 std::string more_places(const Leaks& leaks, std::size_t shown) {
@@ -161,7 +182,7 @@ std::string classes_text(const Report& report, const Leaks& leaks, const NameFra
   std::size_t next = 0;
   while (next < shown) {
     const LeakClass looks = leaks.leaks[next].looks;
-    result += class_title(looks, page);
+    result += class_title(report, looks, page);
     std::vector<Leak> others;
     for (; next < shown && leaks.leaks[next].looks == looks; ++next) {
       if (choice.whole_stacks || next < kStacksShown) {
@@ -188,7 +209,7 @@ std::string class_trees(const Report& report, const Leaks& leaks, const NameFram
   }
   std::string result;
   for (const auto& [looks, memories] : classes) {
-    result += class_title(looks, page);
+    result += class_title(report, looks, page);
     for (const auto& [memory, shares] : memories) {
       if (leaks.memory.size() > 1) {
         result += paragraph(memory_name(report, memory.first, memory.second), page);
@@ -209,7 +230,8 @@ std::string merged_rows(const Report& report, const Leaks& leaks, const NameFram
     all.push_back(row_of(report, leak, name));
     all.back().holders = holders.of(leak.share);
   }
-  return "\n" + leak_rows_text(std::move(all), report.processes.size(), page, most);
+  return "\n" + leak_rows_text(std::move(all), report.processes.size(), page, most,
+                               is_measured_in_time(report) ? "time" : "allocations");
 }
 
 // Nothing where the filter lets nothing pass, but for bytes: what was freed may have been larger.

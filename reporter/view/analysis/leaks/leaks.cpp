@@ -198,21 +198,6 @@ std::uint64_t without_site_bytes(const Report& report) {
 
 }  // namespace
 
-std::string_view describe(LeakClass leak) {
-  switch (leak) {
-    case LeakClass::grows:
-      return "Grows: allocated again and again over the run, and kept";
-    case LeakClass::left:
-      return "Left: allocated during the run";
-    case LeakClass::late:
-      return "Late: among the last tenth of the run's allocations, and perhaps in use to the end";
-    case LeakClass::kept:
-      return "Perhaps kept on purpose: among the first tenth of the run's allocations, and not "
-             "again";
-  }
-  return "";
-}
-
 std::optional<GrowthRate> growth_rate(const Report& report, const Leak& leak) {
   const Share& share = leak.share;
   const Site& site = report.sites[share.site];

@@ -31,8 +31,6 @@ namespace vramscope {
 // as many, and may be kept if possibly no process allocated there twice.
 #define VRAMSCOPE_LEAK_CLASSES(X) X(grows) X(left) X(late) X(kept)
 VRAMSCOPE_NAMED_ENUM(LeakClass, std::uint8_t, VRAMSCOPE_LEAK_CLASSES);
-// Returns "Perhaps kept on purpose: ...", a heading.
-[[nodiscard]] std::string_view describe(LeakClass leak);
 
 struct Leak {
   Share share;
