@@ -201,8 +201,8 @@ class Merged(MergeTest):
         page = self.call("html", "-o", "-", merged)
         if "has no page" in page.stderr:
             return  # built without npm
-        (sentence,) = re.findall(r"GPU 0 held (.*?)\.\"", page.stdout)
-        self.assertRegex(sentence, r"^100 MiB at one time, all 2 processes together(, .* of the device's \S+ GiB)?; "
+        (sentence,) = re.findall(r"GPU 0: the 2 processes that used it held (.*?)\.\"", page.stdout)
+        self.assertRegex(sentence, r"^100 MiB at one time(, .* of the device's \S+ GiB)?; "
                                    r"their own peaks, each at its own time, add up to 200 MiB$")
 
     def test_what_is_added_is_said_of_owners_maps_and_times(self):

@@ -16,9 +16,13 @@ function bar(label, parts, whole) {
 }
 
 // One stacked bar that adds up to the device, one of what is used, and the same as a table.
-// Of several processes what each used is of another time, and no share of the device.
+// Of several processes what each used is of another time, and no share of the device; what was
+// outside of them is a bound, and in no sum.
 function ledgerOf(device, ledger, isOfSeveral) {
-  const entries = ledger.filter((entry) => entry.device === device.device && entry.device_bytes > 0).sort((a, b) => b.device_bytes - a.device_bytes);
+  const known = ledger.filter((entry) => entry.device === device.device && entry.device_bytes > 0).sort((a, b) => b.device_bytes - a.device_bytes);
+  const isBound = (entry) => isOfSeveral && entry.kind === 'others';
+  const entries = known.filter((entry) => !isBound(entry));
+  const outside = known.filter(isBound).reduce((sum, entry) => sum + entry.device_bytes, 0);
   const parts = entries.map((entry, i) => ({ style: 'k' + Math.min(i, COLOURS), value: entry.device_bytes, text: `${entry.kind}, ${entry.owner}: ${bytesText(entry.device_bytes)}` }));
   const free = Math.max(device.total_bytes - device.used_bytes, 0);
   const isKnown = device.total_bytes > 0 && !isOfSeveral; // how large it is
@@ -30,6 +34,7 @@ function ledgerOf(device, ledger, isOfSeveral) {
     make('h3', {}, title),
     bar(title + ': ' + all.map((part) => part.text).join('; '), all, isKnown ? device.total_bytes : device.used_bytes),
     isKnown && device.used_bytes * 3 < device.total_bytes && parts.length > 0 ? [make('p', { class: 'note' }, 'What is used, enlarged:'), bar('What is used: ' + parts.map((part) => part.text).join('; '), parts, device.used_bytes)] : null,
+    outside > 0 ? make('p', { class: 'note' }, `Others, not in it: when the process that saw least outside itself looked, at most ${bytesText(outside)} were outside of these processes.`) : null,
     table(`Whose the memory of ${device.gpu} was when ${isOfSeveral ? 'each process ended or wrote its report' : 'the report was written'}`, ['Colour', '#Bytes', '#Of what is used', 'Kind', 'Owner'], rows),
   ];
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "reporter/report/memory_name.h"
@@ -75,20 +76,24 @@ std::string choice_sentence(const Report& report, const KindFacts& kind) {
          " after the first call.";
 }
 
-// "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call.", or "GPU 0
-// held 183 MiB at one time, all 2 processes together; ...".
+// "GPU 0: the 2 processes that used it held 183 MiB at one time, 1.1 % of the device's 16.0 GiB;
+// their own peaks, each at its own time, add up to 200 MiB."
+std::string sum_sentence(const Report& report, const KindFacts& kind) {
+  const std::size_t processes = processes_with(report, kind);
+  const PeakBounds bounds = sum_of_kind(report, kind.kind, kind.device).peak;
+  const std::string memory = capitalised(memory_name(report, kind.kind, kind.device));
+  const std::string held =
+      bounds_text(bounds) + " at one time" + share_of_device(report, kind, bounds.upper);
+  if (processes == 1) return memory + ": the one process that used it held " + held + ".";
+  return memory + ": the " + std::to_string(processes) + " processes that used it held " + held +
+         "; their own peaks, each at its own time, add up to " + amount_text(kind.peak_bytes) + ".";
+}
+
+// "GPU 0 held 183 MiB at its peak, 1.1 % of its 16.0 GiB, 40.1 ms after the first call."
 std::string peak_sentence(const Report& report, const KindFacts& kind) {
   if (report.chosen && report.chosen->by_rows) return choice_sentence(report, kind);
+  if (is_of_several(report)) return sum_sentence(report, kind);
   std::string text = capitalised(memory_name(report, kind.kind, kind.device)) + " held ";
-  if (is_of_several(report)) {
-    const PeakBounds bounds = sum_of_kind(report, kind.kind, kind.device).peak;
-    // Some may have ended before others began.
-    return text + bounds_text(bounds) + " at one time, all " +
-           std::to_string(processes_with(report, kind)) + " processes together" +
-           share_of_device(report, kind, bounds.upper) +
-           "; their own peaks, each at its own time, add up to " + amount_text(kind.peak_bytes) +
-           ".";
-  }
   text += amount_text(kind.peak_bytes) +
           (tells_frees(report) ? " at its peak" : " at the snapshot") +
           share_of_device(report, kind, kind.peak_bytes);
@@ -96,16 +101,30 @@ std::string peak_sentence(const Report& report, const KindFacts& kind) {
   return text + ", " + duration_text(kind.peak_ns) + " after the first call.";
 }
 
+// Of the call stacks that read alike and held most together; of the largest ones, since names cost
+// time.
 std::string whose_sentence(const Report& report, const KindFacts& highest, const NameFrame& name) {
+  constexpr std::size_t kLookedAt = 256;
+  const FrontStacks stacks(report, name);
+  std::map<std::string, Share> alike;
+  std::size_t looked_at = 0;
   for (const Share& share : shares_of_peak(report)) {
     if (share.kind != highest.kind || share.device != highest.device) continue;
-    return percent_text(share.bytes, share.whole) + " of the " + amount_text(share.whole) + " of " +
-           memory_name(report, share.kind, share.device) +
-           (is_of_several(report) ? ", peaks added, " : ", ") + amount_text(share.bytes) + " in " +
-           counted(share.count, "allocation") + ", came from " +
-           where_text(report, share.site, name) + ".";
+    if (++looked_at > kLookedAt) break;
+    Share& sum = alike[harmless(text(stacks.of(share.site, kFramesShown)))];
+    sum.bytes += share.bytes;
+    sum.count += share.count;
+    sum.whole = share.whole;
   }
-  return "";
+  const auto most = std::max_element(alike.begin(), alike.end(), [](const auto& a, const auto& b) {
+    return a.second.bytes < b.second.bytes;
+  });
+  if (most == alike.end()) return "";
+  const Share& share = most->second;
+  return percent_text(share.bytes, share.whole) + " of the " + amount_text(share.whole) + " of " +
+         memory_name(report, highest.kind, highest.device) +
+         (is_of_several(report) ? ", peaks added, " : ", ") + amount_text(share.bytes) + " in " +
+         counted(share.count, "allocation") + ", came from " + most->first + ".";
 }
 
 // With what a trace tells of sites beside totals.
@@ -137,7 +156,8 @@ std::string leak_sentence(const PageOf& of, const NameFrame& name) {
     text += "; " + amount_text(growing) + " of the " + amount_text(bytes) +
             " look like a leak that grows";
   }
-  return text + ", the most likely leak from " +
+  return text +
+         (tells_frees(report) ? ", the most likely leak from " : ", the largest part from ") +
          where_text(report, leaks.leaks.front().share.site, name) + ".";
 }
 
