@@ -101,7 +101,8 @@ Columns<ServedCalls> served_columns() {
   const auto memory = [](const Row& row) {
     const auto ordinal = static_cast<std::uint16_t>(row.ordinal);
     if (row.uncached) return memory_name(*row.uncached, ordinal);
-    return row.is_of_device ? memory_name(Kind::device, ordinal) : std::string("host");
+    return row.is_of_device ? memory_name(Kind::device, ordinal)
+                            : std::string("pinned, registered");
   };
   return {{"device", "number of the GPU; `null`: host memory", device},
           {"what",
@@ -114,7 +115,7 @@ Columns<ServedCalls> served_columns() {
           {"max_ns", "time of the longest call; `null`: not known separately",
            timed(&Duration::max_ns), Titled("LONGEST")},
           {"memory",
-           "by its name in text output: `GPU 0 physical`; `host`: pinned and registered memory",
+           "by its name in text output: `GPU 0 physical`; `pinned, registered`: both together",
            memory, Titled("MEMORY")},
           {"freed_nothing",
            "in the row of frees by the driver: calls that had nothing to free, such as "
