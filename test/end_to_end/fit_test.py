@@ -1,6 +1,7 @@
 """What fit answers is what a run on a GPU of that size does: with it the run ends well, with 2 MiB less it does not."""
 # SPDX-License-Identifier: Apache-2.0
 import json
+import pathlib
 
 import harness
 from trace_case import MIB, TraceTest
@@ -65,6 +66,53 @@ class Gpus(FitTest):
             missing = None if gpu["fits"] else least - gpu["memory_bytes"]
             self.assertEqual((gpu["memory_bytes"] >= least, missing), (gpu["fits"], gpu["missing_bytes"]), gpu)
         self.assertEqual(536_128 << 10, found["unrecorded_bytes"])
+
+
+class Refused(FitTest):
+    """What `oom` says would have served a request is what serves it."""
+
+    MEMORY = 1 << 30
+
+    def refused_first(self, memory, *settings):
+        """Bytes of the first refused request, 0: none; and the path of the report."""
+        path = pathlib.Path(self.folder, f"{len(list(pathlib.Path(self.folder).iterdir()))}.json")
+        self.run_tool("run", "--sim", "--sim-memory", str(memory), *settings, "--trace", path.with_suffix(".trace"), "-o", path,
+                      "--on-oom", "none", "--", harness.program("holes"), VRAMSCOPE_SIM="context_bytes=0")  # fmt: skip
+        events = json.loads(path.read_text())["oom"]["events"]
+        return (events[0]["bytes"] if events else 0), path
+
+    def test_settings_and_sizes_that_serve_it_do(self):
+        bytes_refused, path = self.refused_first(self.MEMORY, "--policy", "pytorch")
+        tried = json.loads(self.run_tool("oom", "--json", path).stdout)["tried"]
+        self.assertEqual(bytes_refused, tried["bytes"])
+        self.assertEqual("refused", tried["rows"][0]["tried"])
+        self.assertEqual({"refused", "served"}, {row["tried"] for row in tried["rows"]})
+        for row in tried["rows"]:
+            conf = ["--alloc-conf", row["alloc_conf"]] if row["alloc_conf"] else []
+            first, _ = self.refused_first(self.MEMORY, "--mode", row["mode"], "--policy", row["policy"], *conf)
+            self.assertEqual(row["tried"] == "refused", first == bytes_refused, row)
+        enough = self.MEMORY + tried["more_bytes"]
+        self.assertNotEqual(bytes_refused, self.refused_first(enough, "--policy", "pytorch")[0])
+        self.assertEqual(bytes_refused, self.refused_first(enough - STEP, "--policy", "pytorch")[0])
+
+    def test_the_limit_that_it_names_serves_it_and_a_page_less_does_not(self):
+        limited = ["--policy", "pytorch", "--device-memory-limit"]
+        bytes_refused, path = self.refused_first(4 << 30, *limited, "1GiB")
+        tried = json.loads(self.run_tool("oom", "--json", path).stdout)["tried"]
+        self.assertIsNone(tried["more_bytes"])
+        limit = tried["least_limit_bytes"] // MIB
+        self.assertNotEqual(bytes_refused, self.refused_first(4 << 30, *limited, f"{limit}MiB")[0])
+        self.assertEqual(bytes_refused, self.refused_first(4 << 30, *limited, f"{limit - 2}MiB")[0])
+
+    def test_the_text_has_them_and_without_a_trace_nobody_tries(self):
+        _, path = self.refused_first(self.MEMORY, "--policy", "pytorch")
+        text = self.run_tool("oom", path).stdout
+        self.assertIn("\nWhat would have served the first refused request, 300 MiB of GPU 0, by replays of ", text)
+        self.assertIn("  --policy native-safe: ", text)
+        self.assertIn(" more of the GPU: served\n", text)
+        path.with_suffix(".trace").unlink()
+        self.assertNotIn("by replays of", self.run_tool("oom", path).stdout)
+        self.assertIsNone(json.loads(self.run_tool("oom", "--json", path).stdout)["tried"])
 
 
 if __name__ == "__main__":

@@ -9,14 +9,18 @@
 
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
+#include "reporter/view/command/progress.h"
 #include "reporter/view/command/repeated_processes.h"
 #include "reporter/view/command/report_of_instant.h"
 #include "reporter/view/command/show.h"
+#include "reporter/view/command/trial_input.h"
 #include "reporter/view/system/installation.h"
 #include "reporter/view/system/nvml.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/tried_text.h"
 
 namespace vramscope {
 namespace {
@@ -77,6 +81,23 @@ bool has_leaked(const Report& report, const Leaks& leaks) {
                              leak_then(report, leaks, last_known(report)).bytes != 0);
 }
 
+// What a replay of the run's trace says of its first refusal, and which file that is.
+struct TriedInTrace {
+  std::string trace;
+  std::optional<RefusalTrial> trial;
+};
+
+TriedInTrace tried_in_trace(const Report& report, const std::string& path) {
+  if (report.oom.count == 0) return {};
+  TriedInTrace tried{.trace = whole_trace_of(path, report), .trial = {}};
+  std::optional<TrialSteps> steps;
+  if (!tried.trace.empty()) steps = open_trial(tried.trace);
+  if (!steps) return {};
+  ProgressLine progress("oom", "events");
+  tried.trial = try_refusal(std::move(*steps), progress.teller());
+  return tried;
+}
+
 // The command that leads on, and the file that it is of.
 struct NextStep {
   std::string words;
@@ -107,11 +128,15 @@ int show_oom(OneReport& given) {
     const NextStep next = next_step(report, leaks, given.file);
     given.next = next.words;
     given.next_file = next.file;
+    const TriedInTrace tried = tried_in_trace(report, given.file);
     return Document(oom_text(report, leaks, name, page, given.listing.rows()) +
+                    (tried.trial ? tried_text(*tried.trial, tried.trace, page) : "") +
                     others_text(report, page));
   };
   const auto json = [&](const Report& report) {
-    return oom_json(report, names_from_symbols(given.stacks.shown), given.listing.rows());
+    const TriedInTrace tried = tried_in_trace(report, given.file);
+    return oom_json(report, names_from_symbols(given.stacks.shown), given.listing.rows(),
+                    tried.trial ? &*tried.trial : nullptr);
   };
   const auto csv = [&](const Report& report, CsvText& rows) {
     add_oom_csv(rows, report, names_from_symbols(given.stacks.shown), given.listing.rows());

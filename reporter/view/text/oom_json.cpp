@@ -6,6 +6,7 @@
 #include "reporter/view/analysis/refused_requests.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/tried_text.h"
 
 namespace vramscope {
 namespace {
@@ -131,8 +132,8 @@ Columns<OomPin> oom_pin_columns(const Report& report, const NameFrame& name) {
        {"live_count", "number of all live blocks in them", &Row::live_count, Titled("BLOCKS", 2)}});
 }
 
-Columns<OomReport> oom_fields(const Report& report, const NameFrame& name,
-                              const RowChoice& choice) {
+Columns<OomReport> oom_fields(const Report& report, const NameFrame& name, const RowChoice& choice,
+                              const RefusalTrial* tried) {
   const auto chosen = [choice](const auto& columns, auto list) {
     return [=](const OomEvent& event) { return chosen_rows(event.*list, columns, choice); };
   };
@@ -150,11 +151,16 @@ Columns<OomReport> oom_fields(const Report& report, const NameFrame& name,
   const auto requests = [&report](const OomReport&) { return refused_requests(report); };
   return {{"count", "allocations that failed for want of memory", &OomReport::count},
           {"requests", "number of distinct requests among these, see `events[].repeats`", requests},
-          {"events", "failures that the report describes", event, &OomReport::events}};
+          {"events", "failures that the report describes", event, &OomReport::events},
+          {"tried",
+           "what would have served the first refused request, by replays of the run's trace; "
+           "`null`: there is no trace, or its replay does not refuse that request",
+           tried_fields(), [tried](const OomReport&) { return tried; }}};
 }
 
-std::string oom_json(const Report& report, const NameFrame& name, const RowChoice& choice) {
-  return json_of(report.oom, oom_fields(report, name, choice));
+std::string oom_json(const Report& report, const NameFrame& name, const RowChoice& choice,
+                     const RefusalTrial* tried) {
+  return json_of(report.oom, oom_fields(report, name, choice, tried));
 }
 
 void add_oom_csv(CsvText& csv, const Report& report, const NameFrame& name,

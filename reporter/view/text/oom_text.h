@@ -17,6 +17,7 @@
 namespace vramscope {
 
 struct Report;
+struct RefusalTrial;
 
 // "900 MiB of 1 place that freed nothing, ..."; "": nothing tells.
 [[nodiscard]] std::string held_text(const HeldThen& held);
@@ -30,15 +31,17 @@ struct Report;
 [[nodiscard]] Columns<OomShare> oom_share_columns(const Report& report, const NameFrame& name);
 [[nodiscard]] Columns<OomPin> oom_pin_columns(const Report& report, const NameFrame& name);
 // What oom_json() writes.
+// tried: what would have served the first refused request; null: nobody tried.
 [[nodiscard]] Columns<OomReport> oom_fields(const Report& report, const NameFrame& name,
-                                            const RowChoice& choice);
+                                            const RowChoice& choice,
+                                            const RefusalTrial* tried = nullptr);
 
 // Each text and JSON ends with a newline. What is chosen are rows of each table. leaks: those of
 // leaks_for_oom().
 [[nodiscard]] std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
                                    const Page& page, const RowChoice& choice);
 [[nodiscard]] std::string oom_json(const Report& report, const NameFrame& name,
-                                   const RowChoice& choice);
+                                   const RowChoice& choice, const RefusalTrial* tried = nullptr);
 // Both tables of every event.
 void add_oom_csv(CsvText& csv, const Report& report, const NameFrame& name,
                  const RowChoice& choice);

@@ -85,7 +85,8 @@ std::uint64_t least_possible(const TrialSteps& trace) {
 // One search for the least capacity. Its trials are played with those of the others.
 class Search {
  public:
-  Search(TrialRow row, std::uint64_t least) : low_(std::max<std::uint64_t>(in_steps(least), 1)) {
+  Search(TrialRow row, std::uint64_t least, Sought sought)
+      : sought_(sought), low_(std::max<std::uint64_t>(in_steps(least), 1)) {
     found_.row = std::move(row);
   }
 
@@ -93,8 +94,9 @@ class Search {
   // The capacity to try next.
   [[nodiscard]] TrialSettings next() const {
     TrialSettings settings = found_.row.settings;
-    settings.capacity.fill(steps_to_try() * kFitStep);
-    settings.memory_limit.fill(0);
+    const bool is_limit = sought_ == Sought::memory_limit;
+    if (!is_limit) settings.capacity.fill(steps_to_try() * kFitStep);
+    settings.memory_limit.fill(is_limit ? steps_to_try() * kFitStep : 0);
     return settings;
   }
   void take(TrialResult result) {
@@ -133,17 +135,18 @@ class Search {
   }
 
   FitRow found_;
+  const Sought sought_;
   std::uint64_t low_;       // with less it does not complete
   std::uint64_t high_ = 0;  // with so much it does; 0: not known
   std::optional<std::uint64_t> first_used_;
   bool is_over_ = false;
 };
 
-std::vector<FitRow> search(const TrialSteps& trace, std::vector<TrialRow> rows,
+std::vector<FitRow> search(const TrialSteps& trace, std::vector<TrialRow> rows, Sought sought,
                            const TellShare& tell) {
-  const std::uint64_t least = least_possible(trace);
+  const std::uint64_t least = sought == Sought::capacity ? least_possible(trace) : 0;
   std::vector<Search> searches;
-  for (TrialRow& row : rows) searches.emplace_back(std::move(row), least);
+  for (TrialRow& row : rows) searches.emplace_back(std::move(row), least, sought);
   for (;;) {
     std::vector<Search*> open;
     std::vector<TrialSettings> settings;
@@ -202,6 +205,11 @@ std::vector<UsualGpu> usual_gpus() {
   return gpus;
 }
 
+std::optional<std::uint64_t> least_memory(const TrialSteps& trace, const TrialRow& row,
+                                          Sought sought, const TellShare& tell) {
+  return search(trace, {row}, sought, tell).front().least_bytes;
+}
+
 bool assume_contexts(TrialSteps& trace) {
   if (!trace.uses.empty()) return false;
   for (const std::uint16_t device : trace.devices) {
@@ -213,7 +221,7 @@ bool assume_contexts(TrialSteps& trace) {
 }
 
 FitAnswer fit_trace(const TrialSteps& trace, std::vector<TrialRow> rows, const TellShare& tell) {
-  FitAnswer answer{.rows = search(trace, std::move(rows), tell), .gpus = {}};
+  FitAnswer answer{.rows = search(trace, std::move(rows), Sought::capacity, tell), .gpus = {}};
   for (UsualGpu& gpu : usual_gpus()) {
     answer.gpus.push_back(fit_gpu(trace, answer.rows, std::move(gpu), tell));
   }

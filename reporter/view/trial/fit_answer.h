@@ -52,6 +52,15 @@ struct FitAnswer {
 [[nodiscard]] FitAnswer fit_trace(const TrialSteps& trace, std::vector<TrialRow> rows,
                                   const TellShare& tell);
 
+// What of a device is sought: its memory, or a limit that the program is given.
+enum class Sought : bool { capacity, memory_limit };
+
+// The least capacity, or limit on devices as in the row's settings, with which the run completes,
+// in steps of kFitStep; nullopt: none does. May throw bad_alloc.
+[[nodiscard]] std::optional<std::uint64_t> least_memory(const TrialSteps& trace,
+                                                        const TrialRow& row, Sought sought,
+                                                        const TellShare& tell);
+
 // Adds kUsualContextBytes to each device where the trace does not say what else is used. Returns
 // whether it did.
 bool assume_contexts(TrialSteps& trace);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/text/tried_text.h"
+
+#include <vector>
+
+#include "reporter/report/memory_name.h"
+#include "reporter/view/text/replay_text.h"
+
+namespace vramscope {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::string_view kTried[] = {"served", "refused", "refused_earlier"};
+constexpr std::string_view kTriedTexts[] = {"served", "refused",
+                                            "refused, and an earlier request as well"};
+
+// The options that set it.
+std::string options_text(const TrialRow& row) {
+  if (row.mode != Mode::cache) {
+    return row.mode == Mode::observe ? "--mode observe" : "--mode dedicated";
+  }
+  std::string text =
+      "--policy " + std::string(kTrialPolicies[static_cast<std::size_t>(row.policy)]);
+  if (!row.alloc_conf.empty()) text += " --alloc-conf " + shell_word(row.alloc_conf);
+  return text;
+}
+
+// Rounded up, as it can be typed.
+std::string mebibytes(std::uint64_t bytes) {
+  return count_text(static_cast<std::int64_t>((bytes + kMiB - 1) / kMiB)) + " MiB";
+}
+
+}  // namespace
+
+std::string tried_text(const RefusalTrial& trial, const std::string& trace, const Page& page) {
+  const std::string what =
+      amount_text(trial.bytes) + " of " + memory_name(trial.place.kind, trial.place.device);
+  std::string text = "\n" + sentence("What would have served the first refused request, " + what +
+                                         ", by replays of " + printable(trace, page) + ":",
+                                     page);
+  for (const TriedRow& row : trial.rows) {
+    if (row.row.is_recorded) continue;
+    text += paragraph(options_text(row.row) + ": " +
+                          std::string(kTriedTexts[static_cast<std::size_t>(row.tried)]),
+                      page);
+  }
+  if (trial.more_bytes) {
+    text += paragraph(mebibytes(*trial.more_bytes) + " more of the GPU: served", page);
+  }
+  if (trial.least_limit_bytes) {
+    text += paragraph(
+        "--device-memory-limit " + std::to_string(*trial.least_limit_bytes / kMiB) + "MiB: served",
+        page);
+  }
+  return text;
+}
+
+Columns<RefusalTrial> tried_fields() {
+  using Row = TriedRow;
+  const auto of_row = [](auto member) {
+    return [member](const Row& row) { return row.row.*member; };
+  };
+  const Columns<Row> rows{
+      {"mode", "mode of the library", of_row(&TrialRow::mode), OneOf(kTrialModes)},
+      {"policy", "of the cache", of_row(&TrialRow::policy), OneOf(kTrialPolicies)},
+      {"alloc_conf", "options of the allocator", of_row(&TrialRow::alloc_conf)},
+      {"recorded", "the recording's own settings", of_row(&TrialRow::is_recorded)},
+      {"tried",
+       "what became of the request; `refused_earlier`: one was refused that the recording served",
+       &Row::tried, OneOf(kTried)}};
+  return {{"time_ns", "of the request, after time 0", &RefusalTrial::at_ns},
+          {"bytes", "requested", &RefusalTrial::bytes},
+          {"more_bytes", "of the GPU would have served it; `null`: none, or a limit refused it",
+           &RefusalTrial::more_bytes},
+          {"least_limit_bytes",
+           "the least `--device-memory-limit` that serves it; `null`: there was none, or none does",
+           &RefusalTrial::least_limit_bytes},
+          {"rows", "settings, each with what became of the request", rows, &RefusalTrial::rows}};
+}
+
+}  // namespace vramscope
