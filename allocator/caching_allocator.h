@@ -180,8 +180,11 @@ class CachingAllocator {
   // The device seems to end here: requests that all memory on it that we know of leaves no room for
   // are refused, without asking the backend. So much of it the driver keeps for this process's
   // contexts and code, which may change. Call it before the device is used.
-  void set_capacity(std::uint16_t device, std::uint64_t bytes,
-                    std::uint64_t kept_by_driver = 0) noexcept;
+  // Memory::is_hosts: from now on, the device's memory is the host's: pinned memory takes of device
+  // 0 as well, and managed memory, whose pages have nowhere else to go, gives way to nothing.
+  enum class Memory : bool { unchanged, is_hosts };
+  void set_capacity(std::uint16_t device, std::uint64_t bytes, std::uint64_t kept_by_driver = 0,
+                    Memory memory = Memory::unchanged) noexcept;
   // Keeps room for direct memory, until adopt() or end_promise(). False: there is none, even with
   // idle segments given back.
   [[nodiscard]] bool promise(Promise promise, std::uint64_t* counted_bytes = nullptr) noexcept;

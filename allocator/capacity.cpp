@@ -25,9 +25,11 @@ bool exceeds_limit(const Accounts& accounts, Place where, std::uint64_t bytes, O
 }
 
 void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes,
-                                    std::uint64_t kept_by_driver) noexcept {
+                                    std::uint64_t kept_by_driver, Memory memory) noexcept {
   const ScopedLock section(*state_);
-  state_->accounts.capacities().set(device, bytes, kept_by_driver);
+  Capacities& capacities = state_->accounts.capacities();
+  capacities.set(device, bytes, kept_by_driver);
+  if (memory == Memory::is_hosts) capacities.share_with_host(device);
 }
 
 bool CachingAllocator::promise(Promise promise, std::uint64_t* counted_bytes) noexcept {

@@ -38,8 +38,8 @@ AnyBlock CachingAllocator::Ladder::obtain(State& state) {
     is_pinned ? state.pinned.allocate(state, again, out_) : state.allocate(again, out_);
     return {};
   }
-  if (is_out_of_memory(out_) && !is_pinned) {
-    state.accounts.note(Accounts::Event::out_of_memory, need_.where.device);
+  if (is_out_of_memory(out_)) {
+    if (!is_pinned) state.accounts.note(Accounts::Event::out_of_memory, need_.where.device);
     if (out_.by_limit) state.accounts.capacities().refuse(need_.where.device);
   }
   if (!block) out_.source = Source::none;
@@ -90,6 +90,7 @@ bool CachingAllocator::Ladder::end_quarantine(State& state) const {
 }
 
 bool CachingAllocator::Ladder::release_idle(State& state) {
+  const bool is_hosts = state.accounts.capacities().use(need_.where.device).is_hosts;
   if (need_.store == Store::pinned) {
     if (!Reclaim::may_release(state, need_.where)) return false;
     if (state.pinned.is_cut()) {
@@ -97,8 +98,10 @@ bool CachingAllocator::Ladder::release_idle(State& state) {
     } else {
       state.reclaim.idle_dedicated(state, need_.where, out_);
     }
+    if (is_hosts) static_cast<void>(make_room(state, need_.where.device));
     return true;
   }
+  if (is_hosts && state.pinned.is_cut()) state.pinned.release_all_idle(state, out_);
   const bool may_release = state.reclaim.idle(state, need_.where.device, out_);
   if (!state.reclaim.await_pending_releases(state, need_.where.device) && !may_release)
     return false;
@@ -155,7 +158,7 @@ AnyBlock CachingAllocator::Ladder::attempt(State& state) {
 }
 
 AnyBlock CachingAllocator::Ladder::attempt_segment(State& state) {
-  const Address address = need_.store == Store::pinned ? ask_backend(state) : reserve(state);
+  const Address address = reserve(state);
   if (!out_.status.ok()) return {};
   const AnyBlock block =
       need_.store == Store::pools ? add_segment(state, address) : add_dedicated(state, address);
@@ -184,6 +187,7 @@ Address CachingAllocator::Ladder::reserve(State& state) {
   state.accounts.capacities().ask(need_.where, need_.bytes);
   const Address address = ask_backend(state);
   state.accounts.capacities().end_asking(need_.where, need_.bytes);
+  if (need_.store == Store::pinned) return address;
   if (out_.has_sample) Idle::note_unrecorded(state, need_.where.device, out_.unrecorded_bytes);
   return address;
 }

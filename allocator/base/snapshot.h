@@ -107,12 +107,14 @@ struct DeviceUse {
 // How much of a device may be used, in bytes, and how much is.
 struct DeviceCapacity {
   std::uint64_t limit = Limits::kUnlimited;
-  std::uint64_t held = 0;      // segments of ours, idle ones too, and direct memory of every kind
-  std::uint64_t managed = 0;   // of those, managed memory: its pages give way to other memory
+  std::uint64_t held = 0;      // segments of ours, idle ones too, and direct memory of every kind;
+                               // where the device's memory is the host's, pinned memory, too
+  std::uint64_t managed = 0;   // of those, managed memory whose pages give way to other memory
   std::uint64_t kept = 0;      // beside those, by the driver for this process's contexts and code
   std::uint64_t refusals = 0;  // requests that found no room, idle segments given back
   std::uint64_t rounding = 0;  // that the driver takes beyond `held`, which comes in whole pages
   std::uint64_t in_pools = 0;  // of `held` and `rounding`, stream-ordered memory
+  bool is_hosts = false;       // the device's memory is the host's
   // What counts against the limit: whole pages, as on a device of that size.
   [[nodiscard]] std::uint64_t counted() const { return held - managed + rounding + kept; }
 };

@@ -101,6 +101,7 @@ void Accounts::end_life(Tag tag, std::uint64_t serial) {
 void Accounts::segment_came(Place where, PoolClass pool, std::uint64_t bytes) {
   if (where.kind != Kind::device) {
     ++host_.num_host_alloc;
+    capacities_.host_came(where.kind, bytes);
     return change(host_.segment, host_.reserved_bytes, bytes, &Stat::increase);
   }
   capacities_.came(where, bytes);
@@ -108,15 +109,19 @@ void Accounts::segment_came(Place where, PoolClass pool, std::uint64_t bytes) {
 }
 
 void Accounts::segment_went(Place where, PoolClass pool, std::uint64_t bytes) {
-  if (where.kind != Kind::device)
+  if (where.kind != Kind::device) {
+    capacities_.host_went(where.kind, bytes);
     return change(host_.segment, host_.reserved_bytes, bytes, &Stat::decrease);
+  }
   capacities_.went(where, bytes);
   change_segments(*devices_[where.device], pool, bytes, &Stat::decrease);
 }
 
 void Accounts::segment_kept(Place where, PoolClass pool, std::uint64_t bytes) {
-  if (where.kind != Kind::device)
+  if (where.kind != Kind::device) {
+    capacities_.host_came(where.kind, bytes);
     return change(host_.segment, host_.reserved_bytes, bytes, &Stat::take_back);
+  }
   capacities_.came(where, bytes);
   change_segments(*devices_[where.device], pool, bytes, &Stat::take_back);
 }

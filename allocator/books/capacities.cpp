@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "allocator/books/capacities.h"
 
+#include <utility>
+
 namespace vramscope {
 
 void Capacities::set(std::uint16_t device, std::uint64_t bytes, std::uint64_t kept_by_driver) {
@@ -8,24 +10,42 @@ void Capacities::set(std::uint16_t device, std::uint64_t bytes, std::uint64_t ke
   uses_[device].kept = kept_by_driver;
 }
 
+const CapacityUse* Capacities::taken_by(Place where) const {
+  const CapacityUse& use = uses_[where.device];
+  const bool takes = has_device(where.kind) || (where.kind == Kind::pinned && use.is_hosts);
+  return takes ? &use : nullptr;
+}
+
+CapacityUse* Capacities::taken_by(Place where) {
+  return const_cast<CapacityUse*>(std::as_const(*this).taken_by(where));
+}
+
 void Capacities::promise(Place where, std::uint64_t bytes) {
-  uses_[where.device].promised += bytes;
-  uses_[where.device].rounding.add(where.kind, bytes);
+  CapacityUse* const use = taken_by(where);
+  if (use == nullptr) return;
+  use->promised += bytes;
+  use->rounding.add(where.kind, bytes);
 }
 
 void Capacities::end_promise(Place where, std::uint64_t bytes) {
-  uses_[where.device].promised -= bytes;
-  uses_[where.device].rounding.remove(where.kind, bytes);
+  CapacityUse* const use = taken_by(where);
+  if (use == nullptr) return;
+  use->promised -= bytes;
+  use->rounding.remove(where.kind, bytes);
 }
 
 void Capacities::ask(Place where, std::uint64_t bytes) {
-  uses_[where.device].awaited += bytes;
-  uses_[where.device].rounding.add(where.kind, bytes);
+  CapacityUse* const use = taken_by(where);
+  if (use == nullptr) return;
+  use->awaited += bytes;
+  use->rounding.add(where.kind, bytes);
 }
 
 void Capacities::end_asking(Place where, std::uint64_t bytes) {
-  uses_[where.device].awaited -= bytes;
-  uses_[where.device].rounding.remove(where.kind, bytes);
+  CapacityUse* const use = taken_by(where);
+  if (use == nullptr) return;
+  use->awaited -= bytes;
+  use->rounding.remove(where.kind, bytes);
 }
 
 void Capacities::came(Place where, std::uint64_t bytes) {
@@ -57,18 +77,20 @@ void Capacities::direct_went(Place where, std::uint64_t bytes) {
 DeviceCapacity Capacities::of(std::uint16_t device) const {
   const CapacityUse& use = uses_[device];
   return {.limit = use.limit,
-          .held = use.direct + use.promised + use.reserved + use.awaited,
-          .managed = use.managed,
+          .held = use.direct + use.promised + use.reserved + use.awaited +
+                  (use.is_hosts && device == 0 ? pinned_ : 0),
+          .managed = use.is_hosts ? 0 : use.managed,
           .kept = use.kept,
           .refusals = use.refusals,
           .rounding = use.rounding.bytes(),
-          .in_pools = use.rounding.in_shared_pages(Kind::stream_ordered)};
+          .in_pools = use.rounding.in_shared_pages(Kind::stream_ordered),
+          .is_hosts = use.is_hosts};
 }
 
 bool Capacities::has_room(Place where, std::uint64_t bytes) const {
-  const CapacityUse& use = uses_[where.device];
-  if (use.limit == Limits::kUnlimited) return true;
-  PageRounding rounding = use.rounding;
+  const CapacityUse* const use = taken_by(where);
+  if (use == nullptr || use->limit == Limits::kUnlimited) return true;
+  PageRounding rounding = use->rounding;
   rounding.add(where.kind, bytes);
   const DeviceCapacity now = of(where.device);
   const std::uint64_t counted = now.held - now.managed + rounding.bytes() + now.kept;

@@ -23,6 +23,7 @@ struct CapacityUse {
   std::uint64_t promised = 0;  // bytes that the program is about to get
   std::uint64_t kept = 0;      // taken by the driver for this process's contexts and code
   std::uint64_t refusals = 0;  // requests that did not fit
+  bool is_hosts = false;       // the device's memory is the host's
   PageRounding rounding;       // of segments and direct memory, present or requested
 };
 
@@ -32,6 +33,9 @@ class Capacities {
   // kept_by_driver: bytes of the capacity that the driver keeps for this process's contexts and
   // code.
   void set(std::uint16_t device, std::uint64_t bytes, std::uint64_t kept_by_driver);
+  // The device's memory is the host's from now on: managed memory gives way to nothing there, and
+  // pinned memory, which names no device, counts on device 0.
+  void share_with_host(std::uint16_t device) { uses_[device].is_hosts = true; }
   // Counts, or no longer counts, bytes that the program is about to get.
   void promise(Place where, std::uint64_t bytes);
   void end_promise(Place where, std::uint64_t bytes);
@@ -51,8 +55,18 @@ class Capacities {
   void went(Place where, std::uint64_t bytes);
   void direct_came(Place where, std::uint64_t bytes);
   void direct_went(Place where, std::uint64_t bytes);
+  void host_came(Kind kind, std::uint64_t bytes) {
+    if (kind == Kind::pinned) pinned_ += bytes;
+  }
+  void host_went(Kind kind, std::uint64_t bytes) {
+    if (kind == Kind::pinned) pinned_ -= bytes;
+  }
+  // Of pinned memory, the device that it takes of, or null.
+  [[nodiscard]] const CapacityUse* taken_by(Place where) const;
+  [[nodiscard]] CapacityUse* taken_by(Place where);
 
   std::array<CapacityUse, kMaxDevices> uses_{};
+  std::uint64_t pinned_ = 0;  // bytes of pinned memory, ours and the program's own
 };
 
 }  // namespace vramscope

@@ -46,6 +46,9 @@ DeviceFacts ask_device(std::uint16_t device) {
   driver.cuDeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
   driver.cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   facts.compute_capability = std::to_string(major) + "." + std::to_string(minor);
+  int integrated = 0;
+  driver.cuDeviceGetAttribute(&integrated, CU_DEVICE_ATTRIBUTE_INTEGRATED, device);
+  facts.unified = integrated != 0;
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
   driver.cuMemGetInfo_v2(&free_bytes, &total_bytes);

@@ -45,10 +45,19 @@ CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes) noex
   call.plan(bytes);
   if (bytes == 0 || profiler.captures().any()) return direct();
   Place place;
-  // Managed memory does not run out with the device, because the driver moves its pages.
-  if (call.kind() == Kind::managed) return ask_twice(call, direct);
   if (!profiler.limits_capacity() || !call.find_place(place)) return ask_twice(call, direct);
-  return bounded(call, direct, bytes, place);
+  // Managed memory does not run out with the device, because the driver moves its pages, except
+  // where the device's memory is the host's.
+  const bool moves =
+      call.kind() == Kind::managed && !profiler.allocator().capacity(place.device).is_hosts;
+  return moves ? ask_twice(call, direct) : bounded(call, direct, bytes, place);
+}
+
+CUresult bounded_pinned(Call& call, const DirectCall& direct, std::uint64_t bytes) noexcept {
+  Place place;
+  if (!call.profiler().limits_capacity() || !call.find_place(place)) return direct();
+  if (!call.profiler().allocator().capacity(0).is_hosts) return direct();
+  return bounded(call, direct, bytes, {.kind = Kind::pinned});
 }
 
 CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes, Place where) noexcept {

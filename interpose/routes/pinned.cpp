@@ -16,7 +16,8 @@ CUresult allocate_pinned(Call& call, const DirectCall& direct, void** pointer, s
   Profiler& profiler = call.profiler();
   call.plan(bytes);
   const bool is_plain = pointer != nullptr && bytes != 0 && (flags & ~kHostFlags) == 0;
-  if (!profiler.routes_pinned_memory() || !is_plain) return direct();
+  if (!is_plain) return direct();
+  if (!profiler.routes_pinned_memory()) return bounded_pinned(call, direct, bytes);
   if (profiler.captures().any()) return direct();  // the driver decides what a capture allows
   Place place;
   if (!call.find_place(place)) return direct();  // which says that there is no context

@@ -29,6 +29,9 @@ class DirectCall {
 // The same on the device of `where`.
 [[nodiscard]] CUresult bounded(Call& call, const DirectCall& direct, std::uint64_t bytes,
                                Place where) noexcept;
+// The same for pinned memory, which takes of a device only where the device's memory is the host's.
+[[nodiscard]] CUresult bounded_pinned(Call& call, const DirectCall& direct,
+                                      std::uint64_t bytes) noexcept;
 // The same for memory on a device that need not be the current one. The capacity is reserved only
 // during the call; the caller records the memory.
 CUresult bounded_elsewhere(Call& call, const DirectCall& direct, std::uint64_t bytes,

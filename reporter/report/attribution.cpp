@@ -253,17 +253,34 @@ class Rounding {
   std::map<std::uint16_t, std::uint64_t> gaps_;
 };
 
+// Pinned memory takes of the device whose memory is the host's. It names no device, as if it were
+// 0.
+bool takes_memory_of(const DeviceFacts& facts, Kind kind, std::uint16_t device) {
+  const bool is_host = kind == Kind::pinned && facts.unified && facts.index == 0;
+  return is_host || (takes_device_memory(kind) && device == facts.index);
+}
+
+bool takes_memory_of_any(const ReportParts& parts, const KindTotals& totals) {
+  if (takes_device_memory(totals.kind)) return true;
+  return std::any_of(parts.devices.begin(), parts.devices.end(), [&](const DeviceFacts& facts) {
+    return takes_memory_of(facts, totals.kind, totals.device);
+  });
+}
+
 // Adds rows for memory on the device other than the blocks that the program holds.
 void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& rounding,
               std::vector<LedgerEntry>& ledger) {
   std::uint64_t reserved = 0;
   for (const SegmentSnapshot& segment : memory.segments) {
-    const bool counts = segment.place.kind == Kind::device && segment.place.device == facts.index;
-    if (counts) reserved += segment.total_size;
+    const Kind kind = segment.place.kind;
+    const bool is_cut = kind == Kind::device || kind == Kind::pinned;
+    if (is_cut && takes_memory_of(facts, kind, segment.place.device))
+      reserved += segment.total_size;
   }
   std::uint64_t live = 0;
   for (const KindTotals& totals : memory.kinds) {
-    if (totals.kind == Kind::device && totals.device == facts.index) live = totals.current_bytes;
+    const bool is_cut = totals.kind == Kind::device || totals.kind == Kind::pinned;
+    if (is_cut && takes_memory_of(facts, totals.kind, totals.device)) live += totals.current_bytes;
   }
   const auto add = [&](LedgerRow row, std::uint64_t bytes) {
     if (bytes == 0) return;
@@ -315,7 +332,7 @@ std::vector<LedgerEntry> make_ledger(const ReportParts& parts, const std::vector
                         .current_bytes = totals.current_bytes,
                         .peak_bytes = totals.peak_bytes,
                         .calls = totals.allocations};
-    const bool on_device = takes_device_memory(totals.kind);
+    const bool on_device = takes_memory_of_any(parts, totals);
     for (const AxisEntry& entry : axes) {
       const bool is_part = entry.axis == Axis::owner && entry.kind == totals.kind &&
                            entry.device == totals.device && entry.totals.total_count != 0;

@@ -38,6 +38,7 @@ struct DeviceFacts {
   std::string uuid;
   std::string pci_bus_id;
   std::string compute_capability;  // "9.0"
+  bool unified = false;            // its memory is the host's, as of Jetson and GB10
   std::uint64_t total_bytes = 0;
   std::uint64_t free_bytes = 0;         // the last sample taken on a thread of the program
   std::uint64_t free_bytes_age_ns = 0;  // how old that sample is

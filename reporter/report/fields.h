@@ -114,6 +114,7 @@ void visit_fields(Self& device, F&& f) {
   f("uuid", device.facts.uuid);
   f("pci_bus_id", device.facts.pci_bus_id);
   f("compute_capability", device.facts.compute_capability);
+  f("unified", device.facts.unified);
   f("total_bytes", device.facts.total_bytes);
   f("free_bytes", device.facts.free_bytes);
   f("free_bytes_age_ns", device.facts.free_bytes_age_ns);

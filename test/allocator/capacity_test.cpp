@@ -113,6 +113,44 @@ TEST_F(CapacityTest, WhatTheDriverKeepsCountsWhileItDoes) {
   EXPECT_TRUE(allocator_.promise({.device = 0, .bytes = 20 * kMiB}));
 }
 
+// Of a Jetson or a GB10.
+TEST_F(CapacityTest, PinnedAndManagedMemoryCountWhereTheDevicesMemoryIsTheHosts) {
+  adopt(Kind::pinned, 60 * kMiB);
+  adopt(Kind::managed, 20 * kMiB, {}, 0x90000000);
+  EXPECT_EQ(capacity().counted(), 0u);
+  EXPECT_FALSE(capacity().is_hosts);
+
+  allocator_.set_capacity(0, kLimit, 0, CachingAllocator::Memory::is_hosts);
+
+  EXPECT_TRUE(capacity().is_hosts);
+  EXPECT_EQ(capacity().counted(), 80 * kMiB);
+  EXPECT_EQ(capacity().managed, 0u);
+  EXPECT_FALSE(allocate(40 * kMiB).status.ok());
+  EXPECT_FALSE(allocator_.promise({.device = 0, .bytes = 40 * kMiB, .kind = Kind::pinned}));
+  EXPECT_EQ(capacity().refusals, 2u);
+  ASSERT_TRUE(allocator_.forget(Kind::pinned, kThere).status.ok());
+  EXPECT_EQ(capacity().counted(), 20 * kMiB);
+  const Promise promise{.device = 0, .bytes = 40 * kMiB, .kind = Kind::pinned};
+  EXPECT_TRUE(allocator_.promise(promise));
+  EXPECT_EQ(capacity().counted(), 60 * kMiB);
+  adopt(Kind::pinned, 40 * kMiB, promise);
+  EXPECT_EQ(capacity().counted(), 60 * kMiB);
+}
+
+TEST_F(CapacityTest, OwnPinnedSegmentsAreRefusedByTheLimitOfTheHostsDevice) {
+  allocator_.set_capacity(0, kLimit, 0, CachingAllocator::Memory::is_hosts);
+  ASSERT_TRUE(allocate(60 * kMiB).status.ok());
+
+  const Outcome out = allocator_.allocate({.where = {.kind = Kind::pinned}, .bytes = 60 * kMiB});
+
+  EXPECT_EQ(out.status, (Status{Result::out_of_memory, 0}));
+  EXPECT_TRUE(out.by_limit);
+  EXPECT_EQ(capacity().refusals, 1u);
+  EXPECT_TRUE(
+      allocator_.allocate({.where = {.kind = Kind::pinned}, .bytes = 30 * kMiB}).status.ok());
+  EXPECT_GE(capacity().counted(), 90 * kMiB);
+}
+
 // More contexts than the limit has room for are not refused; nothing else fits beside them.
 TEST_F(CapacityTest, TheDriverMayKeepMoreThanTheLimit) {
   allocator_.set_capacity(0, kLimit, 2 * kLimit);

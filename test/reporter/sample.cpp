@@ -205,6 +205,7 @@ ReportParts sample_parts() {
                     .uuid = "GPU-1",
                     .pci_bus_id = "0000:02:00.0",
                     .compute_capability = "9.0",
+                    .unified = true,
                     .total_bytes = 85899345920,
                     .free_bytes = 85000000000,
                     .free_bytes_age_ns = 5000,

@@ -54,6 +54,7 @@ DeviceFacts device_of(const LiveDevice& device, std::uint64_t last_ns) {
           .uuid = text_of(device.uuid),
           .pci_bus_id = text_of(device.pci_bus_id),
           .compute_capability = text_of(device.compute_capability),
+          .unified = device.unified,
           .total_bytes = numbers.total_bytes,
           .free_bytes = numbers.free_bytes,
           .free_bytes_age_ns = last_ns - std::min(numbers.free_taken_ns, last_ns),
@@ -139,6 +140,7 @@ void LiveProcess::add_device(const DeviceFacts& facts, std::uint64_t now_ns) noe
   auto* const device = memory_->make<LiveDevice>();
   if (device == nullptr) return;
   device->index = facts.index;
+  device->unified = facts.unified;
   if (!keep(device->name, facts.name) || !keep(device->uuid, facts.uuid) ||
       !keep(device->pci_bus_id, facts.pci_bus_id) ||
       !keep(device->compute_capability, facts.compute_capability)) {

@@ -68,6 +68,7 @@ struct LiveDeviceNumbers {
 };
 struct LiveDevice {
   std::uint16_t index = 0;
+  bool unified = false;
   LiveText name, uuid, pci_bus_id, compute_capability;
   TwoCopies<LiveDeviceNumbers> numbers;
 };

@@ -113,7 +113,7 @@ OwnersAnswer owners_answer(const Report& report, const NameFrame& name) {
     gpu.rows = rows_on(report, index);
     const bool passes_any = !report.chosen || !gpu.rows.empty();
     if (gpu.used == 0 || !passes_any) continue;
-    gpu.managed = used_on(report, index, "managed");
+    if (!device.facts.unified) gpu.managed = used_on(report, index, "managed");
     gpu.others = used_on(report, index, words_of(LedgerRow::others).first);
     answer.gpus.push_back(std::move(gpu));
   }

@@ -27,7 +27,9 @@ using Ask = std::function<std::vector<GpuUse>()>;
 // All at once: processes of the run write there, too.
 void note_free(const Ask& ask, int note) {
   std::vector<FreeBytes> devices;
-  for (const GpuUse& gpu : ask()) devices.push_back({gpu.uuid, gpu.free_bytes});
+  for (const GpuUse& gpu : ask()) {
+    if (gpu.free_bytes) devices.push_back({gpu.uuid, *gpu.free_bytes});
+  }
   if (devices.empty()) return;
   const std::string line = kFreeNote + free_before_text(devices) + "\n";
   [[maybe_unused]] const ssize_t written = write(note, line.data(), line.size());

@@ -26,6 +26,7 @@ struct Process {  // of nvmlDeviceGetComputeRunningProcesses_v2 and _v3
   unsigned int gpu_instance, compute_instance;
 };
 constexpr unsigned long long kUnknown = ~0ULL;  // NVML_VALUE_NOT_AVAILABLE
+constexpr int kNotSupported = 3;                // NVML_ERROR_NOT_SUPPORTED
 
 struct CloseLibrary {
   void operator()(void* library) const { dlclose(library); }
@@ -61,9 +62,11 @@ class Nvml {
       Device device = nullptr;
       Memory memory{};
       std::array<char, 96> uuid{};  // NVML_DEVICE_UUID_V2_BUFFER_SIZE
-      const bool known = device_(i, &device) == 0 && memory_(device, &memory) == 0 &&
-                         uuid_(device, uuid.data(), uuid.size()) == 0;
-      if (known) result.push_back({uuid.data(), memory.free, processes_of(device)});
+      if (device_(i, &device) != 0 || uuid_(device, uuid.data(), uuid.size()) != 0) continue;
+      const int answer = memory_(device, &memory);
+      if (answer != 0 && answer != kNotSupported) continue;
+      result.push_back({uuid.data(), {}, processes_of(device)});
+      if (answer == 0) result.back().free_bytes = memory.free;
     }
     return result;
   }

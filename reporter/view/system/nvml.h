@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,9 @@ struct GpuProcess {
 };
 struct GpuUse {
   std::string uuid;
-  std::uint64_t free_bytes = 0;       // as the driver tells programs; its "used" may be more
+  // As the driver tells programs; its "used" may be more. Nothing where the memory is the host's,
+  // of which NVML knows no totals.
+  std::optional<std::uint64_t> free_bytes;
   std::vector<GpuProcess> processes;  // those that NVML can see from here
 };
 

@@ -223,6 +223,7 @@ void add_in_full(Document& text, const Report& whole, const UsedDevice& device,
   if (report != nullptr && !report->facts.name.empty()) {
     heading += "  " + printable(report->facts.name, page);
   }
+  if (report != nullptr) heading += unified_words(report->facts);
   heading += note;
   text.gap();
   text.heading(heading);

@@ -185,7 +185,7 @@ std::string used_title(const Report& report, const GpuOwners& gpu, const Page& p
   if (!is_of_several(report) && is_known) title += " of " + amount_text(facts.total_bytes);
   return title + " used on " + gpu_name(report, facts.index) +
          (facts.name.empty() ? "" : ", " + printable(facts.name, page)) +
-         (is_known ? "" : ", as far as the file tells") +
+         std::string(unified_words(facts)) + (is_known ? "" : ", as far as the file tells") +
          (lacks_contexts ? ", without contexts and code, which were not measured" : "") +
          others_age_text(report, gpu) + (report.chosen ? ", regardless of the filter" : "");
 }

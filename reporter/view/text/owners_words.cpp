@@ -13,6 +13,13 @@ namespace {
 
 // What is used by nobody that is known.
 std::string others_meaning(const Report& report) {
+  const bool is_unified =
+      std::any_of(report.devices.begin(), report.devices.end(),
+                  [](const DeviceReport& device) { return device.facts.unified; });
+  if (is_unified) {
+    return "others: everything else that the machine uses, since unified memory is the host's: "
+           "contexts, code, other processes, and what this process allocates without CUDA";
+  }
   const bool are_measured =
       std::all_of(report.devices.begin(), report.devices.end(),
                   [](const DeviceReport& device) { return is_measured(device.facts.measured_by); });

@@ -103,6 +103,10 @@ std::string rate_text(const GrowthRate& rate, const std::string& function) {
          (of.empty() ? "" : " of " + of);
 }
 
+std::string_view unified_words(const DeviceFacts& facts) {
+  return facts.unified ? ", unified memory" : "";
+}
+
 std::string bounds_text(const PeakBounds& bounds) {
   if (amount_text(bounds.lower) == amount_text(bounds.upper)) return amount_text(bounds.upper);
   if (bounds.lower < bounds.upper / 2) return "at most " + amount_text(bounds.upper);

@@ -48,6 +48,9 @@ inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
 // place, as it is shown; "": not known.
 [[nodiscard]] std::string rate_text(const GrowthRate& rate, const std::string& function = "");
 
+// ", unified memory", after the name of a GPU whose memory is the host's; else "".
+[[nodiscard]] std::string_view unified_words(const DeviceFacts& facts);
+
 // What nothing recorded accounts for, where nobody measured what of it this process's is.
 inline constexpr std::string_view kContextsAndOthers = "contexts, code and other processes";
 
