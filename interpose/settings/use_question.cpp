@@ -118,7 +118,7 @@ std::optional<std::vector<DeviceProcess>> ask_use(const char* note, std::string_
   if (open.file < 0 || fstat(open.file, &found) != 0) return std::nullopt;
   const std::string number = std::to_string(getpid()) + "." + std::to_string(++questions);
   if (!append(open.file, question_line({number, std::string(uuid)}))) return std::nullopt;
-  const off_t from = std::max<off_t>(found.st_size, 1) - 1;  // the newline before, if any
+  const off_t from = found.st_size - 1;  // the newline before
   for (int i = 0; i < kLooks; ++i) {
     const auto line = line_in(open.file, from, kUseNote + number + " ");
     if (line) return answer_in(*line);

@@ -29,6 +29,7 @@ free, total = ctypes.c_size_t(), ctypes.c_size_t()
 driver.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(total))
 print("used", (total.value - free.value) >> 20)
 """
+REPORTS = "import os, signal\nos.kill(os.getpid(), signal.SIGUSR1)\n"
 WAITS = "print('ready', flush=True)\nsys.stdin.readline()\n"
 ALL = ("pinned:64", "managed:48", "device:32")
 
@@ -99,25 +100,25 @@ print(driver.cuMemHostAlloc(ctypes.byref(made), ctypes.c_size_t(64 << 20), 0))
             self.assertEqual(0, done.returncode, done.stderr)
             self.assertIn(f"GPU 0  Vramscope simulated {name}, unified memory\n", self.run_tool("report", path).stdout)
             owners = self.run_tool("owners", path).stdout
-            self.assertIn(f"used on GPU 0, Vramscope simulated {name}, unified memory\n", owners)
+            self.assertIn(f"used on GPU 0, Vramscope simulated {name}, unified memory", owners)
             self.assertNotIn("its pages may lie on the host", owners)
-            self.assertIn("others: all that the machine uses besides", owners)
+            self.assertIn("others: everything else that the machine uses", owners)
 
     def test_nvml_names_the_other_processes_although_it_knows_no_totals(self):
         place = tempfile.mkdtemp(dir=self.folder)
-        settings = harness.environment(simulator=f"device=gb10,context_bytes=0,shared={place}/device")
-        other = harness.programs.start([harness.TOOL, "run", "--sim", "--quiet", "-o", f"{place}/other.json", sys.executable,
-                                        "-c", TAKES + WAITS, "device:80"],
-                                       settings, self.folder, stdin=subprocess.PIPE, text=True)  # fmt: skip
-        self.addCleanup(harness.programs.end, other)
-        while other.stdout.readline() not in ("ready\n", ""):
-            pass
-        path = pathlib.Path(place) / "r.json"
-        done = harness.programs.finish([harness.TOOL, "run", "--sim", "--quiet", "-o", path, sys.executable, "-c", TAKES, "device:16"],
-                                       settings, self.folder, harness.DEADLINE_S)  # fmt: skip
-        self.assertEqual(0, done.returncode, done.stderr)
-        (device,) = json.loads(path.read_text())["devices"]
-        self.assertEqual([80 * MIB], [process["bytes"] for process in device["other_processes"]])
+        settings = harness.environment("cache", f"device=gb10,context_bytes=0,shared={place}/device")
+        for name, says, size in (("other", WAITS, 80), ("asked", REPORTS + WAITS, 16)):
+            started = harness.programs.start([sys.executable, "-c", TAKES + says, f"device:{size}"],
+                                             {**settings, "VRAMSCOPE_OUTPUT": f"{place}/{name}.json"},
+                                             self.folder, stdin=subprocess.PIPE, text=True)  # fmt: skip
+            self.addCleanup(harness.programs.end, started)
+            while started.stdout.readline() not in ("ready\n", ""):
+                pass
+        harness.wait_for_reports(place, 1)
+        (path,) = pathlib.Path(place).glob("*.json")
+        done = subprocess.run([harness.TOOL, "owners", "--json", path], env=settings, capture_output=True, text=True, check=True)
+        rows = {row["owner"]: row["device_bytes"] for row in json.loads(done.stdout)["ledger"] if row["kind"] == "others"}
+        self.assertEqual([80 * MIB], [size for owner, size in rows.items() if "(python3" in owner], rows)
 
 
 if __name__ == "__main__":
