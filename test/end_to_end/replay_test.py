@@ -128,6 +128,15 @@ def history(events):
     return actions
 
 
+def cycles(count):
+    """Each leaves two large blocks free behind a small one that stays (PyTorch's pull request 193400)."""
+    mib = 1 << 20
+    lines = [f"a weights {64 * mib} 0"]
+    for i in range(count):
+        lines += [f"a A{i} {91 * mib} 0", f"a B{i} {91 * mib // 2} 0", f"a kept{i} {2 * mib} 0", f"f A{i}", f"f B{i}"]
+    return lines
+
+
 class Imported(ReplayTest):
     def snapshot(self, actions, name="snapshot.pickle"):
         path = pathlib.Path(self.folder, name)
@@ -146,6 +155,16 @@ class Imported(ReplayTest):
             (GPT_RESERVED, GPT_SEGMENTS, GPT_REQUESTED, GPT_ALLOCATIONS),
             (row["peak_reserved_bytes"], stats["segment.all.peak"], row["peak_requested_bytes"], found["allocations"]),
         )
+
+    def test_a_pair_of_settings_that_wastes_is_found_by_playing_it(self):
+        """What a GPU reserved with both, by cycles, as published with the program; with one of them under 500 MiB."""
+        confs = ("expandable_segments:True,max_split_size_mb:128", "expandable_segments:True", "max_split_size_mb:128", "")
+        words = [word for conf in confs for word in ("--alloc-conf", conf)]
+        for count, mib in ((1, 220), (21, 2980), (41, 5760), (61, 8520), (81, 11300), (101, 14060)):
+            rows = self.replayed(self.snapshot(history(cycles(count))), *words)["rows"]
+            both, *others = (row["peak_reserved_bytes"] >> 20 for row in rows)
+            self.assertEqual(mib, both, count)
+            self.assertLess(max(others), 500)
 
     def test_blocks_of_pytorch_stay_in_their_streams(self):
         one = ["a 1 4000000 0", "f 1", "a 2 4000000 0", "f 2"]
