@@ -94,7 +94,7 @@ BY_DESIGN = {
     ("capture_free free", "cache"): "A free during stream capture succeeds",
     ("capture_free free", "dedicated"): "A free during stream capture succeeds",
     ("ipc_export", "cache"): NO_EXPORT,
-    ("pinned_race contexts", "cache"): "Some of the pinned memory that it freed stays pinned: work that still uses it",
+    ("pinned_race contexts", "cache"): "Some freed pinned memory stays pinned. GPU work that still uses it",
     ("sync_memops", "cache"): NO_EXPORT,
 }
 
