@@ -21,8 +21,8 @@ inline constexpr Rule kRules[] = {
     {"addresses come back elsewhere", "Some of the memory that it freed stays reserved"},
     {"parts of segments stay here", "A block that is a part of a segment cannot be exported"},
     {"exports are whole segments",
-     "the process that opens it sees the whole segment, up to 2 MiB more"},
-    {"errors show later", "a device error shows at the next wait, or at the 64th allocation"},
+     "The process that opens it sees the whole segment, up to 2 MiB more"},
+    {"errors show later", "A device error appears at the next wait or the 64th allocation"},
 };
 
 // One text a difference, none when the program cannot tell.
