@@ -81,10 +81,10 @@ bool PageMemory::is_usable(std::uint16_t device) noexcept {
 
 // The reservation of the page goes in any case.
 PageMemory::Failure PageMemory::probe(std::uint16_t device) noexcept {
-  if (!has_functions()) return {"the driver's functions for it", CUDA_ERROR_NOT_FOUND};
+  if (!has_functions()) return {"missing driver functions", CUDA_ERROR_NOT_FOUND};
   if (is_subsystem_for_linux()) return {"WSL", CUDA_ERROR_NOT_SUPPORTED};
   if (attribute(CU_DEVICE_ATTRIBUTE_INTEGRATED, device) != 0) {
-    return {"an integrated device", CUDA_ERROR_NOT_SUPPORTED};
+    return {"integrated device", CUDA_ERROR_NOT_SUPPORTED};
   }
   if (attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) == 0) {
     return {"VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED", CUDA_ERROR_NOT_SUPPORTED};
@@ -95,7 +95,7 @@ PageMemory::Failure PageMemory::probe(std::uint16_t device) noexcept {
                                                        CU_MEM_ALLOC_GRANULARITY_MINIMUM);
   if (code != CUDA_SUCCESS) return {"cuMemGetAllocationGranularity", code};
   if (granularity == 0 || kProbeBytes % granularity != 0) {
-    return {"a granularity of 2 MiB", CUDA_ERROR_NOT_SUPPORTED};
+    return {"a granularity that does not divide 2 MiB", CUDA_ERROR_NOT_SUPPORTED};
   }
   CUdeviceptr address = 0;
   code = real().cuMemAddressReserve(&address, kProbeBytes, 0, 0, 0);
@@ -180,7 +180,7 @@ Grant PageMemory::map(std::uint16_t device, Address address, std::uint64_t bytes
     failure = map_page(device, address + mapped, page);
     if (!failure && !keep(device, address + mapped, page, elapsed_ns(begun))) {
       real().cuMemUnmap(address + mapped, page);
-      failure = {"memory of our own", CUDA_ERROR_UNKNOWN};
+      failure = {"memory of Vramscope's own", CUDA_ERROR_UNKNOWN};
     }
   }
   const bool is_full = failure.code == CUDA_ERROR_OUT_OF_MEMORY;
@@ -295,8 +295,8 @@ std::vector<std::string> PageMemory::problems() const {
                       " pages; further segments use none");
     }
     if (device.use != Use::off || !device.last) continue;
-    lines.push_back("segments of device " + std::to_string(i) + " use no pages: " +
-                    device.last.what + " failed with " + std::to_string(device.last.code));
+    lines.push_back("segments of device " + std::to_string(i) + " use no pages: error " +
+                    std::to_string(device.last.code) + " (" + device.last.what + ")");
   }
   return lines;
 }

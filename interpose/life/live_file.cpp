@@ -88,7 +88,7 @@ void LiveFile::begin_at_pattern() {
   }
   if (problem == 0) return;
   why_not_ = wanted + ": " + reason(problem);
-  say(("cannot make the live file '" + wanted + "': " + reason(problem) +
+  say(("cannot create the live file '" + wanted + "': " + reason(problem) +
        "; a program that is killed leaves no report")
           .c_str());
 }

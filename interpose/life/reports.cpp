@@ -40,9 +40,10 @@ constexpr Patience kAtEnd{
     .given_up = "the last report could not be written in time; the program ends without it"};
 constexpr Patience kAmidProgram{
     .limit_ns = 5'000'000'000,
-    .given_up = "the out-of-memory report takes long; the program continues meanwhile"};
+    .given_up = "the out-of-memory report takes a long time; the program continues meanwhile"};
 
-constexpr const char* kEndedAmidCall = "a signal handler ended the process amid a call of CUDA: ";
+constexpr const char* kEndedAmidCall =
+    "a signal handler ended the process during a CUDA call: the report leaves out ";
 
 // Whether a report is the last of this program, unless an exec fails.
 bool is_last_word(std::string_view trigger) noexcept {
@@ -216,7 +217,7 @@ void Reports::collect_memory(ReportParts& parts) {
   } catch (const LockLost&) {
     parts.memory = profiler_.allocator().counters_of_lost();
     parts.recorder.warnings.emplace_back(std::string(kEndedAmidCall) +
-                                         "segments, blocks, call sites and kinds are left out");
+                                         "segments, blocks, call sites and kinds");
   }
 }
 
@@ -230,7 +231,7 @@ void Reports::collect_names(ReportParts& parts) {
   } catch (const LockLost&) {
     parts.recorder = {};
     parts.memory.tags = {};
-    warnings.emplace_back(std::string(kEndedAmidCall) + "functions and call sites are left out");
+    warnings.emplace_back(std::string(kEndedAmidCall) + "functions and call sites");
   }
   for (std::string& line : warnings) parts.recorder.warnings.push_back(std::move(line));
 }
@@ -240,7 +241,7 @@ void Reports::collect_devices(ReportParts& parts) {
     parts.devices = profiler_.used_devices().facts();
   } catch (const LockLost&) {
     parts.recorder.warnings.emplace_back(std::string(kEndedAmidCall) +
-                                         "names and free memory of devices are left out");
+                                         "names and free memory of devices");
   }
 }
 
@@ -249,8 +250,7 @@ void Reports::collect_refusals(ReportParts& parts) {
     oom_.describe(parts);
     parts.oom = oom_.report(parts);
   } catch (const LockLost&) {
-    parts.recorder.warnings.emplace_back(std::string(kEndedAmidCall) +
-                                         "allocations that failed are left out");
+    parts.recorder.warnings.emplace_back(std::string(kEndedAmidCall) + "allocations that failed");
   }
 }
 

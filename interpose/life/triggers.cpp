@@ -179,14 +179,15 @@ void Triggers::answer_signals() noexcept {
   if (wait_ns != 0 && wait_ns != TriggerCallbacks::kForever) {
     held_until_ns_ = now_ns() + wait_ns;
     say_once(Once::reports_in_a_second,
-             "more than 10 signals in one second asked for a report; one report answers the others "
-             "when the second is over");
+             "more than 10 signals asked for a report within one second; one report for the others "
+             "follows when the second is over");
     return;
   }
   served_signals_ = signals;
   if (wait_ns == 0) return callbacks_.write_report(callbacks_.context, "signal", writing_);
   say_once(Once::reports_in_all,
-           "1,000 reports were written for signals; further signals get none, but the exit does");
+           "1,000 reports were written for signals; further signals write none, but a report is "
+           "still written at exit");
 }
 
 void Triggers::serve_requests() noexcept {

@@ -188,10 +188,10 @@ std::vector<std::string> find_bypasses() {
     const auto* const init = reinterpret_cast<const void*>(real().cuInit.pointer());
     if (driver.contains(reinterpret_cast<std::uintptr_t>(init))) continue;
     if (symbol_of_mapped(driver.path.c_str(), "cuInit") == init) continue;  // it comes before ours
-    lines.push_back(driver.path + " is a second driver: calls into it are not recorded");
+    lines.push_back(driver.path + " is a second driver: calls to it are not recorded");
   }
   if (has_foreign_driver(read_maps(), search.drivers)) {
-    lines.emplace_back("a driver was loaded with dlmopen: calls into it are not recorded");
+    lines.emplace_back("a driver was loaded with dlmopen: calls to it are not recorded");
   }
   return lines;
 }
@@ -203,9 +203,8 @@ std::string dlsym_before_ours() {
   dlclose(program);
   if (found == reinterpret_cast<void*>(&dlsym) || dladdr(found, &first) == 0) return {};
   return std::string(first.dli_fname) +
-         " overrides dlsym and was loaded before us: CUDA functions that are looked up by it are "
-         "not "
-         "recorded";
+         " overrides dlsym and was loaded before Vramscope: CUDA functions that are looked up "
+         "through it are not recorded";
 }
 
 }  // namespace vramscope

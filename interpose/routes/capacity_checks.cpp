@@ -121,12 +121,12 @@ CUresult bounded_graph(Call& call, const DirectCall& direct, GraphMemory::Bytes&
 
 void warn_of_capacity(Profiler& profiler, std::uint16_t device) noexcept {
   try {
-    const std::string text = "GPU " + std::to_string(device) + " met its limit of " +
+    const std::string text = "GPU " + std::to_string(device) + " reached its limit of " +
                              size_text(profiler.allocator().capacity(device).limit) +
                              " (--device-memory-limit)";
     profiler.recorder().warn(text.c_str());
   } catch (const std::bad_alloc&) {
-    profiler.recorder().warn("a device met its limit (--device-memory-limit)");
+    profiler.recorder().warn("a device reached its limit (--device-memory-limit)");
   }
 }
 

@@ -100,7 +100,7 @@ std::string accepted(const Signal&) { return "a signal such as SIGUSR1 or 10, or
 std::string accepted(const Bytes&) { return "a number of bytes such as 512KiB or 0"; }
 std::string accepted(const Seconds&) { return "seconds such as 60 or 0.5, or 0"; }
 std::string accepted(const Percent&) { return "a percentage such as 10%, or 0"; }
-std::string accepted(const std::string&) { return "a text"; }
+std::string accepted(const std::string&) { return "any text"; }
 template <std::uint64_t kLowest, std::uint64_t kHighest>
 std::string accepted(const Ranged<kLowest, kHighest>&) {
   return "a number from " + std::to_string(kLowest) + " to " + std::to_string(kHighest);

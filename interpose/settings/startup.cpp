@@ -89,7 +89,7 @@ void check_escapes(const char* variable, const std::string& pattern,
   const auto unknown = unknown_escape(pattern);
   if (unknown.empty()) return;
   problems.push_back(std::string(variable) + "='" + pattern + "': '" + std::string(unknown) +
-                     "' stays as it is; known are " + std::string(kEscapes));
+                     "' is not replaced; the known ones are " + std::string(kEscapes));
 }
 
 Startup take() {

@@ -149,7 +149,7 @@ Functions functions_of(void* library) {
 
 std::string reason(const Functions& call, CUptiResult code) {
   if (code == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-    return "another tool uses it already, and CUPTI serves one";
+    return "another tool already uses CUPTI, which serves only one";
   }
   const char* text = nullptr;
   const bool known = call.result_string != nullptr &&
@@ -196,7 +196,7 @@ std::string begin(State& now) {
 std::string start_recording(CachingAllocator& allocator, std::int32_t driver_version) {
   void* const library = open_library(driver_version);
   if (library == nullptr) {
-    return "libcupti cannot be opened; LD_LIBRARY_PATH may name its folder, as the toolkit's "
+    return "libcupti cannot be opened; set LD_LIBRARY_PATH to its folder, such as the toolkit's "
            "extras/CUPTI/lib64";
   }
   // The real CUPTI cannot work with the simulated driver; the simulator's CUPTI identifies itself.
@@ -253,7 +253,7 @@ void abandon() noexcept { state.store(nullptr, std::memory_order_relaxed); }
 #else
 
 void start(Recorder& recorder, CachingAllocator&, std::int32_t) noexcept {
-  recorder.warn("--cupti has no effect: this build had no headers of CUPTI");
+  recorder.warn("--cupti has no effect: Vramscope was built without the CUPTI headers");
 }
 void flush() noexcept {}
 std::optional<CuptiFacts> facts(const Snapshot&) { return std::nullopt; }

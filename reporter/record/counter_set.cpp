@@ -233,7 +233,7 @@ void CounterSets::each(const Reach& reach, F&& f) const {
     f(*set);
     const CounterSet* const older = reach.at(set->older_);
     if (reach.is_of_image() && older >= set) {
-      throw std::runtime_error("the recorder's sets of counters form a circle");
+      throw std::runtime_error("the recorder's sets of counters form a cycle");
     }
     set = older;
   }

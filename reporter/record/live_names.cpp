@@ -149,7 +149,7 @@ FoundNames read_live_names(const LiveHeader& header, const LiveNames::Root& root
   const std::uint64_t told = root.bytes.load(std::memory_order_acquire);
   const std::uint64_t there = header.bytes[kNames].load(std::memory_order_acquire);
   if (told > kLivePartBytes || there > kLivePartBytes) {
-    throw std::runtime_error("the names of the recorder are longer than their part of the file");
+    throw std::runtime_error("the recorder's names exceed their part of the file");
   }
   FoundNames found;
   found.is_cut = told > there || root.is_full.load(std::memory_order_relaxed) != 0;

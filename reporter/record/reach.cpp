@@ -13,10 +13,10 @@ bool Reach::has(std::uintptr_t first, std::size_t alignment, std::size_t bytes,
   const std::uint64_t offset = first - begin;
   const bool is_inside = first >= begin && offset < kLivePartBytes && first % alignment == 0 &&
                          count <= (kLivePartBytes - offset) / bytes;
-  if (!is_inside) throw std::runtime_error("a pointer of the recorder leads out of its memory");
+  if (!is_inside) throw std::runtime_error("a pointer of the recorder points outside its memory");
   if (offset + count * bytes <= image_->bytes[kPart].load(std::memory_order_acquire)) return true;
   if (image_->problem.load(std::memory_order_relaxed) != 0) return false;
-  throw std::runtime_error("a pointer of the recorder leads behind the end of its memory");
+  throw std::runtime_error("a pointer of the recorder points past the end of its memory");
 }
 
 }  // namespace vramscope

@@ -154,7 +154,7 @@ TagGroups Recorder::State::intern_new(const StackKey& key, const Stack& stack) {
   if (key.origin.sampling == Sampling::left_out) frames.clear();  // they only decide the owner
   const TagGroups tag = sites.tag(frames, owner, key.origin);
   if (tag.tag == 0) {
-    (void)warn("too many call sites: further ones are counted as unknown");
+    (void)warn("too many call sites: new ones are counted as unknown");
   } else {
     tag_counts.prepare(tag.tag);
   }
@@ -180,8 +180,8 @@ bool Recorder::State::look_for_python() {
   const PythonState state = open_python(real_dlsym, library, version);
   if (state == PythonState::none) python_dlsym.store(real_dlsym, std::memory_order_release);
   if (state == PythonState::unknown) {
-    (void)warn(("frames of Python " + version + " are not read, only native ones: known are " +
-                kKnownPythons)
+    (void)warn(("frames of Python " + version +
+                " are not read, only native frames: Vramscope supports " + kKnownPythons)
                    .c_str());
   }
   return state == PythonState::read;

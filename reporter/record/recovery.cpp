@@ -25,8 +25,9 @@ const RecorderRoot& root_of(const LiveHeader& header, const Reach& reach) {
       reach.at(static_cast<const RecorderRoot*>(header.recorder.load(std::memory_order_acquire)));
   if (root == nullptr) throw std::runtime_error("the process ended before it recorded anything");
   if (root->layout != layout_of_recorder()) {
-    throw std::runtime_error("the recorder's memory is that of another version, not of " +
-                             std::string(VRAMSCOPE_VERSION) + " as built here");
+    throw std::runtime_error(
+        "the recorder's memory was written by another version, not by this build of " +
+        std::string(VRAMSCOPE_VERSION));
   }
   if (root->function_count > kMostFunctions) {
     throw std::runtime_error("the recorder's memory is damaged: it has too many functions");

@@ -91,7 +91,7 @@ class Cupti(harness.Case):
         return warning
 
     def test_another_tool_that_has_it_is_one_warning(self):
-        self.assertIn("another tool uses it already", self.refused(misbehaviour="taken"))
+        self.assertIn("another tool already uses CUPTI", self.refused(misbehaviour="taken"))
 
     def test_records_that_cannot_be_had_are_one_warning(self):
         self.assertIn("CUPTI_ERROR_INVALID_KIND", self.refused(misbehaviour="disabled"))

@@ -139,7 +139,7 @@ except OSError:
         program = [harness.program("linked")]
         outcome = self.run_program(program, "cache", VRAMSCOPE_OUTPUT="a%Z.json")
         self.assertEqual(
-            "vramscope: VRAMSCOPE_OUTPUT='a%Z.json': '%Z' stays as it is; known are "
+            "vramscope: VRAMSCOPE_OUTPUT='a%Z.json': '%Z' is not replaced; the known ones are "
             "%e, %p, %h, %r, %n, %t, %{VAR} and %%\n",
             outcome.stderr,
         )

@@ -117,7 +117,7 @@ class LiveFile(harness.Case):
         native = self.run_program([harness.program("linked")])
         self.assertEqual(native.behaviour(), outcome.behaviour())
         (line,) = outcome.stderr.splitlines()
-        self.assertIn("cannot make the live file", line)
+        self.assertIn("cannot create the live file", line)
         self.assertIn(os.strerror(2), line)
         (warning,) = self.only_report(outcome)["warnings"]
         self.assertIn("there is no live file", warning)

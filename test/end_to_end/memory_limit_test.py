@@ -47,7 +47,7 @@ class MemoryLimit(harness.Case):
         self.assertEqual(16 * GIB, device["total_bytes"])
         self.assertGreater(device["limit_refusals"], 0)
         self.assertEqual(
-            [f"GPU 0 met its limit of {limit} (--device-memory-limit)"], report["warnings"]
+            [f"GPU 0 reached its limit of {limit} (--device-memory-limit)"], report["warnings"]
         )
 
     def test_a_refusal_by_the_limit_tells_what_was_free_at_that_instant(self):

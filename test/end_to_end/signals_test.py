@@ -18,8 +18,8 @@ WAYS = ("sigset", "siginterrupt", "resethand", "nodefer", "defer", "onstack", "s
         "longjmp", "sigwait", "signalfd", "ignore", "later", "storm", "change", "before")  # fmt: skip
 
 
-TOO_MANY = ("vramscope: more than 10 signals in one second asked for a report; one report answers the others when the "
-            "second is over\n")  # fmt: skip
+TOO_MANY = ("vramscope: more than 10 signals asked for a report within one second; one report for the others follows when "
+            "the second is over\n")  # fmt: skip
 HANDLING = """
 import ctypes, glob, os, signal, sys, time
 def handle():

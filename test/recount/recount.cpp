@@ -255,7 +255,7 @@ void check_joint_peaks(Problems& problems, const Json& report) {
 bool is_partial(const Json& report) {
   for (const Json& warning : report.at("warnings")) {
     const auto text = warning.get<std::string>();
-    if (text.starts_with("a signal handler ended the process amid a call")) return true;
+    if (text.starts_with("a signal handler ended the process during a CUDA call")) return true;
   }
   return false;
 }
