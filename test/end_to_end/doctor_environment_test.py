@@ -98,7 +98,7 @@ class Surroundings(Doctor):
         def enter():
             (within / "cgroup.procs").write_text(str(os.getpid()))
 
-        self.found("limits", "container", f"{group.name} allows 100 MiB of host memory; what is recorded takes",
+        self.found("limits", "container", f"{group.name} allows 100 MiB of host memory; recording needs",
                    "--sim", how={"preexec_fn": enter})  # fmt: skip
 
     def test_control_groups_of_version_2(self):
@@ -117,7 +117,7 @@ class Surroundings(Doctor):
         yama = "mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && echo 3 > /proc/sys/kernel/yama/ptrace_scope"
         told = next(one for one in self.ask_with(yama) if one["subject"] == "rights")
         self.assertEqual("fine", told["state"])
-        self.assertIn("ptrace scope 3: no matter", told["found"])
+        self.assertIn("ptrace scope 3, which does not matter", told["found"])
 
     def test_the_toolkits_stub_instead_of_a_driver(self):
         os.makedirs(self.path("stubs"))
@@ -134,7 +134,7 @@ class Surroundings(Doctor):
         jemalloc = next(pathlib.Path("/usr/lib").glob("*/libjemalloc.so.2"), None)
         if jemalloc is None:
             self.skipTest("libjemalloc2 is not installed")
-        self.found("fine", "LD_PRELOAD", f"another malloc too, {jemalloc}", "--sim", LD_PRELOAD=str(jemalloc))
+        self.found("fine", "LD_PRELOAD", f"also has another malloc, {jemalloc}", "--sim", LD_PRELOAD=str(jemalloc))
         done = self.run_tool("doctor", "--sim", "--json", LD_PRELOAD=f"{self.nowhere}/no.so")
         self.assertIn(f"{self.nowhere}/no.so is no library", done.stdout)
         other = shutil.copy(harness.LIBRARY, self.path("libvramscope.so"))
@@ -149,7 +149,7 @@ class Surroundings(Doctor):
 
         for before, part in ((ignore, "SIGUSR1 is ignored here"), (block, "SIGUSR1 is blocked here")):
             self.found("limits", "signal", part, "--sim", how={"preexec_fn": before})
-        self.found("limits", "signal", "none asks", "--sim", VRAMSCOPE_SIGNAL="none")
+        self.found("limits", "signal", "no signal requests", "--sim", VRAMSCOPE_SIGNAL="none")
 
     def test_settings(self):
         self.stops("settings", "VRAMSCOPE_MODE=off", "--sim", VRAMSCOPE_MODE="off")
@@ -238,7 +238,7 @@ class Processes(Doctor):
         pid = process.stdout.readline().strip()
         while pathlib.Path(f"/proc/{pid}/comm").read_text() != "sleep\n":
             pass
-        self.stops("process", "LD_PRELOAD was taken from it", pid)
+        self.stops("process", "LD_PRELOAD was removed from the child's environment", pid)
 
     def test_one_that_is_gone(self):
         process = subprocess.Popen(["true"])

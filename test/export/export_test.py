@@ -27,11 +27,11 @@ class Losses(Export):
 
     def test_memory_that_a_format_cannot_show_is_named(self):
         for path in (self.path, self.trace):
-            self.assertEqual(["vramscope: massif leaves out pinned and registered; call stacks of other moments than the peak"],
+            self.assertEqual(["vramscope: massif leaves out pinned and registered; call stacks at other times than the peak"],
                              [line.replace(" memory", "") for line in self.lost("massif", path)])  # fmt: skip
             (line,) = self.lost("memory_viz", path)
             self.assertIn("pinned", line)
-            self.assertEqual(path == self.path, "what came and went" in line)
+            self.assertEqual(path == self.path, "the history of allocations" in line)
             (line,) = self.lost("massif", path, "--kind", "pinned")
             self.assertNotIn("GPU", line)
         (line,) = self.lost("rmm", self.trace)

@@ -112,7 +112,7 @@ Verb add_calls(CommandLine& line) {
   add_one_report(command, *arguments, kRows);
   add_filters(command, arguments->filter, arguments->use);
   add_redact(command, arguments->reading);
-  command.option("--by", &arguments->by, "Show a row for each " + listed(kCallsByNames),
+  command.option("--by", &arguments->by, "Show a row for each function or thread",
                  {.value_name = "AXIS",
                   .why_not = no_call_axis,
                   .shows_default = true,

@@ -265,9 +265,9 @@ Verb add_check(CommandLine& line) {
   command.footer(
       "Limits apply to each process, also in a merged report. With --against, the sum of all "
       "reports is compared with the baseline's sum, and each rank with the same rank. Bytes are "
-      "requested bytes, except for --max-reserved and --max-used. Out of memory is reported, but "
-      "fails the check only with --no-oom. Without --interim, a report fails if the program went "
-      "on after it, or if a newer report lies beside it.\n"
+      "requested bytes, except for --max-reserved and --max-used. Running out of memory is "
+      "reported, but fails the check only with --no-oom. Without --interim, a report fails if it "
+      "was written before the program ended, or if a newer report lies beside it.\n"
       "Examples:\n"
       "  vramscope check --max-peak 10GiB --max-leak 0 vramscope.train.4711.json\n"
       "  vramscope check --kind pinned --max-peak 1GiB 'run/*.json'\n"

@@ -253,10 +253,10 @@ Verb add_diff(CommandLine& line) {
   add_full_option(command, arguments->stacks);
   command.footer(
       "diff matches call sites by functions, files and lines, or by functions alone if a file was "
-      "renamed. You can therefore compare two builds. function is a function of the program, call "
-      "a function of the driver.\n"
+      "renamed. You can therefore compare two builds. --by function compares functions of the "
+      "program, --by call functions of the driver.\n"
       "--threshold applies to the memory of each GPU, to the host's, and to each row. A percentage "
-      "is of all memory before.\n"
+      "refers to all memory of BEFORE.\n"
       "Examples:\n"
       "  vramscope diff before.json after.json\n"
       "  vramscope diff --at end --by owner --threshold 2% before.json after.json\n"

@@ -97,7 +97,7 @@ std::string too_large(const Exported& exported, const ExportFormat& format) {
 void say_of_leaks(const Exported& exported, const ExportFormat& format) {
   const bool is_of_leaks = format.write == write_folded && exported.cost() == Cost::leaked;
   if (!is_of_leaks || exported.names() != nullptr || is_final(exported.report())) return;
-  say("leaked: not freed when the report was written; the program went on");
+  say("leaked: not freed when the report was written; the program continued after that");
 }
 
 // What is not in the file is added to `lost`.

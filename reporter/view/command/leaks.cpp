@@ -110,9 +110,9 @@ Verb add_leaks(CommandLine& line) {
   add_view_options(command, arguments->stacks);
   add_reading(command, arguments->reading);
   command.footer(
-      "A suppression file lists what is meant to stay. Each line is leak:PATTERN, which is looked "
-      "for in every function, source file and library of the call stack (* is anything, ^ the "
-      "beginning, $ the end; # begins a comment):\n"
+      "A suppression file lists memory that is meant to stay. Each line is leak:PATTERN. leaks "
+      "looks for PATTERN in every function, source file and library of the call stack (* is "
+      "anything, ^ the beginning, $ the end; # begins a comment):\n"
       "  leak:^load_tables\n"
       "  leak:/libmymodel.so\n"
       "What cuBLAS, cuDNN, NCCL, MPI, PyTorch, TensorFlow, JAX, CuPy, RMM and other libraries keep "

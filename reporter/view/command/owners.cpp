@@ -97,7 +97,8 @@ Verb add_owners(CommandLine& line) {
       "The parts at exit add up to the used memory of a GPU. Threads have the names that the "
       "system knows. Python before 3.14 does not pass thread names to the system, so owners shows "
       "the function in which the thread began. For functions of the program, see sites --group "
-      "function, and for two reports diff --by function.\nExamples:\n  vramscope owners "
+      "function; to compare two reports by function, see diff --by function.\nExamples:\n  "
+      "vramscope owners "
       "vramscope.train.4711.json\n  vramscope owners --by range vramscope.train.4711.json    by "
       "NVTX range");
   return {.command = &command, .act = [arguments] { return show_owners(*arguments); }};

@@ -132,7 +132,8 @@ void tell_traces(const std::vector<std::string>& all) {
   const std::string path = seen_from(std::filesystem::current_path(error).string(), traces.front());
   const std::string more =
       traces.size() == 1 ? "" : " and " + std::to_string(traces.size() - 1) + " more";
-  say("trace in " + path + taken_name(path) + more + ", to the last half second at least");
+  say("trace in " + path + taken_name(path) + more +
+      ", complete but for at most the last half second");
   say("next: vramscope trace --partial " + shell_word(path));
 }
 

@@ -114,8 +114,8 @@ Verb add_sites(CommandLine& line) {
   command.footer(
       "Examples:\n"
       "  vramscope sites vramscope.train.4711.json\n"
-      "  vramscope sites --by temporary -n 5 vramscope.train.4711.json   allocations to make only "
-      "once\n"
+      "  vramscope sites --by temporary -n 5 vramscope.train.4711.json   allocations to make once "
+      "and reuse\n"
       "  vramscope sites --sort total_count --csv --each *.json          every row, for other "
       "tools\n"
       "  vramscope sites --group function vramscope.train.4711.json      all sites added up by "

@@ -29,7 +29,7 @@ std::string why_no_device() {
     return "CUDA_VISIBLE_DEVICES hides every GPU: unset it";
   }
   if (access("/dev/nvidiactl", R_OK | W_OK) != 0) {
-    return "no /dev/nvidiactl may be opened: give the container its GPUs (docker run --gpus all), "
+    return "/dev/nvidiactl cannot be opened: give the container its GPUs (docker run --gpus all), "
            "or use run --sim";
   }
   return "see what nvidia-smi says, or use run --sim";
@@ -49,8 +49,8 @@ void examine_answer(const DriverAnswer& driver, const Patient& patient, Findings
   if (driver.is_silent) {
     return findings.stops(
         "driver",
-        driver.path + ": cuInit gives no answer within " + std::to_string(kDriverSeconds) + " s",
-        "see whether nvidia-smi does, or use run --sim");
+        driver.path + ": cuInit did not return within " + std::to_string(kDriverSeconds) + " s",
+        "see whether nvidia-smi answers, or use run --sim");
   }
   if (driver.code != 0) {
     const std::string name = driver.name.empty() ? "" : " (" + driver.name + ")";
@@ -83,8 +83,8 @@ void examine_runtimes(const std::string& folder, Findings& findings) {
   }
   if (!found.empty()) return findings.fine("runtimes", found);
   findings.fine("runtimes",
-                "the loader finds no shared CUDA runtime: programs bring their own, or have it "
-                "linked statically");
+                "the loader finds no shared CUDA runtime: programs bring their own, or link it "
+                "statically");
 }
 
 // NVML is started as the driver is: where it may be ended.
@@ -94,11 +94,12 @@ void examine_nvml(const std::string& folder, Findings& findings) {
   const auto ask = [&] { return std::to_string(ask_nvml(library).size()); };
   const std::string gpus = library.empty() ? "" : run_apart(limits, ask).text;
   if (!gpus.empty() && gpus != "0") {
-    return findings.fine("NVML", "tells the use of " + gpus + (gpus == "1" ? " GPU" : " GPUs"));
+    return findings.fine("NVML",
+                         "reports the memory use of " + gpus + (gpus == "1" ? " GPU" : " GPUs"));
   }
   findings.limits(
-      "NVML", "libnvidia-ml.so.1 is not here, or does not answer",
-      "it comes with the driver; without it, memory of other processes cannot be attributed");
+      "NVML", "libnvidia-ml.so.1 was not found, or does not answer",
+      "it is part of the driver; without it, memory of other processes cannot be attributed");
 }
 
 void examine_cupti(Findings& findings) {

@@ -26,22 +26,23 @@ void examine_preloaded(const std::string& path, Findings& findings) {
     const bool same = path.starts_with(find_library().path);
     if (same) return findings.fine(kSubject, "has " + path + " already: run is not needed");
     return findings.limits(kSubject, "has another libvramscope.so: " + path,
-                           "take it out: two of them record each call twice");
+                           "remove it: two libraries record each call twice");
   }
   const auto file = ElfProgram::open(path);
   if (!file) {
     if (path.find('/') == path.npos) return findings.fine(kSubject, "has " + path + " too");
     return findings.limits(kSubject, path + " is no library: each program complains on stderr",
-                           "take it out of LD_PRELOAD");
+                           "remove it from LD_PRELOAD");
   }
   for (const char* name : {"cuMemAlloc_v2", "cudaMalloc", "cuGetProcAddress", "dlsym"}) {
     if (!file->exports(name)) continue;
     return findings.limits(kSubject, path + " intercepts " + name + " too",
-                           "leave it behind libvramscope.so, as run does, and record without it "
+                           "keep it after libvramscope.so, as run does, and record without it "
                            "where numbers look wrong");
   }
   if (!file->exports("malloc")) return findings.fine(kSubject, "has " + path + " too");
-  findings.fine(kSubject, "has another malloc too, " + path + ": it stays, behind ours");
+  findings.fine(kSubject,
+                "also has another malloc, " + path + ": run keeps it, after Vramscope's library");
 }
 
 void examine_preloads(Findings& findings) {
@@ -62,17 +63,18 @@ void examine_search_path(Findings& findings) {
   for (std::size_t end = 0; end != rest.npos; rest.erase(0, end == rest.npos ? end : end + 1)) {
     end = rest.find_first_of(":;");
     if (rest.starts_with('/')) continue;
-    return findings.limits("LD_LIBRARY_PATH",
-                           "has an empty or relative word: programs, and this tool, load libraries "
-                           "from whatever folder they are started in",
-                           "name folders by whole paths, without a colon at either end");
+    return findings.limits(
+        "LD_LIBRARY_PATH",
+        "has an empty or relative entry: programs, and this tool, load libraries "
+        "from whatever folder they are started in",
+        "name folders by whole paths, without a colon at either end");
   }
 }
 
 // A program inherits both.
 void examine_signal(int number, Findings& findings) {
   if (number == 0) {
-    return findings.limits("signal", "none asks a running program for a report",
+    return findings.limits("signal", "no signal requests a report from a running program",
                            "unset VRAMSCOPE_SIGNAL");
   }
   const std::string name = text(Signal{number});
@@ -148,8 +150,7 @@ void examine_memory_limit(Findings& findings) {
   const std::string what = "the control group " + limit.group + " allows " +
                            amount_text(limit.bytes) + " of host memory";
   if (limit.bytes >= kLittle) return findings.fine("container", what);
-  findings.limits("container", what,
-                  "what is recorded takes 1 MiB and more of it: raise the limit");
+  findings.limits("container", what, "recording needs 1 MiB or more: raise the limit");
 }
 
 // Drivers reserve more of them than all GPUs have memory, and say out of memory where they may not.
@@ -164,8 +165,8 @@ void examine_rights(Findings& findings) {
   const std::string scope = first_word("/proc/sys/kernel/yama/ptrace_scope");
   findings.fine("rights",
                 (scope.empty() ? "no ptrace scope is set" : "ptrace scope " + scope) +
-                    std::string(": no matter, nothing is traced; of running programs only "
-                                "your own are asked"));
+                    std::string(", which does not matter, because Vramscope does not use ptrace; "
+                                "it asks only your own programs for reports"));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::string sum_of(const Findings& findings) {
   std::string text = stops == 0 ? "Nothing here stops recording" : counted(stops, "finding");
   if (stops != 0) text += stops == 1 ? " stops recording" : " stop recording";
   if (limits != 0) text += "; " + std::to_string(limits) + (limits == 1 ? " limits" : " limit");
-  return text + (limits != 0 ? " what it can do" : "");
+  return text + (limits != 0 ? " it" : "");
 }
 
 }  // namespace

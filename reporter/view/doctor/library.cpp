@@ -28,7 +28,7 @@ void examine_version(const std::string& path, Findings& findings) {
   const std::string version = version_of_library(path);
   if (version == VRAMSCOPE_VERSION) {
     return findings.fine(kLibrarySubject,
-                         path + ", version " + version + ", stands before " +
+                         path + ", version " + version + ", intercepts " +
                              std::to_string(kFunctions) +
                              " functions of the driver, dlsym and cuGetProcAddress");
   }

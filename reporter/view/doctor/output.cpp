@@ -47,14 +47,14 @@ void examine_pattern(const char* noun, const std::string& pattern, const Patient
   const std::string flag = noun == std::string("trace") ? "--trace" : "--output";
   const std::string problem = why_not_writable(noun, pattern, patient.program);
   if (!problem.empty()) {
-    return findings.stops("output", problem, "name another place by run " + flag);
+    return findings.stops("output", problem, "choose another path with run " + flag);
   }
   const std::string to = whole(pattern);
   const auto room = room_in(to.substr(0, to.rfind('/') + 1));
   const std::string free = room ? ", where " + amount_text(room->free) + " are free" : "";
   const std::string what = std::string(noun) + "s go to " + to + free;
   if (!room || room->free >= kScarce) return findings.fine("output", what);
-  findings.limits("output", what, "make room, or name another place by run " + flag);
+  findings.limits("output", what, "free some space, or choose another path with run " + flag);
 }
 
 // The folder in memory that a program would take; "": none.
@@ -68,12 +68,12 @@ std::string live_folder_of_this_user() {
 }
 
 void examine_live_folder(Findings& findings) {
-  constexpr const char* kElsewhere = "name a file by run --live-file PATTERN";
+  constexpr const char* kElsewhere = "choose a file with run --live-file PATTERN";
   const std::string folder = live_folder_of_this_user();
   if (folder.empty()) {
     return findings.limits("live file",
-                           "neither /dev/shm nor XDG_RUNTIME_DIR takes a folder of this user: a "
-                           "program that is killed leaves no report",
+                           "this user can create a folder neither in /dev/shm nor in "
+                           "XDG_RUNTIME_DIR: a program that is killed leaves no report",
                            kElsewhere);
   }
   const auto room = room_in(folder.substr(0, folder.rfind('/')));
@@ -83,9 +83,9 @@ void examine_live_folder(Findings& findings) {
         "live file",
         folder + " has no room: " + amount_text(room->free) + " of " + amount_text(room->all) +
             " are free there, and a program that is killed leaves no report",
-        "enlarge it (docker run --shm-size 1g), or name a file by run --live-file PATTERN");
+        "enlarge it (docker run --shm-size 1g), or choose a file with run --live-file PATTERN");
   }
-  findings.fine("live file", "lies in " + folder + ": what is killed leaves a report");
+  findings.fine("live file", "lies in " + folder + ": a program that is killed leaves a report");
 }
 
 // They take memory until somebody recovers them.
@@ -105,7 +105,7 @@ void examine_live_file(const Options& options, Findings& findings) {
   }
   const std::string problem = why_not_writable("live file", options.live_file, "");
   if (problem.empty()) return findings.fine("live file", "goes to " + whole(options.live_file));
-  findings.limits("live file", problem, "name another place by run --live-file");
+  findings.limits("live file", problem, "choose another path with run --live-file");
 }
 
 }  // namespace

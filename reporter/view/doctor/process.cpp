@@ -54,9 +54,10 @@ void examine_absence(pid_t pid, const ProcessFiles& process, Findings& findings)
   const pid_t parent = process.parent();
   if (parent > 0 && runs_under_us(parent)) {
     return findings.stops(kProcessSubject,
-                          who + "runs without the library, though its parent " +
-                              std::to_string(parent) + " has it: LD_PRELOAD was taken from it",
-                          "start vramscope run behind what clears the environment");
+                          who + "runs without the library, although its parent " +
+                              std::to_string(parent) +
+                              " has it: LD_PRELOAD was removed from the child's environment",
+                          "start vramscope run after the command that clears the environment");
   }
   const std::vector<pid_t> children = process.children();
   const auto child = std::find_if(children.begin(), children.end(), runs_under_us);
@@ -162,14 +163,15 @@ void examine_now(pid_t pid, const ProcessFiles& process, const Options& options,
   const std::string name = text(options.signal);
   if (!process.is_recording()) return;
   if (process.blocks(options.signal.number)) {
-    return findings.limits("signal", "every thread blocks " + name + ": it is not asked by it",
+    return findings.limits("signal",
+                           "every thread blocks " + name + ", so it cannot request a report",
                            "start it with run --signal SIGUSR2; vramscope recover --wait 0 " +
                                std::to_string(pid) + " copies what it has");
   }
   const Target target = inspect(pid, 0, process.files());
   if (!target.error.empty()) return findings.limits("signal", target.error, kStart);
   if (!target.hint.empty()) return findings.limits("signal", target.hint, snapshot);
-  findings.fine("signal", name + " has it write a report now", snapshot);
+  findings.fine("signal", name + " makes it write a report now", snapshot);
 }
 
 }  // namespace

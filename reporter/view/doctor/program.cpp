@@ -39,7 +39,8 @@ void examine_static_runtime(const ElfProgram& file, const Patient& patient, Find
                           "simulated one could take its place",
                           "link with nvcc -cudart shared, or keep its symbols");
   }
-  findings.fine(kRuntime, "is linked statically: it asks the driver through us, and is seen");
+  findings.fine(kRuntime,
+                "is linked statically: its driver calls go through Vramscope and are recorded");
 }
 
 // Of "libcudart.so.13".
@@ -56,7 +57,7 @@ void examine_shared_runtime(const std::string& name, const Patient& patient, Fin
                               std::to_string(driver) + ": CUDA refuses every call",
                           "install a newer driver, or link with an older runtime");
   }
-  findings.fine(kRuntime, name + " is linked dynamically: its calls of the driver are seen");
+  findings.fine(kRuntime, name + " is linked dynamically: its driver calls are recorded");
 }
 
 void examine_runtime(const ElfProgram& file, const Patient& patient, Findings& findings) {
@@ -65,11 +66,12 @@ void examine_runtime(const ElfProgram& file, const Patient& patient, Findings& f
   }
   if (file.mentions(kOfRuntimes)) return examine_static_runtime(file, patient, findings);
   if (begins(file.needed(), "libcuda.so")) {
-    return findings.fine(kRuntime, "none: the program calls the driver itself, which is seen");
+    return findings.fine(
+        kRuntime, "none: the program calls the driver directly, and these calls are recorded");
   }
   findings.fine(kRuntime,
-                "none is linked: what it loads later is seen, without CUDA there is no "
-                "report");
+                "none is linked; one that the program loads later is recorded. If it never uses "
+                "CUDA, there is no report");
 }
 
 void examine_names(const ElfProgram& file, Findings& findings) {
@@ -98,11 +100,11 @@ std::string why_not_loaded_into(const Executable& program, const ElfProgram& fil
   if (program.loader.find("ld-musl") != program.loader.npos) {
     return "is linked with musl, and the library needs glibc";
   }
-  advice = "install it, or run the program where it is";
+  advice = "install it, or run the program on a machine that has it";
   if (access(program.loader.c_str(), F_OK) != 0) {
     return "cannot start: its loader '" + program.loader + "' is not there";
   }
-  advice = "run a copy without these rights (cp), or as the user whose they are";
+  advice = "run a copy without these rights (cp), or run it as the user who has them";
   if (const std::string rights = more_rights(program.path); !rights.empty()) {
     return rights + ": the loader preloads nothing into it";
   }
@@ -113,26 +115,30 @@ std::string why_not_loaded_into(const Executable& program, const ElfProgram& fil
 void examine_environment_use(const ElfProgram& file, const std::string& path, Findings& findings) {
   if (!file.mentions("LD_PRELOAD")) return;
   findings.limits(kProgramSubject,
-                  path + " names LD_PRELOAD: it may take it from programs that it starts",
-                  "vramscope doctor PID tells of a running one; preload it there by hand");
+                  path +
+                      " contains the word LD_PRELOAD: it may remove this variable from programs "
+                      "that it starts",
+                  "check a running one with vramscope doctor PID; preload the library by hand if "
+                  "it is missing there");
 }
 
 void examine_file(const Executable& program, const Patient& patient, Findings& findings) {
   const auto file = ElfProgram::open(program.path);
   if (!file) {
     return findings.stops(kProgramSubject, program.path + " is neither a program nor a script",
-                          "name the program that is started in the end");
+                          "name the program that is finally started");
   }
   std::string advice;
   const LoaderAnswer loader = ask_by_reading(program.path, program.loader);
   const std::string why_not = why_not_loaded_into(program, *file, loader, advice);
   if (!why_not.empty())
     return findings.stops(kProgramSubject, program.path + " " + why_not, advice);
-  findings.fine(kProgramSubject,
-                program.path + " is linked dynamically: the library is loaded into it");
+  findings.fine(
+      kProgramSubject,
+      program.path + " is linked dynamically, so Vramscope's library can be loaded into it");
   if (!loader.unknown.empty()) {
     findings.limits(kProgramSubject,
-                    "whether its libraries are there is not known: " + loader.unknown,
+                    "it is not known whether its libraries exist: " + loader.unknown,
                     "start it once without Vramscope");
   }
   examine_environment_use(*file, program.path, findings);

@@ -27,11 +27,11 @@ void examine_debuginfod(Findings& findings) {
   const char* const servers = std::getenv("DEBUGINFOD_URLS");
   if (servers == nullptr || *servers == '\0') {
     return findings.fine("debuginfod",
-                         "is not asked for debug files of the system's libraries: "
+                         "is not used for debug files of system libraries: "
                          "DEBUGINFOD_URLS is not set");
   }
   if (!found_by_loader("libdebuginfod.so.1").empty()) {
-    return findings.fine("debuginfod", std::string(servers) + " are asked by who reads a report");
+    return findings.fine("debuginfod", std::string(servers) + " are queried when a report is read");
   }
   findings.limits("debuginfod", "DEBUGINFOD_URLS is set, but libdebuginfod.so.1 was not found",
                   "install libdebuginfod1");

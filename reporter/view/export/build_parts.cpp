@@ -8,14 +8,14 @@
 namespace vramscope {
 
 std::string_view why_no_page() noexcept {
-  return has_page() ? "" : "npm was not there, or could not fetch its packages, when it was built";
+  return has_page() ? "" : "at build time, npm was missing or could not fetch its packages";
 }
 
 std::string_view why_no_sqlite() noexcept {
 #ifdef VRAMSCOPE_HAS_SQLITE
   return "";
 #else
-  return "libsqlite3-dev was not there, or not wanted, when it was built";
+  return "at build time, libsqlite3-dev was missing or disabled";
 #endif
 }
 
@@ -23,7 +23,7 @@ std::string_view why_no_protobuf() noexcept {
 #ifdef VRAMSCOPE_HAS_PROTOBUF
   return "";
 #else
-  return "libprotobuf-dev and protobuf-compiler were not there, or not wanted, when it was built";
+  return "at build time, libprotobuf-dev and protobuf-compiler were missing or disabled";
 #endif
 }
 

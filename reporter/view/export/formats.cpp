@@ -32,8 +32,9 @@ namespace {
 using enum ExportFormat::Needs;
 
 constexpr std::string_view kStacks = "call stacks";
-constexpr std::string_view kOtherMoments = "call stacks of other moments than the peak";
-constexpr std::string_view kHistory = "what came and went (a trace has it: run --trace)";
+constexpr std::string_view kOtherMoments = "call stacks at other times than the peak";
+constexpr std::string_view kHistory =
+    "the history of allocations and frees (record it with run --trace)";
 constexpr std::string_view kSingle =
     "single allocations with their stacks (a trace has them: run --trace)";
 
@@ -126,7 +127,7 @@ constexpr auto kFormats = std::to_array<ExportFormat>({
     {.name = "openmetrics",
      .suffix = ".prom",
      .opens_in = "Prometheus and its text file collector",
-     .how = "into the folder of node_exporter's --collector.textfile.directory",
+     .how = "put it into the folder of node_exporter's --collector.textfile.directory",
      .write = write_openmetrics,
      .lost_of_report = kStacks,
      .lost_of_trace = kStacks},
