@@ -8,11 +8,11 @@ import harness
 
 # What the hint says.
 LEAK = "never freed, and grew to the end"
-HELD = "the program itself holds most of it"
+HELD = "the program itself holds most of the memory"
 KEPT = "that freed nothing"
 THIN = ": a leak, or what the program needs"
-OVERLAP = "where what is allocated is freed), which overlapped: freed before, it would have been enough"
-PINNED = "fragmentation: with the 500 MiB free in pieces the GPU would have had enough"
+OVERLAP = "that freed most allocations), whose lifetimes overlapped: if freed earlier, it would have been enough"
+PINNED = "fragmentation: the 500 MiB free in pieces would have been enough"
 SERVED = None  # memory does not run out
 # Of each cause and of its twin: the classes of the places that hold something at the end, what the hint says, and what it must not.
 PAIRS = [
@@ -25,7 +25,7 @@ PAIRS = [
     ("larger_buffer", {"grows"}, LEAK, KEPT, "buffer", {"late"}, HELD, "grew"),
     ("endless_cache", {"grows"}, LEAK, HELD, "cache", {"left"}, HELD, "grew"),
     ("overlap", set(), OVERLAP, "once", "in_turn", set(), SERVED, ""),
-    ("asks_again", {"left", "late"}, THIN + ": vramscope leaks names the places; 200 MiB were free, in pieces", HELD, "asked_once", {"left"}, "fragmentation: with the 200 MiB free in pieces", THIN),
+    ("asks_again", {"left", "late"}, THIN + ": vramscope leaks lists the call sites; 200 MiB were free, in pieces", HELD, "asked_once", {"left"}, "fragmentation: the 200 MiB free in pieces", THIN),
     ("pinned_segments", {"left"}, PINNED, "leak", "free_segments", {"left", "late"}, SERVED, ""),
     ("too_large", set(), "it asks for more than the whole GPU has", "holds", "just_fits", {"late"}, SERVED, ""),
 ]
@@ -67,7 +67,7 @@ class Causes(harness.Case):
                 self.assertIn(said, hint)
                 self.assertNotIn(unsaid, hint)
                 grows = "grows" in classes
-                self.assertNotEqual(grows or "fragmentation" in hint or "whole GPU" in hint, "would have been enough" in hint)
+                self.assertNotEqual(grows or "fragmentation" in hint or "whole GPU" in hint, " more free memory would have been enough" in hint)
                 self.assertEqual(grows, "look like a leak that grows" in self.page(final))
 
     def page(self, report):
@@ -84,9 +84,9 @@ class Causes(harness.Case):
 
     def test_the_rate_of_a_leak_is_told(self):
         told = {
-            "rare_leak": ("8.00 MiB each 5 calls of on_error", (8, 5, None, None, None)),
-            "steps": ("10.0 MiB each pass of train/step", (10, 1, "train/step", None, None)),
-            "marks": ("10.0 MiB each mark 'step'", (10, 1, None, "step", None)),
+            "rare_leak": ("8.00 MiB every 5 calls of on_error", (8, 5, None, None, None)),
+            "steps": ("10.0 MiB every pass of train/step", (10, 1, "train/step", None, None)),
+            "marks": ("10.0 MiB every mark 'step'", (10, 1, None, "step", None)),
         }
         for cause, (rate, numbers) in told.items():
             for path in self.run_cause(cause):
@@ -95,11 +95,11 @@ class Causes(harness.Case):
                 found = (row["rate_bytes"] // 1024 ** 2, *(row[name] for name in ("rate_periods", "rate_range", "rate_mark", "full_in_ns")))
                 self.assertEqual(numbers, found)
         self.assertEqual([None], [leak["rate_bytes"] for leak in self.json_of(self.run_cause("weights")[0])])
-        self.assertIn("grew to the end, 10.0 MiB each pass of train/step:", self.text("oom", self.run_cause("steps")[0]))
+        self.assertIn("grew to the end, 10.0 MiB every pass of train/step:", self.text("oom", self.run_cause("steps")[0]))
 
     def test_how_long_the_device_will_do_is_told_of_a_leak_that_did_not_fill_it(self):
         final, _ = self.run_cause("slow_leak")
-        self.assertRegex(self.text("leaks", final), r"; 2\.00 MiB each call of \S+; at this rate the device is full in [0-9.]+ \S+ ")
+        self.assertRegex(self.text("leaks", final), r"; 2\.00 MiB every call of \S+; at this rate the device is full in [0-9.]+ \S+ ")
         self.assertGreater(max(leak["full_in_ns"] or 0 for leak in self.json_of(final)), 1_000_000)
 
 

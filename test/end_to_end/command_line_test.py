@@ -275,7 +275,7 @@ def without_chance(text):
     """A run's output without what differs each time: process id, machine, date, times."""
     text = re.sub(r"\b[\d.]+ (ns|us|ms|s)\b", "TIME", text)
     text = re.sub(r"[<\d.]+ % of the run", "SHARE of the run", text)
-    text = re.sub(r"\n  .* came in the last tenth of the run's allocations", "", text)  # if the end took little time
+    text = re.sub(r"\n  .* was allocated in the last tenth of the run's allocations", "", text)  # if the end took little time
     text = re.sub(r"pid \d+ on \S+,", "PROCESS", text)
     text = re.sub(r"train\.\d+\.json", "FILE", text)
     return re.sub(r"\d{4}-\d\d-\d\d [\d:]+", "DATE", text)

@@ -79,7 +79,7 @@ class OutOfMemory(harness.Case):
                 self.assertEqual([70 * MIB] * 3, [event[key] for key in kept])
                 self.assertEqual((0, 0), self.pools_in(last))
                 done = self.show("oom", refused)
-                self.assertIn("70.0 MiB  54.7 %  kept by the driver's pools beyond what is live", done.stdout)
+                self.assertIn("70.0 MiB  54.7 %  kept by the driver's pools beyond live memory", done.stdout)
                 self.assertNotIn("others", done.stdout)
                 self.assertIn("hint: the driver's pools kept 70.0 MiB, freed by cudaFreeAsync: synchronize", done.stdout)
 
@@ -88,7 +88,7 @@ class OutOfMemory(harness.Case):
         self.assertEqual((70, 0), self.pools_in(reports[-1]))
         owners = self.show("owners", reports[-1]).stdout
         self.assertRegex(owners, r"70.0 MiB +87.5 % +cached +pools\n")
-        self.assertIn("; its pools keep 70.0 MiB beyond what is live", self.show("report", reports[-1]).stdout)
+        self.assertIn("; the driver's pools keep 70.0 MiB beyond live memory", self.show("report", reports[-1]).stdout)
 
     def test_each_kind_of_memory_that_runs_out_is_told(self):
         for mode in ("cache", "dedicated", "observe"):
@@ -196,9 +196,9 @@ while time.monotonic() < end:
     def test_a_leak_is_called_one_and_the_next_command_names_its_place(self):
         for mode in ("cache", "observe"):
             at_refusal, at_exit = self.run_leaking(mode)  # x.1.json, x.json
-            for report, said in ((at_exit, " were never freed: a leak\n"), (at_refusal, "none of these was freed")):
+            for report, said in ((at_exit, ", was never freed: a leak\n"), (at_refusal, ", none of it freed")):
                 text = self.run_tool("oom", report).stdout
-                found = re.search(r"(\d+) MiB of it in (\d+) blocks of 1 place ", text)
+                found = re.search(r"(\d+) MiB of the live memory, in (\d+) blocks from 1 call site, ", text)
                 self.assertTrue(found, text)
                 self.assertEqual(2 * int(found[2]), int(found[1]), text)
                 self.assertIn(said, text)
@@ -214,7 +214,7 @@ while time.monotonic() < end:
         shown = self.run_tool("oom", self.folder)
         self.assertEqual(1, shown.stdout.count("300 MiB refused, the 1st of 2"), shown.stdout)
         self.assertEqual(1, shown.stdout.count("500 MiB refused, the 2nd of 2"), shown.stdout)
-        aside = "vramscope: 1 report left aside: another of its process describes the same refusals\n"
+        aside = "vramscope: 1 report skipped: another report of its process describes the same refusals\n"
         self.assertEqual(aside, shown.stderr)
         drawn = self.run_tool("map", "--at", "oom", self.folder)
         self.assertEqual(1, drawn.stdout.count("GPU 0 when memory ran out"), drawn.stdout)

@@ -51,7 +51,7 @@ class Run(Case):
                 self.assertEqual(128 + getattr(signal, name), done.returncode, done.stderr)
                 text = self.run_tool("report", f"{mode}-{way}.json")
                 self.assertEqual((0, ""), (text.returncode, text.stderr))
-                self.assertIn(f"recovered; {name} ended it", text.stdout)
+                self.assertIn(f"recovered; the process was killed by {name}", text.stdout)
                 self.assertIn("use_memory", text.stdout)
         self.assertEqual(6, len(self.reports()))
 

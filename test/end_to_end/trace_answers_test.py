@@ -204,7 +204,7 @@ class Answers(TraceTest):
         self.assertEqual(1, len(times), times)
         path.rename(path.with_suffix(".away"))
         self.assertIn("  all kinds together: peak 40.0 MiB requested, 40.0 MiB to 69.0 MiB reserved\n", self.run_tool("report", report).stdout)
-        self.assertIn("peak of GPU 0, all kinds together 40.0 MiB of 1.00 GiB", self.run_tool("check", "--max-peak", "1GiB", report).stdout)
+        self.assertIn("peak of GPU 0, all kinds together 40.0 MiB (limit 1.00 GiB)", self.run_tool("check", "--max-peak", "1GiB", report).stdout)
         path.with_suffix(".away").rename(path)
         for file in (path, report):
             self.assertIn(": peak of GPU 0, all kinds, 40.0 MiB\n", self.run_tool("timeline", file).stdout)

@@ -119,7 +119,7 @@ class Page(unittest.TestCase):
         self.assertEqual(totals, rows)
         expected = sums(Page.pages.reports["many.json"])
         self.assertEqual(expected[:2] + expected[4:], totals[:2] + totals[4:])
-        self.assertIn(f"{data['folded']:,} other places", Page.seen["many"]["text"])
+        self.assertIn(f"{data['folded']:,} other call sites", Page.seen["many"]["text"])
 
     def test_pages_are_small_and_drawn_soon(self):
         for job in Page.pages.jobs:

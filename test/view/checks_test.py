@@ -16,7 +16,7 @@ class Limits(RanksTest):
         held = ("--max-peak", "760MiB", "--max-leak", "4MiB", "--max-allocations", "27")
         result = self.call("check", *held, file)
         self.assertEqual((result.returncode, result.stdout.count("\n")), (0, 1), result.stdout)
-        self.assertTrue(result.stdout.startswith("passed: peak of GPU 0 760 MiB of 760 MiB, "))
+        self.assertTrue(result.stdout.startswith("passed: peak of GPU 0 760 MiB (limit 760 MiB), "))
         for option, limit, line in (
                 ("--max-peak", "759MiB", "peak of GPU 0: 760 MiB requested, 1.00 MiB above the limit of 759 MiB\n"),
                 ("--max-leak", "0", "never freed: 4.00 MiB requested, 4.00 MiB above the limit of 0 B\n"),

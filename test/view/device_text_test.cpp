@@ -25,8 +25,8 @@ Report report_with_idle_memory() {
 TEST(ReportText, SaysWhatIsNeededAndThatTheRestOfWhatWasReservedIsIdleAndGoesBack) {
   Report report = report_with_idle_memory();
   const std::string needed =
-      "\n  needed: 5.48 GiB at most; the other 6.07 GiB reserved were idle: free memory that goes "
-      "back before\n    a request is refused, and when other processes take memory\n";
+      "\n  needed: at most 5.48 GiB; the other 6.07 GiB reserved was idle: free memory that is "
+      "released before\n    a request is refused, and when other processes take memory\n";
   EXPECT_TRUE(has(screen(report), needed)) << screen(report);
 
   const std::uint64_t idle = std::uint64_t{11800} << 20;
@@ -41,8 +41,9 @@ TEST(ReportText, OfPyTorchsPolicyOnlyBoundsOfWhatIsNeededAreKnown) {
   Report report = report_with_idle_memory();
   report.process.options = {{"policy", "pytorch"}};
   const std::string needed =
-      "\n  needed: 5.47 GiB to 11.5 GiB; it is not known how much reserved memory was idle at the "
-      "peak: idle\n    memory goes back before a request is refused\n";
+      "\n  needed: 5.47 GiB to 11.5 GiB, because it is not known how much reserved memory was idle "
+      "at "
+      "the\n    peak; idle memory is released before a request is refused\n";
 
   EXPECT_TRUE(has(screen(report), needed)) << screen(report);
 }

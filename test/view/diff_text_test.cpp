@@ -65,8 +65,7 @@ TEST(Diff, MemoryOfTheHostAndOfAGpuAreNotAdded) {
   EXPECT_NE(text.find("  at the end  GPU 0 100 MiB -> 140 MiB (+40.0 MiB, +40.0 %), pinned"),
             text.npos)
       << text;
-  EXPECT_NE(text.find("Grew by more than 1.00 MiB, the threshold: GPU 0, by 40.0 MiB.\n"),
-            text.npos)
+  EXPECT_NE(text.find("Above the threshold of 1.00 MiB: GPU 0 grew by 40.0 MiB.\n"), text.npos)
       << text;
   EXPECT_TRUE(crosses(found, 40 * kMiB - 1));
   EXPECT_FALSE(crosses(found, 40 * kMiB));

@@ -221,7 +221,7 @@ TEST(FilterSums, WhatIsOfAllSaysSo) {
   const std::string peak = render(
       peak_text(report, peak_answer(report, names()), names(), {.width = 300}, 0), {.width = 300});
   EXPECT_NE(peak.find("GPU 0: 5.00 KiB of all "), std::string::npos) << peak;
-  EXPECT_NE(peak.find("the peak of all was reached after"), std::string::npos) << peak;
+  EXPECT_NE(peak.find("the peak without the filter was reached after"), std::string::npos) << peak;
   EXPECT_NE(totals_text(report, Page{.width = 300}, NameFrame())
                 .find("at the peak of GPU 0 5.00 KiB of all "),
             std::string::npos);

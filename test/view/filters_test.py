@@ -69,11 +69,11 @@ class Filters(ToolTest):
         for verb in ("peak", "sites", "leaks", "owners", "owners --by size"):
             shown = self.call(*verb.split(), *times, log).stdout
             self.assertTrue(shown.startswith(head), shown)
-            self.assertNotIn("LIVE THEN", shown)
+            self.assertNotIn("LIVE AT THE PEAK", shown)
             self.assertEqual(verb == "peak", "ALLOCATED IN THAT TIME, LIVE AT ITS PEAK" in shown)
             shown = self.call(*verb.split(), "--kind", "device", log).stdout
             self.assertTrue(shown.startswith("Only --kind device\n"), shown)
-            self.assertEqual(verb == "peak", "LIVE THEN" in shown)
+            self.assertEqual(verb == "peak", "LIVE AT THE PEAK" in shown)
         self.assertIn("peak 100 B", self.call("peak", *times, log).stdout)
         held = self.call(*shlex.split(head.rpartition(": vramscope ")[2])).stdout
         self.assertIn("3.03 KiB", held)  # of 3,100 bytes
@@ -91,7 +91,7 @@ class Filters(ToolTest):
                 lines = [line for line in help_text.splitlines() if line.strip().startswith(option + " ")]
                 takes_traces = verb in ("sites", "peak", "leaks", "owners", "timeline", "export")
                 if option == "--min-bytes" and verb not in ("stats", "check", "calls"):
-                    self.assertEqual(takes_traces, "rows of at least BYTES; in a trace: blocks" in lines[0], lines)
+                    self.assertEqual(takes_traces, "rows (in a trace: blocks) of at least BYTES" in lines[0], lines)
                 result = self.call(verb, option, value, *more.get(verb, []), file)
                 answered = result.returncode == 0 or " has no " in result.stderr
                 listed = len(lines) == 1 and "traces only" not in lines[0]

@@ -166,7 +166,7 @@ struct Program {
     ++sites[site].totals.total_count;
     now_ns += pause_ns;
   }
-  // "grows 2.00 MiB each call, kept".
+  // "grows 2.00 MiB every call, kept".
   std::string classes() {
     ReportParts parts;
     parts.memory = memory;
@@ -212,10 +212,10 @@ TEST(Leaks, GrowInAPartOfTheRunThatRepeatsWhateverItsSpeed) {
     for (int i = 0; i < 30; ++i) staged.use(1), staged.keep(0, 30 * kMiB);
     for (int i = 0; i < 60; ++i) staged.use(2);
 
-    EXPECT_EQ(leak.classes(), "grows 2.00 MiB each call, kept");
+    EXPECT_EQ(leak.classes(), "grows 2.00 MiB every call, kept");
     EXPECT_EQ(weights.classes(), "left");
     EXPECT_EQ(row.classes(), "left") << "nothing tells";
-    EXPECT_EQ(rare.classes(), "grows 8.00 MiB each 5 calls");
+    EXPECT_EQ(rare.classes(), "grows 8.00 MiB every 5 calls");
     EXPECT_EQ(staged.classes(), "left") << "held since it was loaded";
   }
 }
@@ -237,13 +237,13 @@ TEST(Leaks, GrowInANamedRangeThatRepeats) {
                       {.parent = 2, .domain = "", .name = "backward", .entered = steps}};
     return program.classes();
   };
-  const std::string two = "grows 4.00 MiB each pass of epoch/step/";
+  const std::string two = "grows 4.00 MiB every pass of epoch/step/";
   EXPECT_EQ(entered(row, 45), two + "net:forward, " + two + "backward");
   EXPECT_EQ(entered(row, 1), "left, left");
-  EXPECT_TRUE(entered(row, 15).starts_with("grows 12.0 MiB each pass of epoch/step/net:forward"));
-  EXPECT_TRUE(entered(row, 450).starts_with("grows 4.00 MiB each 10 passes of epoch/"));
+  EXPECT_TRUE(entered(row, 15).starts_with("grows 12.0 MiB every pass of epoch/step/net:forward"));
+  EXPECT_TRUE(entered(row, 450).starts_with("grows 4.00 MiB every 10 passes of epoch/"));
 
-  EXPECT_EQ(entered(place_of_both, 45), "grows 8.00 MiB each pass of epoch/step");
+  EXPECT_EQ(entered(place_of_both, 45), "grows 8.00 MiB every pass of epoch/step");
 
   for (int i = 0; i < 800; ++i) row.use(0);
   EXPECT_TRUE(entered(row, 45).starts_with("left")) << "it stopped long before the end";
@@ -271,16 +271,16 @@ TEST(Leaks, GrowBetweenMarksThatRepeat) {
     for (int i = 0; i < steps; ++i) loaded.mark("step"), ended.keep(1, 4 * kMiB);
     for (int i = 0; i < steps; ++i) loaded.keep(1, 4 * kMiB), ended.mark("step");
 
-    EXPECT_EQ(at_begin.classes(), "grows 4.00 MiB each mark 'step', kept");
-    EXPECT_EQ(at_end.classes(), "grows 4.00 MiB each mark 'step', kept");
-    EXPECT_EQ(in_epochs.classes(), "grows 4.00 MiB each mark 'step'");
-    EXPECT_EQ(each_epoch.classes(), "grows 4.00 MiB each mark 'epoch'");
+    EXPECT_EQ(at_begin.classes(), "grows 4.00 MiB every mark 'step', kept");
+    EXPECT_EQ(at_end.classes(), "grows 4.00 MiB every mark 'step', kept");
+    EXPECT_EQ(in_epochs.classes(), "grows 4.00 MiB every mark 'step'");
+    EXPECT_EQ(each_epoch.classes(), "grows 4.00 MiB every mark 'epoch'");
     EXPECT_EQ(loaded.classes(), "left") << "all came in the last pass";
     EXPECT_EQ(ended.classes(), "left") << "all came before the first";
 
     at_begin.range_of_tag = {0, 1, 1};
     at_begin.ranges = {{}, {.parent = 0, .domain = "", .name = "train", .entered = 1}};
-    EXPECT_EQ(at_begin.classes(), "grows 4.00 MiB each mark 'step', kept") << "it does not repeat";
+    EXPECT_EQ(at_begin.classes(), "grows 4.00 MiB every mark 'step', kept") << "it does not repeat";
     at_begin.ranges[1].entered = 3;
     EXPECT_TRUE(at_begin.classes().ends_with(" pass of train, kept")) << "ranges count first";
   }

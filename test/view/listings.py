@@ -58,7 +58,7 @@ def table(name):
     lines = ["| field | type | unit | meaning |", "|---|---|---|---|"]
     for path, field in fields(schema):
         meaning = field["description"]
-        if "enum" in field:
+        if "enum" in field and not all(f"`{word}`" in meaning for word in field["enum"]):
             meaning += ": " + ", ".join(f"`{word}`" for word in field["enum"])
         lines.append(f"| `{path}` | {type_of(field)} | {unit_of(path, field)} | {meaning} |")
     if len(lines) == 2:

@@ -35,14 +35,14 @@ TEST(Map, IsReadAtSixtyColumns) {
   EXPECT_EQ(text_of(fragmented(), 60), R"(GPU 0 at the end, after 10.0 s: 82.0 MiB in 5 segments
   Fragmentation: yes, 29.9 MiB (36.4 %) is stranded: free
     beside live blocks, in 3 segments.
-     BYTES   SHARE  OF WHAT IS RESERVED
+     BYTES   SHARE  RESERVED MEMORY
   32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
-  29.9 MiB  36.4 %  stranded: free, and cannot go back
+  29.9 MiB  36.4 %  stranded: free, but cannot be released
   20.0 MiB  24.4 %  idle: 1 segment without a live block
   largest free hole 20.0 MiB of 49.9 MiB free;
     external fragmentation 59.9 % (1 - largest / free),
-    counting what can go back
-  the cache can still serve, without a new segment: requests
+    counting memory that can be released
+  without a new segment, the cache can still serve requests
     up to 1.00 MiB, larger ones up to 20.0 MiB
   STRANDED  GIVES BACK  PINNED BY
   28.0 MiB    20.0 MiB  make_weights (train.cpp:42) < main
@@ -55,24 +55,24 @@ TEST(Map, IsReadAtSixtyColumns) {
   20.0 MiB at 0x7f0000000000: 18.0 MiB free,
     largest hole 12.0 MiB
     |........................@@@@............|
-    @ 2.00 MiB, 6.00 s old; its free gives 20.0 MiB back to
+    @ 2.00 MiB, 6.00 s old; freeing it releases 20.0 MiB to
       the driver: make_weights (train.cpp:42) < main
       (train.cpp:99)
   20.0 MiB at 0x20000000: 10.0 MiB free,
     largest hole 10.0 MiB
     |################@@@@....................|
-    @ 2.00 MiB, 10.0 s old; its free gives a hole of 12.0
+    @ 2.00 MiB, 10.0 s old; freeing it leaves a hole of 12.0
       MiB (1 of 2 blocks): make_weights (train.cpp:42) <
       main (train.cpp:99)
     |########################================|
-  idle, all of it free: 1 of 20.0 MiB (-n 0 draws them)
+  idle segments: 1 x 20.0 MiB (-n 0 draws them)
 
   small pool (1 MiB and less): 1 segment, 2.00 MiB;
     a character is 64.0 KiB
   # a block in use, . free, @ pins its segment
   2.00 MiB at 0x1000: 1.88 MiB free, largest hole 1.88 MiB
     |#@..............................|
-    @ 64.0 KiB, 10.0 s old; its free gives a hole of 1.94
+    @ 64.0 KiB, 10.0 s old; freeing it leaves a hole of 1.94
       MiB (1 of 2 blocks): libnet.so+0x40 < main
       (train.cpp:99)
 )");
@@ -86,9 +86,9 @@ TEST(Map, SaysWhatTheDriverCouldStillGive) {
   report.devices[0].facts.free_bytes = 56 << 20;
   report.devices[0].facts.free_bytes_age_ns = 1'200'000;
   const std::string text = text_of(report, 200, 1);
-  EXPECT_NE(text.find("\n  in a new segment: as much as the driver has (56.0 MiB were free 1.20 ms "
-                      "before this), and "
-                      "20.0 MiB that goes back\n"),
+  EXPECT_NE(text.find("\n  in a new segment: what the driver has free (56.0 MiB, measured 1.20 ms "
+                      "earlier), plus "
+                      "20.0 MiB that the cache can release\n"),
             std::string::npos)
       << text;
 }
@@ -97,14 +97,14 @@ TEST(Map, IsReadAtEightyColumns) {
   EXPECT_EQ(text_of(fragmented(), 80, 1), R"(GPU 0 at the end, after 10.0 s: 82.0 MiB in 5 segments
   Fragmentation: yes, 29.9 MiB (36.4 %) is stranded: free beside live blocks,
     in 3 segments.
-     BYTES   SHARE  OF WHAT IS RESERVED
+     BYTES   SHARE  RESERVED MEMORY
   32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
-  29.9 MiB  36.4 %  stranded: free, and cannot go back
+  29.9 MiB  36.4 %  stranded: free, but cannot be released
   20.0 MiB  24.4 %  idle: 1 segment without a live block
   largest free hole 20.0 MiB of 49.9 MiB free;
     external fragmentation 59.9 % (1 - largest / free),
-    counting what can go back
-  the cache can still serve, without a new segment: requests up to 1.00 MiB,
+    counting memory that can be released
+  without a new segment, the cache can still serve requests up to 1.00 MiB,
     larger ones up to 20.0 MiB
   STRANDED  GIVES BACK  OLDEST  PINNED BY
   28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42) < main
@@ -115,17 +115,17 @@ TEST(Map, IsReadAtEightyColumns) {
   # a block in use, = its neighbour, . free, @ pins its segment
   20.0 MiB at 0x7f0000000000: 18.0 MiB free, largest hole 12.0 MiB
     |........................@@@@............|
-    @ 2.00 MiB, 6.00 s old; its free gives 20.0 MiB back to the driver:
+    @ 2.00 MiB, 6.00 s old; freeing it releases 20.0 MiB to the driver:
       make_weights (train.cpp:42) < main (train.cpp:99)
     |########################================|
-  idle, all of it free: 1 of 20.0 MiB (-n 0 draws them)
+  idle segments: 1 x 20.0 MiB (-n 0 draws them)
   and 1 more segment: -n 0 draws all
 
   small pool (1 MiB and less): 1 segment, 2.00 MiB; a character is 32.0 KiB
   # a block in use, . free, @ pins its segment
   2.00 MiB at 0x1000: 1.88 MiB free, largest hole 1.88 MiB
     |##@@............................................................|
-    @ 64.0 KiB, 10.0 s old; its free gives a hole of 1.94 MiB (1 of 2 blocks):
+    @ 64.0 KiB, 10.0 s old; freeing it leaves a hole of 1.94 MiB (1 of 2 blocks):
       libnet.so+0x40 < main (train.cpp:99)
 )");
 }
@@ -133,12 +133,12 @@ TEST(Map, IsReadAtEightyColumns) {
 TEST(Map, UsesTwoHundredColumns) {
   EXPECT_EQ(text_of(fragmented(), 200), R"(GPU 0 at the end, after 10.0 s: 82.0 MiB in 5 segments
   Fragmentation: yes, 29.9 MiB (36.4 %) is stranded: free beside live blocks, in 3 segments.
-     BYTES   SHARE  OF WHAT IS RESERVED
+     BYTES   SHARE  RESERVED MEMORY
   32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
-  29.9 MiB  36.4 %  stranded: free, and cannot go back
+  29.9 MiB  36.4 %  stranded: free, but cannot be released
   20.0 MiB  24.4 %  idle: 1 segment without a live block
-  largest free hole 20.0 MiB of 49.9 MiB free; external fragmentation 59.9 % (1 - largest / free), counting what can go back
-  the cache can still serve, without a new segment: requests up to 1.00 MiB, larger ones up to 20.0 MiB
+  largest free hole 20.0 MiB of 49.9 MiB free; external fragmentation 59.9 % (1 - largest / free), counting memory that can be released
+  without a new segment, the cache can still serve requests up to 1.00 MiB, larger ones up to 20.0 MiB
   STRANDED  SEGMENTS  GIVES BACK  BLOCKS  OLDEST  PINNED BY
   28.0 MiB         2    20.0 MiB       2  10.0 s  make_weights (train.cpp:42) < main (train.cpp:99)
   1.88 MiB         1         0 B       1  10.0 s  libnet.so+0x40 < main (train.cpp:99)
@@ -147,18 +147,18 @@ TEST(Map, UsesTwoHundredColumns) {
   # a block in use, = its neighbour, . free, @ pins its segment
   20.0 MiB at 0x7f0000000000: 18.0 MiB free, largest hole 12.0 MiB
     |................................................................................................@@@@@@@@@@@@@@@@................................................|
-    @ 2.00 MiB, 6.00 s old; its free gives 20.0 MiB back to the driver: make_weights (train.cpp:42) < main (train.cpp:99)
+    @ 2.00 MiB, 6.00 s old; freeing it releases 20.0 MiB to the driver: make_weights (train.cpp:42) < main (train.cpp:99)
   20.0 MiB at 0x20000000: 10.0 MiB free, largest hole 10.0 MiB
     |################################################################@@@@@@@@@@@@@@@@................................................................................|
-    @ 2.00 MiB, 10.0 s old; its free gives a hole of 12.0 MiB (1 of 2 blocks): make_weights (train.cpp:42) < main (train.cpp:99)
+    @ 2.00 MiB, 10.0 s old; freeing it leaves a hole of 12.0 MiB (1 of 2 blocks): make_weights (train.cpp:42) < main (train.cpp:99)
     |################################################################################################================================================================|
-  idle, all of it free: 1 of 20.0 MiB (-n 0 draws them)
+  idle segments: 1 x 20.0 MiB (-n 0 draws them)
 
   small pool (1 MiB and less): 1 segment, 2.00 MiB; a character is 16.0 KiB
   # a block in use, . free, @ pins its segment
   2.00 MiB at 0x1000: 1.88 MiB free, largest hole 1.88 MiB
     |####@@@@........................................................................................................................|
-    @ 64.0 KiB, 10.0 s old; its free gives a hole of 1.94 MiB (1 of 2 blocks): libnet.so+0x40 < main (train.cpp:99)
+    @ 64.0 KiB, 10.0 s old; freeing it leaves a hole of 1.94 MiB (1 of 2 blocks): libnet.so+0x40 < main (train.cpp:99)
 )");
 }
 
@@ -182,10 +182,10 @@ TEST(Map, WithoutRoomLosesFiguresOfMemoryThatHasNoHole) {
     return text_of(report, moment, {}, 5, {.brevity = brevity});
   };
 
-  EXPECT_TRUE(has(text(Brevity::none), "OF WHAT IS RESERVED")) << text(Brevity::none);
-  EXPECT_TRUE(has(text(Brevity::none), "the cache can still serve, without a new segment"));
-  EXPECT_FALSE(has(text(Brevity::no_repeats), "the cache can still serve, without a new segment"));
-  EXPECT_FALSE(has(text(Brevity::no_bars), "OF WHAT IS RESERVED"));
+  EXPECT_TRUE(has(text(Brevity::none), "RESERVED MEMORY")) << text(Brevity::none);
+  EXPECT_TRUE(has(text(Brevity::none), "without a new segment, the cache can still serve"));
+  EXPECT_FALSE(has(text(Brevity::no_repeats), "without a new segment, the cache can still serve"));
+  EXPECT_FALSE(has(text(Brevity::no_bars), "RESERVED MEMORY"));
 }
 
 }  // namespace

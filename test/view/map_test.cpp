@@ -61,7 +61,7 @@ TEST(Map, KnowsWhichRequestsNeedNoNewSegment) {
   EXPECT_EQ(place.large_request_bytes, 0U);
   EXPECT_EQ(place.whole_bytes, (std::vector<std::uint64_t>{8 * kMiB, 4 * kMiB}));
   EXPECT_TRUE(has(text_of(report),
-                  "the cache can still serve, without a new segment: whole segments of 8.00 MiB,"));
+                  "without a new segment, the cache can still serve whole segments of 8.00 MiB,"));
 }
 
 // 1 - 20 / 1280 of it: many pieces, each of which goes back.
@@ -71,16 +71,16 @@ TEST(Map, SaysThatPiecesWhichCanGoBackAreNoFragmentation) {
 
   const std::string text = text_of(report, 200);
 
-  EXPECT_TRUE(has(text, "Fragmentation: no, all that is free can go back to the driver.\n"))
+  EXPECT_TRUE(has(text, "Fragmentation: no, all free memory can be released to the driver.\n"))
       << text;
   EXPECT_FALSE(has(text, "external fragmentation"));
-  EXPECT_TRUE(has(text, " free; each can go back"));
+  EXPECT_TRUE(has(text, " free; every hole can be released"));
   EXPECT_TRUE(has(text,
                   "large pool: 64 segments, 1.25 GiB\n"
-                  "  idle, all of it free: 64 of 20.0 MiB (-n 0 draws them)\n"))
+                  "  idle segments: 64 x 20.0 MiB (-n 0 draws them)\n"))
       << text;
-  EXPECT_TRUE(
-      has(text, "\nNo block was live any more at the end: vramscope run --trace FILE, then"));
+  EXPECT_TRUE(has(
+      text, "\nNo block was live at the end. To see memory at its peak: vramscope run --trace"));
   EXPECT_FALSE(has(text_of(fragmented(), 200), "No block was live"));
   EXPECT_FALSE(has(text, "|....")) << "nothing but free memory is to be seen in these rows";
 }
@@ -116,10 +116,11 @@ TEST(Map, SaysThatThePoolsOfTheDriverCutTheirsThemselves) {
   direct.is_direct = true;
   direct.kind = Kind::stream_ordered;
   Report report = holding({direct});
-  EXPECT_TRUE(has(text_of(report), "nobody knows, the driver's pools cut these."))
+  EXPECT_TRUE(has(text_of(report), "not known, because the driver's pools divide this memory."))
       << text_of(report);
   report.devices[0].facts.pool_bytes = 5 * kMiB;
-  EXPECT_TRUE(has(text_of(report), "cut these,\n    and keep 5.00 MiB beyond what is live.\n"))
+  EXPECT_TRUE(
+      has(text_of(report), "divide this memory\n    and keep 5.00 MiB beyond live memory.\n"))
       << text_of(report);
 }
 
@@ -184,9 +185,9 @@ TEST(Map, SaysThatASegmentOfThePolicyWasRefused) {
 TEST(Map, LittleFragmentationMayBeEnoughToRefuse) {
   const Report report = holding({segment({used(98 * kMiB), free_of(2 * kMiB)})});
   EXPECT_TRUE(has(text_when_refused(report, 126 * kMiB, 1),
-                  "Fragmentation: little, but enough to refuse 126 MiB: 2.00 MiB (2.0 %)"))
+                  "Fragmentation: little, but enough to refuse 126 MiB; 2.00 MiB (2.0 %)"))
       << text_when_refused(report, 126 * kMiB, 1);
-  EXPECT_TRUE(has(text_when_refused(report, 127 * kMiB, 1), "Fragmentation: hardly, 2.00 MiB"));
+  EXPECT_TRUE(has(text_when_refused(report, 127 * kMiB, 1), "Fragmentation: hardly any; 2.00 MiB"));
 }
 
 // --min-bytes is of what was requested, and once found none of the 2 MiB that were drawn.

@@ -114,9 +114,9 @@ class Merge(MergeTest):
         self.assertEqual((alone.pop("repeated"), shown.pop("repeated")), (0, 3))
         self.assertEqual(alone, shown)
         text = self.call("report", merged, *reports).stdout
-        self.assertIn("3 processes of train; 3 are told again by another file, and count once; reports in ", text)
+        self.assertIn("3 processes of train; 3 are also in another file, and count once; reports in ", text)
         result = self.call("merge", "-o", self.folder / "again.json", merged, reports[1])
-        self.assertIn("1 report left aside, since what it tells is in others, too\n", result.stderr)
+        self.assertIn("1 report skipped, because other reports contain the same data\n", result.stderr)
         self.assertEqual(merged.read_bytes(), (self.folder / "again.json").read_bytes())
         limits = self.call("check", "--json", "--max-peak", "1TiB", merged, *reports).stdout
         self.assertEqual(sorted(map(str, reports)), sorted(one["file"] for one in json.loads(limits)["checks"]))
@@ -178,12 +178,12 @@ class Merge(MergeTest):
         shown = self.call("report", "--wide", merged).stdout
         shown = shown[shown.index("processes merged"):]
         self.assertIn("  reserved   sum of peaks  66.0 MiB, now 66.0 MiB\n", shown)
-        self.assertIn("\nWhat made the peaks, added: ", shown)
+        self.assertIn("\nWhat made the sum of peaks: ", shown)
         self.assertIn("  pinned      sum of peaks ", shown)
         self.assertIn("  the processes' limits add up to 120 GiB: 9 requests refused\n", shown)
         self.assertEqual([], re.findall(r"^ +\w+ +peak +\d.*", shown, re.MULTILINE))
-        self.assertRegex(self.call("peak", merged).stdout, r"GPU 0: sum of peaks .*\n  the peaks of 3 processes, each at its own time, added; .*\n  the highest of them was reached after ")
-        self.assertIn(", of all processes added", self.call("stats", merged).stdout)
+        self.assertRegex(self.call("peak", merged).stdout, r"GPU 0: sum of peaks .*\n  sum of the peaks of 3 processes, each at its own time; .*\n  the highest peak of a process was reached after ")
+        self.assertIn(", summed over all processes", self.call("stats", merged).stdout)
         self.assertIn("At the peaks of all processes, added, requested bytes: ", self.call("owners", merged).stdout)
         self.assertIn("AT PEAK: of each process, when its memory held most.", self.call("sites", merged).stdout)
         self.assertEqual(3, json.loads(self.call("report", "--json", merged).stdout)["merged_processes"])
@@ -341,13 +341,13 @@ class Merge(MergeTest):
         first, last = self.write(self.sample), self.write(later)
         for verb in ("leaks", "peak", "owners", "timeline", "map", "sites", "stats"):
             listed = self.call(verb, first, last)
-            self.assertEqual("vramscope: 1 earlier report of the same processes left aside\n", listed.stderr)
+            self.assertEqual("vramscope: 1 earlier report of the same processes skipped\n", listed.stderr)
             self.assertNotIn(first.name, listed.stdout)
         result = self.call("merge", "-o", self.folder / "a.json", first, last)
-        self.assertIn("1 earlier report of the same processes left aside\n", result.stderr)
+        self.assertIn("1 earlier report of the same processes skipped\n", result.stderr)
         self.assertEqual(len(json.loads((self.folder / "a.json").read_text())["processes"]), 1)
         result = self.call("merge", "-o", self.folder / "b.json", last, last)
-        self.assertIn("1 report left aside, since what it tells is in others, too\n", result.stderr)
+        self.assertIn("1 report skipped, because other reports contain the same data\n", result.stderr)
         self.assertEqual((self.folder / "a.json").read_bytes(), (self.folder / "b.json").read_bytes())
 
     def test_merged_ones_that_share_a_process_are_told(self):

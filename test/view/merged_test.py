@@ -83,8 +83,8 @@ class Merged(MergeTest):
             for files in ([merged], parts):
                 failed = self.call("check", "--max-leak", "5MiB", *files)
                 self.assertEqual(1, failed.returncode)
-                self.assertIn(f"never freed: 12.0 MiB requested, 7.00 MiB above the limit of 5.00 MiB; rank 1 (101) {death}: "
-                              "what was live then\n", failed.stdout)
+                self.assertIn(f"never freed: 12.0 MiB requested, 7.00 MiB above the limit of 5.00 MiB; rank 1 (101) {death}, so "
+                              "this is what was live at that time\n", failed.stdout)
                 self.assertIn(f", most in rank 1 (101) ({short})\n", self.call("leaks", "--wide", *files).stdout)
             self.assertNotIn("died", self.call("check", "--max-leak", "1MiB", parts[2]).stdout)
             self.assertTrue(self.call("leaks", parts[1]).stdout.startswith(f"Not freed when rank 1 (101) {death}: 12.0 MiB in "))
@@ -156,7 +156,7 @@ class Merged(MergeTest):
         (together,) = json.loads(self.call("check", "--max-allocations", "2", "--json", earlier).stdout)["checks"]
         self.assertEqual((None, "allocations", 6), (together["pid"], together["what"], together["value"]))
         alone = self.call("check", "--max-allocations", "2", earlier).stdout
-        self.assertTrue(alone.startswith("failed for all 3 processes together; the highest: allocations 6 of 2 "), alone)
+        self.assertTrue(alone.startswith("failed for all 3 processes together; the highest: allocations 6 (limit 2) "), alone)
         failed = self.call("check", "--max-peak", "100MiB", "--max-leak", "1MiB", "--max-total", "1", earlier)
         self.assertEqual(1, failed.returncode)
         for line in ("\nrank 1 (101): peak of GPU 0: 150 MiB requested, 50.0 MiB above the limit of 100 MiB\n",
@@ -165,11 +165,11 @@ class Merged(MergeTest):
                      "\nThe 3 processes held at most 350 MiB of GPU 0 together at one time.\n"):
             self.assertIn(line, failed.stdout)
         self.assertNotIn("rank 0 (100)", failed.stdout)
-        self.assertTrue(failed.stdout.startswith("failed in 2 of 3 processes; the highest: peak of GPU 0 150 MiB of 100 MiB in rank 1 (101), "
-                                                 "never freed 12.0 MiB of 1.00 MiB in rank 2 (102)"), failed.stdout)
+        self.assertTrue(failed.stdout.startswith("failed in 2 of 3 processes; the highest: peak of GPU 0 150 MiB (limit 100 MiB) in rank 1 (101), "
+                                                 "never freed 12.0 MiB (limit 1.00 MiB) in rank 2 (102)"), failed.stdout)
         passed = self.call("check", "--max-peak", "1GiB", "--max-leak", "12MiB", merged)
-        self.assertEqual((0, "passed in each of 3 processes, at most: peak of GPU 0 150 MiB of 1.00 GiB in rank 1 (101), "
-                          "never freed 12.0 MiB of 12.0 MiB in rank 2 (102) (requested bytes)"),
+        self.assertEqual((0, "passed in each of 3 processes, at most: peak of GPU 0 150 MiB (limit 1.00 GiB) in rank 1 (101), "
+                          "never freed 12.0 MiB (limit 12.0 MiB) in rank 2 (102) (requested bytes)"),
                          (passed.returncode, passed.stdout.splitlines()[-1]))
         merged.write_text(re.sub(r',"live":\[[^]]*\]', "", merged.read_text()))  # as an earlier version merged
         failed = self.call("check", "--max-leak", "12MiB", merged).stdout
@@ -192,8 +192,8 @@ class Merged(MergeTest):
         merged = self.merge(*parts)
         shown = self.call("peak", "--wide", merged).stdout
         self.assertIn("GPU 0: sum of peaks 200 MiB requested", shown)
-        self.assertIn("  the peaks of 2 processes, each at its own time, added; at one time they held 100 MiB together, "
-                      "as their timelines tell\n", shown)
+        self.assertIn("  sum of the peaks of 2 processes, each at its own time; at one time they held 100 MiB together "
+                      "(from their timelines)\n", shown)
         (peak,) = json.loads(self.call("peak", "--json", merged).stdout)
         self.assertEqual((2, 100 << 20, 100 << 20),
                          tuple(peak[f] for f in ("processes", "together_lower_bytes", "together_upper_bytes")))

@@ -35,11 +35,12 @@ TEST(Oom, GivesFiguresOfTheLastThatWasLookedAtForOneThatWasOnlyCounted) {
   const std::string text = text_of(storm());
 
   EXPECT_TRUE(has(text, "the 31st of 31\n")) << text;
-  EXPECT_TRUE(has(text, "ran out too often; the last that was is the 16th, after 5.00 s\n"))
+  EXPECT_TRUE(
+      has(text, "ran out too often; the last with details is the 16th refusal, after 5.00 s\n"))
       << text;
   EXPECT_TRUE(has(text, "THE LIMIT OF 1.00 GiB AT THE 16th\n  40.0 MiB   3.9 %  free under"))
       << text;
-  EXPECT_TRUE(has(text, "hint, as of the 16th: fragmentation")) << text;
+  EXPECT_TRUE(has(text, "hint, as of the 16th refusal: fragmentation")) << text;
   EXPECT_FALSE(has(text, "100 %")) << text;
   EXPECT_TRUE(has(oom_line(storm(), sample_names()), ", by the limit of 1.00 GiB"));
 }
@@ -59,7 +60,9 @@ TEST(Oom, SaysHowMuchTheRequestLackedThatWasOnlyCounted) {
 
   const std::string text = oom_text(report, {}, sample_names(), {.width = 200}, 10);
 
-  EXPECT_TRUE(has(text, "hint, as of the 16th: the program itself holds most of it")) << text;
+  EXPECT_TRUE(
+      has(text, "hint, as of the 16th refusal: the program itself holds most of the memory"))
+      << text;
   EXPECT_TRUE(has(text, "; 100 MiB more, free, would")) << text;
 }
 
@@ -84,9 +87,9 @@ TEST(Oom, ShowsTheFirstAndTheLastInFullAndOthersAsRows) {
 
   const std::string text = text_of(report);
 
-  EXPECT_TRUE(has(text, "REFUSED TOO\n  7.00 MiB      1  5.00 s  -       GPU 0   libnet.so+0x40"))
+  EXPECT_TRUE(has(text, "ALSO REFUSED\n  7.00 MiB      1  5.00 s  -       GPU 0   libnet.so+0x40"))
       << text;
-  EXPECT_TRUE(has(text, "  of 10 further refusals only the number is known\n")) << text;
+  EXPECT_TRUE(has(text, "  10 further refusals counted, without details\n")) << text;
   EXPECT_TRUE(has(text, "the 1st of 13\n"));
   EXPECT_TRUE(has(text, "pinned: 64.0 MiB refused, the 2nd of 13\n"));
 }
@@ -119,16 +122,19 @@ TEST(Oom, SaysWhoWasServedAsMuchLater) {
   report.trigger = "exit";
   OomEvent& last = report.oom.events.back();
   last.is_watched = true;
-  EXPECT_TRUE(has(text_of(report), "\n  no allocation as large followed\n"));
-  EXPECT_TRUE(has(text_of(report), "NEVER SERVED ANYTHING\n"));
+  EXPECT_TRUE(has(text_of(report), "\n  no later allocation of this size succeeded\n"));
+  EXPECT_TRUE(has(text_of(report), "WAS NEVER SERVED\n"));
 
   last.served_ns = 6'002'000'000;
   last.served_site = 0;
   const std::string text = text_of(report);
-  EXPECT_TRUE(has(text, "\n  as much was served 2.00 ms later, to make_weights (train.cpp:42) < "))
+  EXPECT_TRUE(
+      has(text,
+          "\n  a request of this size was served 2.00 ms later, at make_weights (train.cpp:42) < "))
       << text;
   EXPECT_FALSE(has(text, "NEVER SERVED")) << text;
-  EXPECT_TRUE(has(oom_line(report, sample_names()), "; as much was served 2.00 ms later"));
+  EXPECT_TRUE(
+      has(oom_line(report, sample_names()), "; a request of this size was served 2.00 ms later"));
 
   last.served_site = last.site;
   EXPECT_TRUE(has(text_of(report), "served 2.00 ms later, to the same\n"));
@@ -145,7 +151,7 @@ TEST(Oom, SaysWhatAPlaceThatWasNeverServedAskedForEachTime) {
   report.sites[2].refused_bytes = std::uint64_t{32} * (64 << 20);
   EXPECT_TRUE(
       has(text_of(report),
-          "  ASKED EACH  COUNT  NEVER SERVED ANYTHING\n    64.0 MiB     32  main (train.cpp:99)\n"))
+          "  ASKED EACH  COUNT  WAS NEVER SERVED\n    64.0 MiB     32  main (train.cpp:99)\n"))
       << text_of(report);
 }
 

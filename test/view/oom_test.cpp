@@ -16,29 +16,29 @@ TEST(Oom, TellsWhoAskedWhatWasLiveAndWhatStoodInTheWay) {
             R"(GPU 0: 300 MiB refused, the 1st of 2
   after 5.00 s in cuMemAlloc_v2 by thread train 4711 in epoch/forward
   by libnet.so+0x40 < main (train.cpp:99)
-     BYTES   SHARE  THE DEVICE THEN
+     BYTES   SHARE  THE DEVICE AT THE REFUSAL
    300 MiB  29.3 %  in 90 blocks (requested 290 MiB)
-   500 MiB  48.8 %  free in pieces beside blocks in use, the largest of 17.0 MiB
+   500 MiB  48.8 %  free in pieces beside blocks in use, the largest piece 17.0 MiB
   60.0 MiB   5.9 %  contexts of this process
-  40.0 MiB   3.9 %  others: processes, and what nobody recorded
+  40.0 MiB   3.9 %  others: other processes, unrecorded memory
    124 MiB  12.1 %  free according to the driver: the most that it could have served
-  200 MiB of it in 45 blocks of 1 place were freed later
-  without a cache up to 612 MiB would have been free, in how many pieces nobody knows (an estimate)
+  200 MiB of the live memory, in 45 blocks from 1 call site, was freed later
+  without a cache up to 612 MiB would have been free (estimate); the number of pieces is not known
   owners: program 290 MiB
-  REQUESTED  COUNT  MEMORY  LIVE THEN
+  REQUESTED  COUNT  MEMORY  LIVE AT THE REFUSAL
     200 MiB     45  GPU 0   make_weights (train.cpp:42) < main (train.cpp:99)
      FREE   LARGEST  SEGMENTS  BLOCKS   IN USE  HELD BY
   500 MiB  17.0 MiB        30      33  100 MiB  make_weights (train.cpp:42) < main (train.cpp:99)
   BLOCKS and IN USE count all blocks of these segments, also of other call sites, rounded up
-  hint: without the cache it would probably have fit: --mode observe tells
+  hint: without the cache the request would probably have fit: try --mode observe
 
 pinned: 64.0 MiB refused, the 2nd of 2
   after 6.00 s by thread train 4711
   by main (train.cpp:99)
-  not looked at closer: memory ran out too often
-  hint: pinned memory is memory of the host: see free -h and ulimit -l
+  no details: memory ran out too often
+  hint: pinned memory is host memory: see free -h and ulimit -l
 
-  ASKED EACH  COUNT  NEVER SERVED ANYTHING
+  ASKED EACH  COUNT  WAS NEVER SERVED
     64.0 MiB      1  main (train.cpp:99)
 )");
 }
@@ -49,7 +49,7 @@ TEST(Oom, SaysThatMemoryNeverRanOut) {
 }
 
 TEST(Oom, ListsCallStacksThatNeverGotAnything) {
-  EXPECT_TRUE(has(text_of(refused()), "NEVER SERVED ANYTHING\n"));
+  EXPECT_TRUE(has(text_of(refused()), "WAS NEVER SERVED\n"));
   Report report = refused();
   report.sites[2].totals.total_count = 1;
   EXPECT_FALSE(has(text_of(report), "NEVER SERVED"));
@@ -58,23 +58,27 @@ TEST(Oom, ListsCallStacksThatNeverGotAnything) {
 TEST(Oom, HintsAtWhatWouldHelp) {
   Report report = refused();
   OomEvent& event = report.oom.events[0];
-  EXPECT_TRUE(has(text_of(report), "hint: without the cache it would probably have fit: --mode"));
+  EXPECT_TRUE(
+      has(text_of(report), "hint: without the cache the request would probably have fit: try"));
 
   report.process.options = {{"policy", "pytorch"}};
-  EXPECT_TRUE(has(text_of(report), "of --policy pytorch it would probably have fit: native-safe"));
+  EXPECT_TRUE(has(text_of(report),
+                  "of --policy pytorch the request would probably have fit: try native-safe"));
   event.native_free_bytes = 1;
-  EXPECT_TRUE(has(
-      text_of(report),
-      "  hint: fragmentation: with the 500 MiB free in pieces the GPU would have had "
-      "enough;\n    HELD BY names what pins them; without the cache it would also be fragmented\n"))
+  EXPECT_TRUE(
+      has(text_of(report),
+          "  hint: fragmentation: the 500 MiB free in pieces would have been enough; HELD BY lists "
+          "the blocks that\n    pin them; without the cache, memory would also be "
+          "fragmented\n"))
       << text_of(report);
 
   report.process.options.clear();
   event.split_free_bytes = 0;
-  EXPECT_TRUE(has(text_of(report), "hint: the program itself holds most of it"));
-  EXPECT_TRUE(has(hint_for(report, event, {}), "; 176 MiB more, free, would have been enough"));
+  EXPECT_TRUE(has(text_of(report), "hint: the program itself holds most of the memory"));
+  EXPECT_TRUE(
+      has(hint_for(report, event, {}), "; 176 MiB more free memory would have been enough"));
   event.outside_bytes = 900 << 20;
-  EXPECT_TRUE(has(text_of(report), "hint: most of it is held by others"));
+  EXPECT_TRUE(has(text_of(report), "hint: most of the memory is held by others"));
   EXPECT_FALSE(has(hint_for(report, event, {}), "pools"));
   event.bytes = std::uint64_t{2} << 30;
   EXPECT_TRUE(has(text_of(report), "hint: it asks for more than the whole GPU has (1.00 GiB)\n"))
@@ -91,10 +95,11 @@ TEST(Oom, TellsContextsOfThisProcessFromOthers) {
   event.outside_bytes = event.context_bytes = 400 << 20;
   event.module_bytes = 0;
   EXPECT_TRUE(has(text_of(report),
-                  "hint: contexts of this process hold most of it: 400 MiB, as vramscope owners"))
+                  "hint: most of the memory is held by contexts of this process: 400 MiB, see "
+                  "vramscope owners"))
       << text_of(report);
   event.outside_bytes = 900 << 20;
-  EXPECT_TRUE(has(text_of(report), "hint: most of it is held by others"));
+  EXPECT_TRUE(has(text_of(report), "hint: most of the memory is held by others"));
 }
 
 TEST(Oom, TellsWhatPoolsOfThisProcessKeepFromOthers) {
@@ -104,7 +109,7 @@ TEST(Oom, TellsWhatPoolsOfThisProcessKeepFromOthers) {
   event.context_bytes = event.module_bytes = 0;
   event.outside_bytes = 400 << 20;
   event.pool_bytes = event.pool_pending_bytes = 300 << 20;
-  EXPECT_TRUE(has(text_of(report), " kept by the driver's pools beyond what is live: its"))
+  EXPECT_TRUE(has(text_of(report), " kept by the driver's pools beyond live memory: its"))
       << text_of(report);
   EXPECT_TRUE(has(text_of(report), "100 MiB   9.8 %  others: processes"));
   EXPECT_EQ(hint_for(report, event, {}),
@@ -156,7 +161,8 @@ TEST(Oom, SaysWhatWasFreedAfterwards) {
   Report report = refused();
   report.trigger = "exit";
   report.sites[0].totals.live_bytes = report.sites[0].totals.live_count = 0;
-  const char* const line = "  200 MiB of it in 45 blocks of 1 place were freed later\n";
+  const char* const line =
+      "  200 MiB of the live memory, in 45 blocks from 1 call site, was freed later\n";
   EXPECT_TRUE(has(text_of(report), line)) << text_of(report);
   report.trigger = "oom";
   EXPECT_FALSE(has(text_of(report), line));
@@ -171,7 +177,7 @@ TEST(Oom, CallsFragmentationWhatTheMapDoes) {
   event.split_free_bytes = 2 << 20;
   EXPECT_EQ(stranded_then(report, event), 0U);
   EXPECT_TRUE(has(hint_for(report, event, {}),
-                  "refused it, not the GPU; 300 MiB were live: 200 MiB of 1 place that freed "
+                  "refused it, not the GPU; 300 MiB were live: 200 MiB of 1 call site that freed "
                   "nothing; a limit of"));
 
   event.split_free_bytes = 103 << 20;
@@ -191,11 +197,12 @@ TEST(Oom, TellsWhatWasHeldForGoodFromWhatIsTemporary) {
     site.totals.total_count = made;
     return hint_for(report, event, {});
   };
-  EXPECT_TRUE(has(hint(live), ": 200 MiB of 1 place that freed nothing; see what was live"));
-  EXPECT_TRUE(has(hint(live + 1), "most of it: see what was live")) << "it may be the end";
+  EXPECT_TRUE(has(hint(live), ": 200 MiB of 1 call site that freed nothing; see LIVE AT"));
+  EXPECT_TRUE(has(hint(live + 1), "most of the memory: see LIVE AT THE REFUSAL"))
+      << "it may be the end";
   EXPECT_TRUE(has(hint(3 * live),
-                  ": 200 MiB temporary (1 place, where what is allocated is freed), "
-                  "which overlapped: freed before, it would have been enough; see"))
+                  ": 200 MiB temporary (1 call site that freed most allocations), whose "
+                  "lifetimes overlapped: if freed earlier, it would have been enough; see"))
       << hint(3 * live);
   event.bytes = 400 << 20;
   EXPECT_FALSE(has(hint(3 * live), "overlapped")) << "it would not have been enough";

@@ -45,7 +45,7 @@ Field rows(const char* name, const Columns<Row>& columns) {
 Field several_listings() {
   Field several = rows("several", which_report(""));
   several.fields.push_back(
-      {.name = "listing", .doc = "what the verb gives of that report alone", .type = "any"});
+      {.name = "listing", .doc = "listing of this report alone", .type = "any"});
   return several;
 }
 
@@ -67,7 +67,7 @@ std::vector<Field> listings() {
           object("calls", calls_fields(calls, {})),
           object("stats", stats_fields({})),
           {.name = "device_stats",
-           .doc = "with `--device N`: that dictionary alone",
+           .doc = "with `--device N`: only that GPU's dictionary",
            .type = "numbers",
            .unit = "by key",
            .words = kKeysOfEveryDevice},

@@ -84,7 +84,7 @@ class Few(ToolTest):
         self.call("merge", "-o", "all.json", "ranks")
         alone, together = (" ".join(self.call("peak", name).stdout.split()) for name in ("ranks/r1.json", "all.json"))
         time = re.search(r"reached after (\S+ \S+)", alone)[1]
-        self.assertIn(f"reached after {time} of its process's time (", together)
+        self.assertIn(f"reached after {time} in its process (", together)
         [kind] = json.loads(self.call("peak", "--json", "ranks/r1.json").stdout)
         [added] = json.loads(self.call("peak", "--json", "all.json").stdout)
         self.assertEqual(kind["peak_ns"], added["process_peak_ns"])
@@ -92,7 +92,7 @@ class Few(ToolTest):
         self.assertEqual(kind["peak_ns"] + 2_000_000_000, added["peak_ns"])
         alone, together = (self.call("oom", name).stdout for name in ("ranks/r1.json", "all.json"))
         for time in re.findall(r"^  after (\S+ \S+) in", alone, re.M):
-            self.assertIn(f"  after {time} of its process's time (", together)
+            self.assertIn(f"  after {time} in its process (", together)
 
 
 class SideBySide(RanksTest):
@@ -140,7 +140,7 @@ class SideBySide(RanksTest):
         self.assertRegex(lines[3], r"^  +1 +4712  SIGKILL +760 MiB +4.00 MiB +1,004  b.json~1$")
         self.assertIn("rank 1 (4712) was ended by SIGKILL\n", shown)
         self.assertIn("  GPU 0  2 processes, peak 760 MiB to 1.48 GiB\n", shown)
-        self.assertIn("  Exact with traces: vramscope run --trace '%p.trace'\n", shown)
+        self.assertIn("  For the exact value, record traces: vramscope run --trace '%p.trace'\n", shown)
         self.assertEqual(shown, self.call("report", self.path("a.json"), self.path("b.json~1")).stdout)
         self.assertEqual(2, self.call("report", "--each", self.folder).stdout.count("What made the peak"))
         os.mkdir(self.path("empty"))
@@ -169,7 +169,7 @@ class SideBySide(RanksTest):
         with self.edited(self.sample("b.json", pid=1)) as report:
             report["sequence"] += 1
         shown = self.call("report", self.folder).stdout
-        self.assertIn("1 process of train; 1 earlier report of them left aside; report in ", shown)
+        self.assertIn("1 process of train; 1 earlier report of the same processes skipped; report in ", shown)
         self.assertNotIn("Together", shown)
 
     def test_figures_that_several_processes_share_are_of_none_of_them(self):
@@ -184,7 +184,7 @@ class SideBySide(RanksTest):
         shown = self.call("report", self.folder).stdout
         self.assertRegex(shown, r"\n  peak +100 MiB +100 MiB +300 MiB  3 of 4  rank 3 \(103\)\n")
         self.assertIn("\nDifferences\n  rank 3 (103): peak 300 MiB, 200 MiB above the median of 100 MiB\n", shown)
-        self.assertRegex(shown, r"\n    \+200 MiB  \S.*  \(\d+ MiB, rank \d \(\d+\) \d+ MiB\)\n")
+        self.assertRegex(shown, r"\n    \+200 MiB  \S.*  \(\d+ MiB, \d+ MiB in rank \d \(\d+\)\)\n")
         self.assertIn("\n  PEAK and NOW exclude host memory: a process held up to ", shown)
         together = json.loads(self.call("report", "--json", self.folder).stdout)
         self.assertEqual([p["rank"] for p in together["processes"]], [3, 0, 1, 2])
@@ -239,7 +239,7 @@ class SideBySide(RanksTest):
         with self.edited(files[1]) as report:
             report["sequence"] = 2
         shown = self.call("report", self.folder).stdout
-        self.assertIn("1 process of train; 1 earlier report of them left aside; report in ", shown)
+        self.assertIn("1 process of train; 1 earlier report of the same processes skipped; report in ", shown)
         self.assertIn("b.json\n", shown)
 
 

@@ -89,7 +89,7 @@ class Leaks(Merged):
         self.assertIn("2 processes left at most 5.50 GiB each", self.text("leaks", *options, both))
         result = self.call("check", *options, "--max-leak", str(one[0] + 4), both)
         self.assertEqual(1, result.returncode)
-        self.assertIn(f"never freed: at most {one[1]:,} B requested, at least 5.50 GiB: not known whether above the limit of "
+        self.assertIn(f"never freed: at most {one[1]:,} B requested, at least 5.50 GiB: it is not known whether this exceeds the limit of "
                       f"{one[0] + 4:,} B", " ".join(result.stdout.split()))
         self.assertEqual(0, self.call("check", *options, "--max-leak", str(one[1]), both).returncode)
 
@@ -130,25 +130,25 @@ class Bounds(Merged):
             self.assertIn("used on GPU 0, contexts and code not measured at most", self.text("check", "--interim", "--max-used", "140GiB", file))
             owners = " ".join(self.text("owners", file).split())
             if " others others " in owners:
-                self.assertIn(f"others: {BESIDE}. This report cannot tell them apart: an earlier version wrote it", owners)
+                self.assertIn(f"others: {BESIDE}. This report cannot tell them apart, because an earlier version wrote it", owners)
 
     def test_check_says_at_most_whether_it_passes_or_not(self):
         file = self.real("cupy")
-        self.assertIn("passed: all reserved on GPU 0 at most 177 MiB of 180 MiB", self.text("check", "--max-reserved", "180MiB", file))
-        self.assertIn("all reserved on GPU 0: at most 177 MiB, at least 164 MiB: not known whether above the limit of 170 MiB\n",
+        self.assertIn("passed: all reserved on GPU 0 at most 177 MiB (limit 180 MiB)", self.text("check", "--max-reserved", "180MiB", file))
+        self.assertIn("all reserved on GPU 0: at most 177 MiB, at least 164 MiB: it is not known whether this exceeds the limit of 170 MiB\n",
                       self.text("check", "--max-reserved", "170MiB", file))
         self.assertIn("all reserved on GPU 0: at most 177 MiB, at least 164 MiB: at least 64.0 MiB above the limit of 100 MiB\n",
                       self.text("check", "--max-reserved", "100MiB", file))
-        self.assertIn("until then failed: used on GPU 0, contexts and code not measured at least 6.89 GiB of 10.0 GiB",
+        self.assertIn("up to then failed: used on GPU 0, contexts and code not measured at least 6.89 GiB (limit 10.0 GiB)",
                       " ".join(self.text("check", "--max-used", "10GiB", self.real("beside-others")).split()))
 
     def test_an_instant_is_named_only_where_it_was_one(self):
         text = " ".join(self.text("check", "--owner", "CuPy", "--max-peak", "50MiB", self.real("cupy")).split())
         self.assertIn("peak of GPU 0, all kinds together: at most 64.0 MiB requested, at least 62.1 MiB: at least 12.1 MiB above "
                       "the limit of 50.0 MiB", text)
-        self.assertIn("not known whether above the limit of 63.0 MiB",
+        self.assertIn("it is not known whether this exceeds the limit of 63.0 MiB",
                       " ".join(self.text("check", "--owner", "CuPy", "--max-peak", "63MiB", self.real("cupy")).split()))
-        self.assertIn("passed: at the peak of GPU 0 64.0 MiB of 1.00 GiB",
+        self.assertIn("passed: at the peak of GPU 0 64.0 MiB (limit 1.00 GiB)",
                       self.text("check", "--owner", "cuBLAS", "--max-peak", "1GiB", self.real("gpt")))
 
     def test_host_memory_of_several_kinds_was_not_held_at_once(self):

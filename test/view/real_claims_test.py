@@ -131,7 +131,7 @@ class Served(Case):
             self.assertEqual(sum(kind["frees"] for kind in others), freed, name)
         text = self.text("calls", self.real("gpt-async"))
         self.assertRegex(text, r"\n +13,170 +- +- +GPU 0 stream_ordered +allocations past the cache, by the driver\n")
-        self.assertIn("Allocations and frees that succeeded, as they were served", text)
+        self.assertIn("How successful allocations and frees were served", text)
 
 
 class Chosen(Case):
@@ -173,10 +173,10 @@ class Cached(Case):
 
     def test_is_told_in_its_parts(self):
         text = self.one_line("owners", self.real("cupy"))
-        self.assertIn("74.7 MiB (2.2 %) is kept by vramscope beyond what was requested: 70.0 MiB idle, which goes back before a request is "
+        self.assertIn("74.7 MiB (2.2 %) is kept by vramscope beyond what was requested: 70.0 MiB idle, which is released before a request is "
                       "refused, and when other processes take memory; 1.96 MiB free beside live blocks and 2.78 MiB of rounding, which "
-                      "cannot: vramscope map.", text)  # fmt: skip
-        self.assertIn("68.1 GiB (99.3 %) is kept by vramscope beyond what was requested: idle memory, which goes back",
+                      "cannot be released: see vramscope map.", text)  # fmt: skip
+        self.assertIn("68.1 GiB (99.3 %) is kept by vramscope beyond what was requested: idle memory, which is released",
                       self.one_line("owners", self.real("fill-refused")))
 
     def test_parts_are_those_of_the_map(self):

@@ -71,7 +71,7 @@ class PeakUse(RealReports):
     def test_two_runs_stand_side_by_side(self):
         text = self.text("diff", self.real("gpt"), self.real("gpt-no-cache"))
         self.assertIn("GPU 0 at its peak", text)
-        self.assertIn("idle in Vramscope's cache", text)
+        self.assertIn("idle memory in Vramscope's cache", text)
         (use,) = self.json("diff", self.real("gpt"), self.real("gpt-no-cache"))["device_use"]
         parts = {(row["part"], row["owner"]): (row["before_bytes"], row["after_bytes"]) for row in use["parts"]}
         for side, name in enumerate(("gpt", "gpt-no-cache")):
@@ -88,7 +88,7 @@ class Map(RealReports):
         text = self.text("map", self.real("gpt"))
         self.assertIn("Fragmentation outside PyTorch's cache: ", text)
         self.assertRegex(text, r"PyTorch's cache holds 6.82 GiB \(99.1 %\)")
-        self.assertIn("to see inside: vramscope run --preset pytorch", text)
+        self.assertIn("to see its contents: vramscope run --preset pytorch", text)
         (place,) = [one for one in self.json("map", self.real("gpt"))["places"] if one["kind"] == "device"]
         self.assertEqual(7327449088, place["framework_caches"][0]["bytes"])
 
@@ -138,7 +138,7 @@ class WholeDevice(RealReports):
             self.assertIn("passed: peak of GPU 0", result.stdout)
         result = self.call("check", "--against", self.real("gpt-async"), self.real("gpt-expandable"))
         self.assertEqual(result.returncode, 1)
-        self.assertIn("of it GPU 0 physical 5.44 GiB (was 0 B), ", result.stdout)
+        self.assertIn("; parts: GPU 0 physical 5.44 GiB (was 0 B), ", result.stdout)
         checks = self.json("check", "--against", self.real("gpt-async"), self.real("gpt-expandable"))["checks"]
         self.assertEqual([row["what"] for row in checks], ["peak of GPU 0, all kinds together", "peak of pinned", "never freed"])
         self.assertEqual({row["kind"] for row in checks[0]["kinds"]}, {"device", "physical", "stream_ordered"})

@@ -105,12 +105,12 @@ class FrameworkPools(Peaks):
                 self.assertEqual(bytes_, held[pool])
             text = self.text("peak", file)
             self.assertIn(f"{pool}, live or idle", text)
-            self.assertIn(f"{pool} alone knows how much of it is idle; to see inside: {inside}", text)
-            self.assertRegex(text, rf"the process needs .*what is live of the \S+ [KMG]iB in {pool}")
+            self.assertIn(f"only {pool} knows how much of its memory is idle; to see its contents: {inside}", text)
+            self.assertRegex(text, rf"the process needs .*the live part of the \S+ [KMG]iB in {pool}")
             self.assertRegex(self.text("report", file), rf"{pool} held \S+ [KMG]iB of GPU 0[^,]*, live or idle")
             page = "\n".join(self.verdict(name))
             self.assertIn(f"{pool}, live or idle", page)
-            self.assertRegex(page, rf"the process needs .*what is live of the \S+ [KMG]iB in {pool}")
+            self.assertRegex(page, rf"the process needs .*the live part of the \S+ [KMG]iB in {pool}")
             self.assertIn(f"{pool}, live or idle", self.text("diff", file, self.real("nccl")) if name != "gpt" else text)
 
     def test_what_shows_inside_is_not_a_preset_that_sets_nothing(self):
@@ -125,8 +125,8 @@ class Reserved(Peaks):
 
     def test_beyond_requests_is_at_most_and_in_one_row(self):
         text = self.text("peak", self.real("cupy"))
-        self.assertRegex(text, r"\n +at most 13\.8 MiB +rounding, free beside live blocks, and idle in Vramscope's cache\n")
-        self.assertIn("GPU 0 at its peak: 130 MiB to 144 MiB known", text)
+        self.assertRegex(text, r"\n +at most 13\.8 MiB +rounding, free space beside live blocks, and idle memory in Vramscope's cache\n")
+        self.assertIn("GPU 0 at its peak: 130 MiB to 144 MiB (known parts)", text)
         self.assertNotIn("the rows of reserved memory", text)
         self.assertIn("GPU 0 at its peak: at most 11.5 GiB known", self.text("peak", self.real("gpt-no-cache")))
         for name in NAMES:
@@ -137,7 +137,7 @@ class Reserved(Peaks):
             self.assertLessEqual(sum(row["bytes"] for row in parts), peak, name)
 
     def test_has_no_change_between_bounds(self):
-        rows = [line for line in self.text("diff", self.real("gpt"), self.real("gpt-no-cache")).splitlines() if "idle in Vramscope's cache" in line]
+        rows = [line for line in self.text("diff", self.real("gpt"), self.real("gpt-no-cache")).splitlines() if "idle memory in Vramscope's cache" in line]
         self.assertRegex(rows[0], r"^ +at most \S+ MiB +at most \S+ GiB +rounding")
 
 
@@ -156,7 +156,7 @@ class Page(Peaks):
     def test_stranded_memory_has_its_holders_beside_it(self):
         text = next(sentence for sentence in self.verdict("gpt") if "stranded" in sentence)
         self.assertRegex(text, r"^1\.95 MiB of GPU 0 are free but stranded beside live blocks, in 1 segment, most of them beside blocks from "
-                               r"libcudnn_graph.*; PyTorch's cache holds 6\.82 GiB of GPU 0, and that cache alone knows what is free inside\.$")
+                               r"libcudnn_graph.*; PyTorch's cache holds 6\.82 GiB of GPU 0, and only that cache knows what is free inside it\.$")
 
 
 class Map(Peaks):
@@ -176,8 +176,8 @@ class Map(Peaks):
 
     def test_outside_is_a_share_of_what_is_outside(self):
         text = self.text("map", self.real("gpt"))
-        self.assertIn("Fragmentation outside PyTorch's cache: hardly, 1.95 MiB (3.0 % of what lies there) is stranded", text)
-        self.assertIn("Fragmentation outside PyTorch's cache of pinned memory: little, 28.0 KiB (77.8 % of what lies there) is stranded", text)
+        self.assertIn("Fragmentation outside PyTorch's cache: hardly any; 1.95 MiB (3.0 % of the memory there) is stranded", text)
+        self.assertIn("Fragmentation outside PyTorch's cache of pinned memory: little; 28.0 KiB (77.8 % of the memory there) is stranded", text)
 
 
 class Words(Peaks):
@@ -199,8 +199,8 @@ class Words(Peaks):
 
     def test_an_earlier_version_counted_what_was_freed_last(self):
         for verb in ("report", "sites"):
-            self.assertIn("1,012,400 temporary or freed last (100 %)", self.text(verb, self.real("threads")), verb)
-        self.assertIn("TEMP: freed before the next allocation of the thread, or as its last.", self.text("sites", self.real("threads")))
+            self.assertIn("1,012,400 temporary, or the last of their thread (100 %)", self.text(verb, self.real("threads")), verb)
+        self.assertIn("TEMP: freed before the next allocation of the thread, or without one.", self.text("sites", self.real("threads")))
 
     def test_a_pool_gives_back_by_its_threshold(self):
         self.assertIn("release threshold", re.sub(r"\s+", " ", self.text("owners", self.real("gpt-async"))))

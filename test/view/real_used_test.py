@@ -53,7 +53,7 @@ class Used(Case):
         result = self.call("check", "--interim", "--max-used", "30GiB", file)
         self.assertEqual(1, result.returncode)
         text = " ".join(result.stdout.split())
-        self.assertIn("used on GPU 0, contexts and code not measured: at least 6.89 GiB: not known whether above the limit of 30.0 GiB", text)
+        self.assertIn("used on GPU 0, contexts and code not measured: at least 6.89 GiB: it is not known whether this exceeds the limit of 30.0 GiB", text)
         (told,) = self.json("check", "--interim", "--max-used", "30GiB", file)["checks"]
         self.assertEqual((False, None, 7396655104), (told["passed"], told["value"], told["at_least"]))
         self.assertIn("contexts and code not measured: at least 6.89 GiB: at least 910 MiB above the limit of 6.00 GiB",
@@ -62,7 +62,7 @@ class Used(Case):
     def test_more_than_the_device_has_cannot_be_used(self):
         result = self.call("check", "--max-used", "140GiB", self.real("gpt"))
         self.assertEqual(0, result.returncode, result.stdout)
-        self.assertIn("passed: used on GPU 0, contexts and code not measured at most 140 GiB of 140 GiB", " ".join(result.stdout.split()))
+        self.assertIn("passed: used on GPU 0, contexts and code not measured at most 140 GiB (limit 140 GiB)", " ".join(result.stdout.split()))
 
     def test_of_two_runs_has_no_change(self):
         text = self.text("diff", self.real("gpt-no-cache"), self.real("gpt-no-cache-pytorch"))
@@ -122,8 +122,8 @@ class Needed(Case):
     def test_has_nothing_of_others_or_of_idle_pools(self):
         for name in NAMES:
             self.assertNotIn("the parts that are not known", self.text("peak", self.real(name)), name)
-        self.assertRegex(self.needed("gpt"), r"PyTorch's cache, and the process's contexts and code \(not known\)$")
-        self.assertRegex(self.needed("gpt-async"), r"GiB, the process's contexts and code \(not known\), and the driver's "
+        self.assertRegex(self.needed("gpt"), r"PyTorch's cache, plus the process's contexts and code \(not known\)$")
+        self.assertRegex(self.needed("gpt-async"), r"GiB, plus the process's contexts and code \(not known\), plus the driver's "
                                                    r"rounding to pages \(not known\)$")  # fmt: skip
 
     def test_has_one_lower_bound(self):
@@ -136,7 +136,7 @@ class Needed(Case):
 
 
 class Changes(Case):
-    """ "how much it changed is not known", where the bounds leave no doubt."""
+    """ "How much it changed is not known", where the bounds leave no doubt."""
 
     def line(self, what, before, after):
         text = self.text("diff", self.real(before), self.real(after))
@@ -148,7 +148,7 @@ class Changes(Case):
         self.assertRegex(self.line("all reserved", "nccl", "cupy"), r"594 MiB to 596 MiB -> 164 MiB to 177 MiB \(-\d+ MiB to -\d+ MiB\)$")
 
     def test_of_bounds_that_meet_are_not_known(self):
-        self.assertRegex(self.line("all reserved", "cupy", "cupy"), r"164 MiB to 177 MiB -> 164 MiB to 177 MiB: how much it changed is not known$")
+        self.assertRegex(self.line("all reserved", "cupy", "cupy"), r"164 MiB to 177 MiB -> 164 MiB to 177 MiB: bounds, so the change is not known$")
 
     def test_of_rows_are_of_several_instants(self):
         text = self.one_line("diff", self.real("jax"), self.real("nccl"))

@@ -36,7 +36,8 @@ GPU 0  NVIDIA H200
   reserved   peak  1.00 GiB  [#.......................]  0.8 % of 128 GiB, now 1.00 GiB
   allocated  peak   768 MiB  [#.......................]  0.6 % of 128 GiB, now 4.00 MiB
   requested  peak   760 MiB  [#.......................]  0.6 % of 128 GiB, now 4.00 MiB
-  1,000 allocations, 990 from the cache (99.0 %), 998 frees kept by it: 1,988 driver calls saved
+  1,000 allocations, 990 from the cache (99.0 %); the cache kept the memory of 998 frees: 1,988
+    driver calls saved
   the cache saved 64.8 ms to 130 ms in 990 allocations (estimated); in 998 frees: not known
 
 What made the peak: GPU 0, 768 MiB
@@ -54,8 +55,8 @@ Host and other memory
   pinned      peak 64.0 MiB, now 0 B, 4 calls
   pinning took 2.00 ms in 4 calls (longest 900 us)
 
-  Total: 1,004 allocations, 0 of 27 known ones temporary (0 %); 3.00 us in them,
-    <0.1 % of the run's 12.0 s
+  Total: 1,004 allocations, 0 of 27 known ones temporary (0 %); allocating took 3.00
+    us, <0.1 % of the run's 12.0 s
   peak GPU 0 760 MiB, pinned 64.0 MiB (requested bytes); never freed: 4.00 MiB in 2 allocations
 
 Next: vramscope peak r.json
@@ -76,7 +77,8 @@ TEST(ReportText, OfARecoveredReportSaysWhatEndedTheProgram) {
   EXPECT_TRUE(has(screen(report), "report 1, recovered; the process died; last call 1970"));
 
   report.process.ended_by = "SIGKILL";
-  EXPECT_TRUE(has(screen(report), "report 1, recovered; SIGKILL ended it; last call 1970"));
+  EXPECT_TRUE(has(screen(report),
+                  "report 1, recovered; the process was killed by SIGKILL; last call 1970"));
   EXPECT_TRUE(has(screen(report), "Not freed when 4711 was killed by SIGKILL: 4.00 MiB"));
 
   report.trigger = "moving";
@@ -119,9 +121,9 @@ TEST(ReportText, SaysWhichDriverCallsWereSaved) {
   timing.alloc_hit = {};
   timing.free_hit.count = 1;
   report.devices[0].statistics.allocation.all.freed = 1;
-  EXPECT_TRUE(
-      has(screen(report),
-          "\n  1 allocation, none from the cache, 1 free kept by it: 1 driver call saved\n"));
+  EXPECT_TRUE(has(screen(report),
+                  "\n  1 allocation, none from the cache; the cache kept the memory of 1 free: 1 "
+                  "driver call saved\n"));
 
   timing.free_hit.count = 0;
   EXPECT_TRUE(has(screen(report), "\n  1 allocation, none from the cache\n"));
@@ -161,7 +163,7 @@ TEST(ReportText, OfAMergedReportCallsAreNoShareOfOneTime) {
   report.processes.resize(2);
 
   const std::string text = screen(report);
-  EXPECT_TRUE(has(text, "; 3.00 us in them,\n    of all processes added\n")) << text;
+  EXPECT_TRUE(has(text, "; allocating took 3.00\n    us, summed over all processes\n")) << text;
 }
 
 // Seen of eight threads: 164 % of the run.
@@ -173,7 +175,7 @@ TEST(ReportText, TimeOfSeveralThreadsIsNoShareOfTheRun) {
   report.axes = {thread("train 1"), thread("loader 2")};
 
   const std::string text = screen(report);
-  EXPECT_TRUE(has(text, "; 3.00 us in them, of 2 threads added\n")) << text;
+  EXPECT_TRUE(has(text, "; allocating took 3.00 us, summed over 2 threads\n")) << text;
 
   report.axes = {thread("train 1")};
   EXPECT_TRUE(has(screen(report), " of the run's 12.0 s\n"));
@@ -185,7 +187,7 @@ TEST(ReportText, MoreTimeThanTheRunTookIsOfSeveralThreads) {
   report.sites[0].parts[0].totals.total_ns = 13'000'000'000;
 
   const std::string text = screen(report);
-  EXPECT_TRUE(has(text, " in them, of all threads added\n")) << text;
+  EXPECT_TRUE(has(text, ", summed over all threads\n")) << text;
   EXPECT_FALSE(has(text, " of the run's "));
 }
 
@@ -205,8 +207,8 @@ TEST(ReportText, ShowsOutOfMemoryAndWarnings) {
   EXPECT_TRUE(has(screen(report), "  Vramscope asked the driver again 2 times\n"));
   report.unrecorded_calls = 0;
   EXPECT_TRUE(has(screen(report),
-                  "  Vramscope asked the driver again 2 times, with nothing idle in its cache to "
-                  "give back\n"));
+                  "  Vramscope asked the driver again 2 times, but its cache had no idle memory "
+                  "to release\n"));
   report.oom.count = 2;  // that no device counts
   EXPECT_TRUE(has(screen(report), "  out of memory 2 times\n"));
   EXPECT_TRUE(has(text, "  warning: 7 calls went unrecorded\n"));
@@ -228,8 +230,8 @@ TEST(ReportText, TellsWhatCachedPinnedMemorySaved) {
 
   EXPECT_TRUE(
       has(screen(report),
-          "  pinned: 96 of 106 allocations from the cache; the driver took 5.00 ms for 10;\n"
-          "    the cache saved about 48.0 ms in 96 allocations (estimated)\n"));
+          "  pinned: 96 of 106 allocations from the cache; 10 driver calls took 5.00 ms; the\n"
+          "    cache saved about 48.0 ms in 96 allocations (estimated)\n"));
   EXPECT_TRUE(has(*stats_text(report, {}, kPage), "  pinned: 96 of 106 allocations"));
 }
 

@@ -131,7 +131,7 @@ TEST(Run, TheSummarySaysHowMuchOfWhatWasReservedWasIdle) {
 
   EXPECT_EQ(summary({"r.json", report}, 0)[0],
             "GPU 0: 1,000 allocations, peak 760 MiB requested (768 MiB allocated, 1.00 GiB "
-            "reserved, at least 254 MiB of it idle and given back when needed)");
+            "reserved, at least 254 MiB of it idle and released when needed)");
 }
 
 TEST(Run, TheSummaryNamesTheOptionWithWhichAllCouldHaveBeenExported) {

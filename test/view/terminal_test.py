@@ -95,7 +95,7 @@ class Widths(ToolTest):
             self.assertGreaterEqual(len(rows), 6, shown)
             self.assertIn(f"  and {30 - len(rows)} more processes", shown)
             self.assertIn("  rank 3 (4714), rank 6 (4717) were ended by SIGKILL", shown)
-            self.assertIn("  rank 5 (4716) died, nobody saw by what (a vramscope run of its own would have)", "\n".join(shown))
+            self.assertIn("  rank 5 (4716) died; the signal is not known (vramscope run would record it)", "\n".join(shown))
             self.assertIn("Together on each device, requested bytes", shown)
             self.assertRegex("\n".join(shown), r"\n  GPU 0  30 processes, peak ")
             said = re.search(r"and \d+ lines for which the\s+terminal\s+has\s+no\s+room: -n (\d+) shows all", "\n".join(shown))
@@ -111,7 +111,7 @@ class Widths(ToolTest):
             self.call("merge", "-f", "-o", "all.json", "ranks")
             shown = self.on_terminal(80, "report", "all.json", rows=40)
             self.assertLessEqual(len(shown), 39, shown)
-            places = [i for i, line in enumerate(shown) if line.startswith("What made the peaks")]
+            places = [i for i, line in enumerate(shown) if line.startswith("What made the sum of peaks")]
             self.assertEqual(1, len(places), shown)
             self.assertRegex(shown[places[0] + 2], r"^ +\S+ \wiB +\S+ % ")
             shutil.rmtree(self.path("ranks"))

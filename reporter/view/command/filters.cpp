@@ -39,7 +39,7 @@ const char* least_bytes_help(const FilterUse& use) {
     return "Select segments with a block of at least BYTES requested";
   if (use.subject == Subject::refusals) return "Select requests of at least BYTES";
   if (use.subject == Subject::calls) return "Select calls for at least BYTES";
-  return use.inputs == Inputs::both ? "Select rows of at least BYTES; in a trace: blocks"
+  return use.inputs == Inputs::both ? "Select rows (in a trace: blocks) of at least BYTES"
                                     : "Select rows of at least BYTES";
 }
 

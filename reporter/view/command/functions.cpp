@@ -19,8 +19,10 @@ Verb add_functions(CommandLine& line) {
   add_listing_options(command, *listing);
   command.footer(
       "PATH is routed if the library answers the call, direct if the driver answers it and the "
-      "result is recorded, and bounded if the driver answers it after --device-memory-limit was "
-      "checked. The runtime's functions (cudaMalloc, ...) all call these.\nExamples:\n  vramscope "
+      "library records the result, and bounded if the driver answers it after the library has "
+      "checked --device-memory-limit. LOOKED UP AS is the name that programs pass to "
+      "cuGetProcAddress, SINCE the version of CUDA. The runtime's functions (cudaMalloc, ...) all "
+      "call these.\nExamples:\n  vramscope "
       "functions | grep -i ipc                    is a call of mine recorded?\n  vramscope "
       "functions --json | jq -r '.[] | select(.effect == \"allocate\").symbol'");
   const auto text = [](const std::vector<InterceptedFunction>& rows, const Page& page) {

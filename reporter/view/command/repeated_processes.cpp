@@ -150,12 +150,11 @@ void keep_needed(std::vector<Input>& inputs, Sequences known) {
 
 void tell_left_out(const std::vector<Input>& inputs, std::size_t earlier,
                    const std::function<void(std::string_view)>& tell) {
-  if (earlier != 0) tell(counted(earlier, "earlier report") + " of the same processes left aside");
+  if (earlier != 0) tell(counted(earlier, "earlier report") + " of the same processes skipped");
   const auto is_out = [](const Input& one) { return !one.is_kept; };
   const auto out = static_cast<std::size_t>(std::count_if(inputs.begin(), inputs.end(), is_out));
   if (out == earlier) return;
-  tell(counted(out - earlier, "report") + " left aside, since what " +
-       (out - earlier == 1 ? "it tells" : "they tell") + " is in others, too");
+  tell(counted(out - earlier, "report") + " skipped, because other reports contain the same data");
 }
 
 // One report of one process, which may have written others.
@@ -210,8 +209,9 @@ void keep_refusals_once(std::vector<std::string>& paths,
     paths.push_back(std::move(inputs[i].path));
   }
   if (const std::size_t out = inputs.size() - paths.size(); out != 0) {
-    tell(counted(out, "report") + " left aside: " +
-         (out == 1 ? "another of its process describes" : "others of their processes describe") +
+    tell(counted(out, "report") + " skipped: " +
+         (out == 1 ? "another report of its process describes"
+                   : "other reports of their processes describe") +
          " the same refusals");
   }
 }

@@ -68,7 +68,7 @@ std::string recorded_text(const WrittenReport& written) {
   if (written.are_several)
     text = processes_text(written) + titled_process(written.report.process) + ": " + text;
   if (const std::uint64_t kernels = written.report.process.simulated_launches; kernels != 0) {
-    text += "; " + counted(kernels, "kernel") + " accepted, not executed";
+    text += "; " + counted(kernels, "kernel") + " accepted but not executed";
   }
   if (written.models_contexts)
     text += "; each context is assumed to take as much memory as on an H200";

@@ -35,7 +35,7 @@ function ledgerOf(device, ledger, isOfSeveral) {
     bar(title + ': ' + all.map((part) => part.text).join('; '), all, isKnown ? device.total_bytes : device.used_bytes),
     isKnown && device.used_bytes * 3 < device.total_bytes && parts.length > 0 ? [make('p', { class: 'note' }, 'What is used, enlarged:'), bar('What is used: ' + parts.map((part) => part.text).join('; '), parts, device.used_bytes)] : null,
     outside > 0 ? make('p', { class: 'note' }, `Others, not in it: when the process that saw least outside itself looked, at most ${bytesText(outside)} were outside of these processes.`) : null,
-    table(`Whose the memory of ${device.gpu} was when ${isOfSeveral ? 'each process ended or wrote its report' : 'the report was written'}`, ['Colour', '#Bytes', '#Of what is used', 'Kind', 'Owner'], rows),
+    table(`Owners of the memory of ${device.gpu} when ${isOfSeveral ? 'each process ended or wrote its report' : 'the report was written'}`, ['Colour', '#Bytes', '#Of what is used', 'Kind', 'Owner'], rows),
   ];
 }
 

@@ -71,7 +71,7 @@ export class Flame {
       searchField('Find', (words) => { this.words = words; this.draw(); }),
       make('button', { type: 'button', onclick: () => this.zoom(this.root) }, 'Whole graph'));
     const help = 'Click or press Enter to enlarge, Escape to go back; the arrow keys move from frame to frame.';
-    const legend = make('ul', { class: 'legend' }, [['f-native', 'C++'], ['f-python', 'Python'], ['f-cuda', 'CUDA'], ...(model.report.folded > 0 ? [['f-other', 'other places']] : []), ['f-match', 'found']].map(([style, text]) => make('li', {}, make('span', { class: 'swatch ' + style }), text)));
+    const legend = make('ul', { class: 'legend' }, [['f-native', 'C++'], ['f-python', 'Python'], ['f-cuda', 'CUDA'], ...(model.report.folded > 0 ? [['f-other', 'other call sites']] : []), ['f-match', 'found']].map(([style, text]) => make('li', {}, make('span', { class: 'swatch ' + style }), text)));
     place.replaceChildren(controls, this.whole, legend, this.graph, this.detail, this.found, make('p', { class: 'note' }, help));
     new ResizeObserver(() => this.root && this.width !== this.graph.clientWidth && this.layOut()).observe(this.graph);
   }

@@ -12,7 +12,7 @@ export class Holders {
     this.state = state;
     this.chart = make('div', { class: 'columns-chart', role: 'img' });
     this.text = make('div');
-    place.replaceChildren(make('p', { class: 'note' }, 'Requested bytes when each part of the run held most. Colours are those of the list below.'), this.chart, this.text);
+    place.replaceChildren(make('p', { class: 'note' }, 'Requested bytes at the peak of each part of the run. The colours are explained in the list below.'), this.chart, this.text);
   }
 
   draw() {
@@ -34,6 +34,6 @@ export class Holders {
     const rows = top.map((one, k) => [make('span', { class: 'swatch k' + k }), bytes(one.most), name(names[k])]);
     const others = totals.map((total, i) => total - top.reduce((sum, one) => sum + one.held[i], 0));
     if (Math.max(...others) > 0) rows.push([make('span', { class: 'swatch k' + SHOWN }), bytes(Math.max(...others)), 'all others']);
-    this.text.replaceChildren(table('Places that held most', ['Colour', '#At most', 'Where'], rows));
+    this.text.replaceChildren(table('Call sites that held the most memory', ['Colour', '#At most', 'Where'], rows));
   }
 }

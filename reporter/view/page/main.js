@@ -28,7 +28,7 @@ function head() {
   document.title = title + ' - Vramscope';
   replace('title', make('bdi', {}, title));
   replace('heading', make('bdi', {}, report.heading), report.filter === '' ? null : make('strong', {}, '\nOnly ', make('bdi', {}, report.filter)));
-  replace('about', `Made by vramscope ${report.tool} of `, make('bdi', {}, report.file), '. Requested bytes are what the program asked for; a place is a distinct call stack that allocates.');
+  replace('about', `Made by vramscope ${report.tool} of `, make('bdi', {}, report.file), '. Requested bytes are what the program requested; a call site is a distinct call stack that allocates.');
 }
 
 function navigation() {
@@ -49,7 +49,7 @@ function themes(redraw) {
 
 function overview() {
   const warnings = report.warnings.map((text) => make('p', { class: 'warning' }, 'Warning: ', make('bdi', {}, text)));
-  const estimates = report.estimates === '' ? null : make('p', { class: 'note' }, 'Numbers of places are ' + report.estimates + '.');
+  const estimates = report.estimates === '' ? null : make('p', { class: 'note' }, 'Numbers of call sites are ' + report.estimates + '.');
   show('overview', make('ul', { class: 'verdict' }, report.verdict.map((text) => make('li', {}, make('bdi', {}, text)))), warnings, estimates, ledgers(report.owners, report.is_of_several));
 }
 
@@ -75,7 +75,7 @@ const drawRefusals = (window) => {
 };
 const drawHistograms = () => {
   const [sizes, lives] = model.histograms();
-  const drawn = [histogram('How large allocations are', 'Bytes', sizes), histogram('How long what was freed had lived', 'Life', lives)].filter(Boolean);
+  const drawn = [histogram('How large allocations are', 'Bytes', sizes), histogram('Lifetimes of freed allocations', 'Life', lives)].filter(Boolean);
   if (drawn.length > 0) show('histograms', make('div', { class: 'columns' }, drawn));
   else replace('histograms-content', 'Nothing was allocated or freed then.');
 };
@@ -87,7 +87,7 @@ const timeline = new Timeline(report, document.getElementById('timeline-content'
   drawHistograms();
   drawRefusals(chosen);
   if (map) map.draw();
-  return chosen === null ? '' : ` Below: from ${durationText(chosen[0])} to ${durationText(chosen[1])}; live at the end is what was live at its end.`;
+  return chosen === null ? '' : ` Everything below is for ${durationText(chosen[0])} to ${durationText(chosen[1])}; “live at the end” means live at ${durationText(chosen[1])}.`;
 });
 if (!report.windows || timeline.series.length === 0) {
   drawRefusals(null);

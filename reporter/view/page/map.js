@@ -48,7 +48,7 @@ export class SegmentMap {
     const pinners = place.pinned_by.map(([stranded, segments, blocks, givesBack, node]) => [bytes(stranded), count(segments), count(blocks), bytes(givesBack), name(node ? this.model.stackLine(node) : 'unknown')]);
     this.text.replaceChildren(sentence, pinners.length > 0 ? table('What pins segments', ['#Stranded', '#Segments', '#Blocks in them', '#Given back if freed', 'Where'], pinners) : '');
     const largest = Math.max(...shown.map((segment) => segment.bytes), 1);
-    this.rows.replaceChildren(...shown.map((segment) => this.segment(segment, largest)), left_out > 0 ? make('p', { class: 'note' }, counted(left_out, 'further segment') + ' strand less, and are not drawn.') : '');
+    this.rows.replaceChildren(...shown.map((segment) => this.segment(segment, largest)), left_out > 0 ? make('p', { class: 'note' }, `${counted(left_out, 'further segment')} with fewer stranded bytes ${left_out === 1 ? 'is' : 'are'} not drawn.`) : '');
   }
 
   segment(segment, largest) {
@@ -87,7 +87,7 @@ export class SegmentMap {
     const lines = [`${where}: ${bytesText(all)}, ${this.map.states[state].replaceAll('_', ' ')}`];
     if (used > 0) lines.push(`, ${bytesText(requested)} requested`);
     if (born >= 0) lines.push(`, allocated ${durationText(born)} after the first call`);
-    if (index === segment.pin) lines.push(`; pins the segment: its free would open a hole of ${bytesText(segment.hole_bytes)}` + (segment.gives_back_bytes > 0 ? ` and give ${bytesText(segment.gives_back_bytes)} back` : ''));
+    if (index === segment.pin) lines.push(`; pins the segment: freeing it would open a hole of ${bytesText(segment.hole_bytes)}` + (segment.gives_back_bytes > 0 ? ` and release ${bytesText(segment.gives_back_bytes)} to the driver` : ''));
     this.detail.replaceChildren(lines.join(''), node ? make('br') : '', node ? name(this.model.stackLine(node)) : '');
   }
 }

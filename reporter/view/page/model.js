@@ -149,7 +149,7 @@ export class Model {
   // "main (train.cu:94)".
   frameName(frame) {
     if (frame === -1) return 'all';
-    if (frame === -2) return `${this.report.folded} other places`;
+    if (frame === -2) return `${this.report.folded} other call sites`;
     const place = this.text(frame, PLACE);
     return this.text(frame, FUNCTION) + (place === '' ? '' : ` (${place})`);
   }

@@ -32,7 +32,7 @@ export class Places {
     this.shown = make('p', { class: 'note', 'aria-live': 'polite' });
     this.button = make('button', { type: 'button', class: 'print-not', onclick: () => { this.most += 10 * STEP; this.draw(); } }, 'Show more');
     const head = make('thead', {}, make('tr', {}, this.heads, make('th', { scope: 'col', class: 'minor' }, 'Memory'), make('th', { scope: 'col' }, 'Where')));
-    const caption = 'Places that allocated';
+    const caption = 'Call sites that allocated';
     const table = make('table', { id: 'places-table' }, make('caption', {}, caption + ', requested bytes'), head, this.body, this.foot);
     const controls = make('div', { class: 'controls' }, searchField('Find in call stacks', (words) => { this.words = words.toLowerCase(); this.most = STEP; this.draw(); }));
     place.replaceChildren(controls, make('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': caption }, table), this.shown, this.button);
@@ -54,7 +54,7 @@ export class Places {
     this.body.replaceChildren(...wanted.slice(0, this.most).map((row) => this.row(row)));
     const folded = this.model.report.folded;
     const share = (this.model.report.folded_share_ppm / 1e4).toPrecision(2);
-    const rest = folded === 0 ? null : this.sums(others, `${counted(folded, 'other place')}, each at most ${share} % of everything`);
+    const rest = folded === 0 ? null : this.sums(others, `${counted(folded, 'other call site')}, each at most ${share} % of everything`);
     this.foot.replaceChildren(...[rest, this.sums(total, 'All together')].filter(Boolean));
     this.shown.textContent = `${countText(Math.min(this.most, wanted.length))} of ${counted(wanted.length, 'row')}` + (this.words === '' ? '' : ' found');
     this.button.hidden = wanted.length <= this.most;

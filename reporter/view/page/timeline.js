@@ -32,7 +32,7 @@ export class Timeline {
       make('span', {}, 'From '), this.fields[0], make('span', {}, ' to '), this.fields[1], make('span', {}, ' ms '),
       make('button', { type: 'submit' }, 'Choose'), make('button', { type: 'button', id: 'window-all', onclick: () => this.choose(0, this.end()) }, 'All of it'));
     this.legend = make('ul', { class: 'legend' });
-    const effect = this.timeline.from_trace ? 'Draw over a part to choose it: all that is below is then of that part.' : 'Draw over a part to enlarge it.';
+    const effect = this.timeline.from_trace ? 'Drag over a part to select it: everything below then shows that part.' : 'Drag over a part to enlarge it.';
     place.replaceChildren(make('p', { class: 'note' }, 'Requested bytes, the most in each interval. ' + effect), this.legend, this.chart, controls, this.said, this.marks());
     this.draw();
     this.choose(...(report.window || [0, this.end()]));
@@ -80,7 +80,7 @@ export class Timeline {
   typed() {
     const [from, to] = this.fields.map((field) => Number(field.value) * MILLION);
     if (to > from) this.choose(from, to);
-    else this.said.textContent = 'The end has to be after the beginning.';
+    else this.said.textContent = 'The end must be after the start.';
   }
 
   choose(from, to) {
@@ -144,7 +144,7 @@ export class Timeline {
     const has_memory = (mark) => mark.what === 'peak' || mark.what === 'refused';
     const when = (mark) => durationText(mark.at_ns)
       + (mark.until_ns === null ? '' : ` to ${durationText(mark.until_ns)}`)
-      + (mark.process_ns === null || mark.process_ns === mark.at_ns ? '' : ` (${durationText(mark.process_ns)} of its process's time)`);
+      + (mark.process_ns === null || mark.process_ns === mark.at_ns ? '' : ` (${durationText(mark.process_ns)} in its process)`);
     const items = this.timeline.marks.slice(0, 30).map((mark) => make('li', {}, `${when(mark)}: ${words[mark.what]} `, has_memory(mark) ? memoryName(this.report, mark) + ', ' : '', has_memory(mark) ? bytes(mark.bytes) : '', mark.what === 'ended' ? mark.text : ''));
     const named = (this.timeline.named || []).slice(0, 30).map((mark) => make('li', {}, `${durationText(mark.at_ns)}: mark ${mark.name}`));
     return make('ul', { id: 'marks' }, items.concat(named));

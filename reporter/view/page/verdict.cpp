@@ -71,7 +71,7 @@ std::string choice_sentence(const Report& report, const KindFacts& kind) {
   const std::string begin = "What passes held " + amount_text(kind.peak_bytes) +
                             of_all_text(report, kind) + " of " + memory;
   if (!tells_frees(report)) return begin + " at the snapshot.";
-  if (is_of_several(report)) return begin + ", at the peaks of the processes, added.";
+  if (is_of_several(report)) return begin + " at the peaks of the processes, summed.";
   return begin + " at the peak of " + memory + ", " + duration_text(kind.peak_ns) +
          " after the first call.";
 }
@@ -148,7 +148,7 @@ std::string leak_sentence(const PageOf& of, const NameFrame& name) {
   }
   const std::string suppressed = suppressed_clause(leaks);
   if (count == 0 && suppressed.empty()) return capitalised(all_freed_phrase(report)) + ".";
-  if (count == 0) return never_freed_text(report) + ": nothing but" + suppressed + ".";
+  if (count == 0) return never_freed_text(report) + ": only" + suppressed + ".";
   std::string text = amount_text(bytes) + " in " + counted(count, "allocation") +
                      (count == 1 ? " was " : " were ") + never_freed_phrase(report);
   if (!suppressed.empty()) text += ", beside" + suppressed;
@@ -165,16 +165,16 @@ std::string oom_sentence(const Report& report, const NameFrame& name) {
   if (report.oom.count == 0) return capitalised(never_ran_out(report)) + ".";
   const std::string last = harmless(oom_line(report, name));
   return "Memory ran out in " + counted(report.oom.count, "call") +
-         (last.empty() ? "." : ", at last " + last + ".");
+         (last.empty() ? "." : ", the last one with " + last + ".");
 }
 
-// "; PyTorch's cache holds 6.82 GiB of GPU 0, and that cache alone knows what is free inside".
+// "; PyTorch's cache holds 6.82 GiB of GPU 0, and only that cache knows what is free inside it".
 std::string caches_clause(const PageOf& of, const MapPlace& place, const NameFrame& name) {
   std::string text;
   for (const MapCache& cache : caches_in(of.report, place, name)) {
     text += "; " + cache.name + " holds " + amount_text(cache.bytes) + " of " +
             memory_name(of.report, place.kind, place.device) +
-            ", and that cache alone knows what is free inside";
+            ", and only that cache knows what is free inside it";
   }
   return text;
 }

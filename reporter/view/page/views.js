@@ -31,8 +31,8 @@ export function changes(diff) {
   return [
     make('p', {}, 'Requested bytes at the peak of each memory: ', bytes(diff.before_bytes), ' in ', name(diff.before), ', ', bytes(diff.after_bytes), ' in ', name(diff.after), ': ', change(diff.after_bytes - diff.before_bytes), '.'),
     table('Each memory as a whole', heads, rows(diff.memory)),
-    diff.rows.length > 0 ? table('Places', [...heads, 'Where'], rows(diff.rows, frames)) : make('p', {}, 'No place changed.'),
-    make('p', { class: 'note' }, counted(diff.equal, 'place') + ' did not change.'),
+    diff.rows.length > 0 ? table('Call sites', [...heads, 'Where'], rows(diff.rows, frames)) : make('p', {}, 'No call site changed.'),
+    make('p', { class: 'note' }, counted(diff.equal, 'call site') + ' did not change.'),
   ];
 }
 

@@ -182,17 +182,18 @@ Document axis_text(const Report& report, Axis axis, const NameFrame& name, const
   if (entries.empty()) return nothing_text(report);
   const bool are_added = is_of_several(report);
   const bool is_snapshot = !tells_frees(report);
-  std::string remark =
-      is_snapshot
-          ? "NOW: requested bytes live at the snapshot."
-          : std::string("Requested bytes") + (are_added ? ", of all processes added" : "") +
-                ". AT PEAK: when that memory was at its peak" + (are_added ? " in each" : "") +
-                ", " + own_peak_title(report) + ": when the row was.";
+  std::string remark = is_snapshot
+                           ? "NOW: requested bytes live at the snapshot."
+                           : std::string("Requested bytes") +
+                                 (are_added ? ", summed over all processes" : "") +
+                                 ". AT PEAK: when this kind of memory was at its peak" +
+                                 (are_added ? " in each process" : "") + "; " +
+                                 own_peak_title(report) + ": when the row itself was at its peak.";
   if (has_kinds_of_one_value(entries)) {
-    remark += " Rows of one " + axis_word(axis) + " stand together, the largest first.";
+    remark += " Rows of one " + axis_word(axis) + " are adjacent, the largest first.";
   }
   if (axis == Axis::range) {
-    remark += " An allocation counts for the innermost range alone: a is without a/b.";
+    remark += " An allocation counts only for its innermost range: a does not include a/b.";
   }
   Columns<AxisEntry> columns = axis_columns(report, axis, &threads, page);
   if (is_snapshot) keep_what_was_live(columns);

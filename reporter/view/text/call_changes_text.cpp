@@ -32,7 +32,7 @@ Columns<CallChange> call_change_columns() {
       {"function", "exported name of the driver's function", &Row::name},
       {"change_ns", "after minus before", &Row::change_ns, Titled("CHANGE"),
        [](const Row& row) { return time_change_text(row.change_ns()); }},
-      {"before_ns", "time in its calls in BEFORE, of all threads added",
+      {"before_ns", "time in its calls in BEFORE, summed over all threads",
        before(&DriverCall::total_ns), Titled("BEFORE")},
       {"after_ns", "the same in AFTER", after(&DriverCall::total_ns), Titled("AFTER")},
       {"before_calls", "number of calls in BEFORE", before(&DriverCall::calls),
@@ -63,7 +63,7 @@ Columns<CallsOfTwo> call_changes_fields(std::size_t most) {
 }
 
 std::string call_changes_text(const CallsOfTwo& two, const Page& page, std::size_t most) {
-  std::string text = coloured("Time in driver calls, of all threads added", Colour::bold, page) +
+  std::string text = coloured("Time in driver calls, summed over all threads", Colour::bold, page) +
                      "\n  from " + printable(two.before_file, page) + "\n  to   " +
                      printable(two.after_file, page) + "\n\n" +
                      paragraph(calls_of_side(two.before) + " -> " + calls_of_side(two.after), page);

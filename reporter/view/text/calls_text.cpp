@@ -121,7 +121,7 @@ Columns<ServedCalls> served_columns() {
            "in the row of frees by the driver: calls that had nothing to free, such as "
            "cudaFree(nullptr); `null`: not known, or another row",
            &Row::freed_nothing},
-          {{"WHAT BECAME OF THEM"}, served_words}};
+          {{"HOW THEY WERE SERVED"}, served_words}};
 }
 
 std::string served_rows_text(const CallsOf& of, const Page& page) {
@@ -130,27 +130,26 @@ std::string served_rows_text(const CallsOf& of, const Page& page) {
   if (rows.empty()) return "";
   Table table = table_of(served_columns(), rows, page);
   table.place_last(Table::Last::wrapped);
-  return part_title("Allocations and frees that succeeded, as they were served", page) +
-         table.text(page);
+  return part_title("How successful allocations and frees were served", page) + table.text(page);
 }
 
-// ", of 62 threads added"; of one thread a share of the run. A report does not tell which threads
-// called a function, but which of them allocated.
+// ", summed over 62 threads"; of one thread a share of the run. A report does not tell which
+// threads called a function, but which of them allocated.
 std::string whose_time(const CallsOf& of) {
   const DriverCalls& calls = of.calls;
-  if (is_of_several(of.report)) return ", of all processes added";
+  if (is_of_several(of.report)) return ", summed over all processes";
   if (calls.are_all_threads && calls.threads == 1) {
     if (calls.run_ns == 0 || calls.total_ns > calls.run_ns) return "";
     return ", " + percent_text(calls.total_ns, calls.run_ns) + " of the run's " +
            duration_text(calls.run_ns);
   }
   const std::string count = count_text(calls.threads);
-  std::string text = ", of " + (calls.are_all_threads ? count : "all") + " threads added";
+  std::string text = ", summed over " + (calls.are_all_threads ? count : "all") + " threads";
   if (!calls.are_all_threads && calls.threads > 1) text += " (" + count + " of them allocated)";
   return calls.run_ns == 0 ? text : text + "; the run took " + duration_text(calls.run_ns);
 }
 
-// "2,024,804 driver calls of 14 functions, 1 failed: 10.9 s, of all threads added; the run took
+// "2,024,804 driver calls of 14 functions, 1 failed: 10.9 s, summed over all threads; the run took
 // 1.92 s".
 std::string calls_head(const CallsOf& of, const Page& page) {
   const DriverCalls& calls = of.calls;
@@ -168,12 +167,13 @@ std::string calls_waits(const CallsOf& of, const Page& page) {
   const std::string waited = duration_text(*of.calls.waited_ns);
   if (*of.calls.waited_ns == 0) {
     return of.report.process.mode == "observe"
-               ? paragraph("the driver's own waits are in these times, and nobody measures them",
+               ? paragraph("these times include the driver's own waits, which are not measured",
                            page)
-               : paragraph("none of it waiting for the GPU before freed memory was used again",
+               : paragraph("no time was spent waiting for the GPU before reusing freed memory",
                            page);
   }
-  return paragraph(waited + " of it waiting for the GPU, before freed memory was used again", page);
+  return paragraph(waited + " of this was spent waiting for the GPU before reusing freed memory",
+                   page);
 }
 
 constexpr const char* kCallsLegend =
@@ -184,8 +184,8 @@ constexpr const char* kCallsLegend =
 std::string calls_remark(const CallsOf& of, const Page& page) {
   if (of.by == CallsBy::function || of.is_of_trace) return paragraph(kCallsLegend, page);
   return paragraph(
-      "Allocations alone: of other calls a report does not keep the thread. A trace "
-      "does: vramscope run --trace, then vramscope calls --by thread of the trace.",
+      "Only allocations: a report does not record the threads of other calls. A trace "
+      "does: vramscope run --trace TRACE, then vramscope calls --by thread TRACE.",
       page);
 }
 
@@ -240,7 +240,7 @@ Columns<DriverCalls> calls_fields(const CallsOf& of, const RowChoice& choice) {
     return all.run_ns == 0 ? std::nullopt : std::optional(all.run_ns);
   };
   return {
-      {"by", "what rows are of", [&of](const All&) { return of.by; }, OneOf(kCallsByNames)},
+      {"by", "what each row stands for", [&of](const All&) { return of.by; }, OneOf(kCallsByNames)},
       {"calls", "of all rows", &All::calls},
       {"failures", "of all rows", &All::failures},
       {"total_ns", "time in these calls, summed over all threads", &All::total_ns},

@@ -31,7 +31,7 @@ void add_unfinished(Checked& checked, const Report& report, const std::string& f
   for (const MergedProcess& process : merged_processes(report)) {
     if (end_of(process) != End::went_on) continue;
     checked.unfinished.push_back({file, named_process(process.process) +
-                                            " went on: the report was " +
+                                            " had not ended: the report was " +
                                             trigger_text(process.trigger)});
   }
 }

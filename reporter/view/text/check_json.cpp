@@ -25,9 +25,8 @@ Columns<Check> check_columns(const std::string& file) {
       {"what", "in words: `peak of GPU 0`", &Row::what},
       {"passed", "the limit holds", &Row::passed},
       {"unit",
-       "of the numbers: bytes (requested ones, but for those reserved and used), or allocations "
-       "and "
-       "calls",
+       "unit of the numbers: `bytes` (requested, except for reserved and used bytes), or `count` "
+       "(allocations or calls)",
        [](const Row& row) { return kUnits[row.is_count ? 1 : 0]; }, OneOf(kUnits)},
       {"value",
        "value in the report; for several kinds together, the upper bound of what the process held "

@@ -36,14 +36,15 @@ std::string compared_text(const Check& check, std::uint64_t number) {
   return reads_alike ? count_text(number) + " B" : number_text(check, number);
 }
 
-// "used on GPU 0, contexts and code not measured: at least 6.89 GiB: not known whether above the
-// limit of 30.0 GiB".
+// "used on GPU 0, contexts and code not measured: at least 6.89 GiB: it is not known whether this
+// exceeds the limit of 30.0 GiB".
 std::string least_text(const Check& check) {
   const std::string limit = compared_text(check, check.limit);
   return check.what + ": at least " + compared_text(check, check.value) + ": " +
-         (check.value > check.limit ? "at least " + number_text(check, check.value - check.limit)
-                                    : std::string("not known whether")) +
-         " above the limit of " + limit;
+         (check.value > check.limit
+              ? "at least " + number_text(check, check.value - check.limit) + " above the limit of "
+              : "it is not known whether this exceeds the limit of ") +
+         limit;
 }
 
 // "peak of GPU 0: 183 MiB requested, 83.0 MiB above the limit of 100 MiB".
@@ -60,14 +61,17 @@ std::string amounts_text(const Check& check) {
     value += *check.at_least > check.limit
                  ? ": at least " + number_text(check, *check.at_least - check.limit) +
                        " above the limit of " + compared_text(check, check.limit)
-                 : ": not known whether above the limit of " + compared_text(check, check.limit);
-    return value +
-           (check.is_exact_by_trace ? "; its trace, beside it, tells exactly (run --trace)" : "");
+                 : ": it is not known whether this exceeds the limit of " +
+                       compared_text(check, check.limit);
+    return value + (check.is_exact_by_trace
+                        ? "; a trace beside the report would give the exact value (run --trace)"
+                        : "");
   }
   if (check.at_least && *check.at_least <= check.limit) {
     return value + ", at least " + amount_text(*check.at_least) +
-           ": not known whether above the baseline's " + compared_text(check, *check.baseline) +
-           "; " + compared_text(check, check.limit) + " would pass";
+           ": it is not known whether this exceeds the baseline's " +
+           compared_text(check, *check.baseline) + "; " + compared_text(check, check.limit) +
+           " would pass";
   }
   const std::uint64_t grown = check.value - *check.baseline;
   const std::string share =
@@ -77,11 +81,11 @@ std::string amounts_text(const Check& check) {
          " would pass";
 }
 
-// "; of it GPU 0 physical 5.44 GiB (was 0 B), GPU 0 64.1 MiB (was 6.89 GiB)", of a sum of kinds.
+// "; parts: GPU 0 physical 5.44 GiB (was 0 B), GPU 0 64.1 MiB (was 6.89 GiB)", of a sum of kinds.
 std::string kinds_text(const Check& check) {
   std::string text;
   for (const CheckedKind& kind : check.kinds) {
-    text += (text.empty() ? "; of it " : ", ") + kind.memory + " " + amount_text(kind.value) +
+    text += (text.empty() ? "; parts: " : ", ") + kind.memory + " " + amount_text(kind.value) +
             " (was " + amount_text(kind.baseline) + ")";
   }
   return text;
@@ -90,7 +94,7 @@ std::string kinds_text(const Check& check) {
 // What a process that was killed held is no leak for sure.
 std::string failure_text(const Check& check) {
   return amounts_text(check) + kinds_text(check) +
-         (check.died.empty() ? "" : "; " + check.died + ": what was live then");
+         (check.died.empty() ? "" : "; " + check.died + ", so this is what was live at that time");
 }
 
 std::string sites_text(const Check& check, const Page& page, std::size_t most) {
@@ -116,7 +120,7 @@ std::string sites_text(const Check& check, const Page& page, std::size_t most) {
     text += "  and " + counted(check.sites.size() - shown, "more row") + "\n";
   }
   if (!check.adds_kinds) return text;
-  return text + paragraph("each kind at its own peak, which need not be the combined peak", page);
+  return text + paragraph("each kind counts at its own peak, not at the combined peak", page);
 }
 
 // Of each thing that was judged the row with the highest value; where any fails of those that do.
@@ -163,7 +167,7 @@ std::size_t failed_in(const std::vector<Checked>& all) {
 }
 
 // "passed: peak of GPU 0 183 MiB of 10.0 GiB, never freed 0 B of 32.0 KiB (requested bytes)"; of
-// several "passed in each of 8 processes, at most: peak of GPU 0 183 MiB of 10.0 GiB in rank 3
+// several "passed in each of 8 processes, at most: peak of GPU 0 183 MiB (limit 10.0 GiB) in rank 3
 // (4711), ...", or "failed in 2 of 8 processes; the highest: ...", of what failed alone.
 std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
   const std::size_t most = page.cuts ? 6 : 0;
@@ -176,7 +180,7 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
   std::string text = passed ? "passed" : "failed";
   if (unfinished_in(all) != 0)
     text = "failed: " + counted(unfinished_in(all), "report") +
-           " not of the end of a run; until then " + text;
+           " written before the end of a run; up to then " + text;
   if (const std::size_t unread = unread_in(all); unread != 0) {
     text = "not all judged, " + counted(unread, "report") + " could not be read; the rest " + text;
   }
@@ -197,7 +201,7 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
             (check.is_least   ? " at least "
              : check.at_least ? " at most "
                               : " ") +
-            number_text(check, check.value) + " of " + number_text(check, check.limit);
+            number_text(check, check.value) + " (limit " + number_text(check, check.limit) + ")";
     if (are_several) text += " in " + check.process.words;
     has_bytes = has_bytes || (!check.is_count && check.is_requested);
     has_others = has_others || !check.is_requested;
@@ -330,7 +334,7 @@ std::string unfinished_text(const std::vector<Checked>& all, const Page& page) {
   if (count > kNamed) {
     text += "And " + counted(count - kNamed, "other") + " alike.\n";
   }
-  return text + sentence("--interim judges what was so until then", page);
+  return text + sentence("--interim accepts such reports", page);
 }
 
 // What is no failure, and worth knowing.
@@ -346,9 +350,9 @@ std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
     cached += one.cached;
   }
   if (cached != 0) {
-    text += sentence(
-        "never freed, but held by caches of frameworks: " + amount_text(cached) + " requested",
-        page);
+    text += sentence("never freed, but not counted, because caches of frameworks hold it: " +
+                         amount_text(cached) + " requested",
+                     page);
   }
   if (suppressed != 0) {
     text +=

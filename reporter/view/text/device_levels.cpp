@@ -86,7 +86,8 @@ void add_used_level(Document& text, const UsedDevice& device, std::size_t name_c
   const std::optional<PeakBounds> used = device.use->used();
   if (!used || *device.use->outside == 0) return;
   const bool is_exact = used->lower == used->upper;
-  const std::string end = ", with " + amount_text(*device.use->outside) + " of contexts and code";
+  const std::string end =
+      ", including " + amount_text(*device.use->outside) + " of contexts and code";
   const std::string word = device.adds_peaks ? "sum of peaks " : is_exact ? "peak " : "up to ";
   text.paragraph(whose + text_of(device,
                                  {.name = "used",

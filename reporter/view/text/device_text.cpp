@@ -72,7 +72,8 @@ std::vector<UsedDevice> used_devices(const Report& report) {
   return result;
 }
 
-// "34 allocations, 29 from the cache (85.3 %), 33 frees kept by it: 62 driver calls saved".
+// "34 allocations, 29 from the cache (85.3 %); the cache kept the memory of 33 frees: 62 driver
+// calls saved".
 std::string savings_text(const Report& report, const DeviceReport& device, bool has_cache) {
   const Savings saved = device_savings(report, device);
   const std::int64_t counted_ones = device.statistics.allocation.all.allocated;
@@ -85,9 +86,12 @@ std::string savings_text(const Report& report, const DeviceReport& device, bool 
   result += saved.hits == 0 ? ", none from the cache"
                             : ", " + count_text(saved.hits) + " from the cache (" +
                                   percent_text(saved.hits, saved.allocations) + ")";
-  if (saved.kept_frees != 0) result += ", " + counted(saved.kept_frees, "free") + " kept by it";
-  if (saved.given_back_later != 0)
-    result += ", " + counted(saved.given_back_later, "segment") + " given back later";
+  if (saved.kept_frees != 0)
+    result += "; the cache kept the memory of " + counted(saved.kept_frees, "free");
+  if (saved.given_back_later != 0) {
+    result += std::string(saved.kept_frees != 0 ? " and" : "; the cache") + " later released " +
+              counted(saved.given_back_later, "segment");
+  }
   const std::uint64_t spared = saved.driver_calls.value_or(0);
   return spared == 0 ? result : result + ": " + counted(spared, "driver call") + " saved";
 }
@@ -101,7 +105,7 @@ std::string saved_time_text(const Report& report, const DeviceReport& device) {
 std::string pools_text(const UsedDevice& device, const KindFacts& kind) {
   const bool is_theirs = kind.kind == Kind::stream_ordered && device.report != nullptr;
   const std::uint64_t kept = is_theirs ? device.report->facts.pool_bytes : 0;
-  return kept == 0 ? "" : "; its pools keep " + amount_text(kept) + " beyond what is live";
+  return kept == 0 ? "" : "; the driver's pools keep " + amount_text(kept) + " beyond live memory";
 }
 
 // "stream_ordered peak 64.0 MiB, now 0 B; managed peak 40.0 MiB, now 0 B".
@@ -351,8 +355,7 @@ std::string pinned_text(const Report& report) {
   std::string result = "pinned: " + count_text(saved.hits) + " of " +
                        counted(saved.allocations, "allocation") + " from the cache";
   if (driver.count == 0) return result;
-  result +=
-      "; the driver took " + duration_text(driver.total_ns) + " for " + count_text(driver.count);
+  result += "; " + counted(driver.count, "driver call") + " took " + duration_text(driver.total_ns);
   const std::string time = saved_text(saved);
   return time.empty() ? result : result + "; the cache saved " + time;
 }

@@ -121,8 +121,8 @@ std::string nameless_text(const Differences& found, const Page& page) {
   });
   if (!any) return "";
   return paragraph(
-      "(replaced): that file has changed since the run, so its functions have no names and match "
-      "only those of the same build.",
+      "(replaced): the file has changed since the run, so its functions have no names and match "
+      "only functions of the same build.",
       page);
 }
 
@@ -170,23 +170,23 @@ std::size_t rows_above(const Differences& found, std::uint64_t limit) {
                     [&](const Difference& row) { return is_above(limit, row.change()); }));
 }
 
-// "Grew by more than 1.00 MiB, the threshold: GPU 0, by 16.0 MiB, and 2 sites."
+// "Above the threshold of 1.00 MiB: GPU 0 grew by 16.0 MiB, and 2 sites grew."
 std::string limit_text(const Differences& found, const DiffOf& of, const Page& page) {
   if (!of.limit) return "";
-  const std::string limit = amount_text(*of.limit) + ", the threshold";
+  const std::string limit = "the threshold of " + amount_text(*of.limit);
   if (!crosses(found, *of.limit)) {
     return "\n" + sentence("Nothing grew by more than " + limit + ".", page);
   }
   std::string what;
   for (const MemorySum& sum : found.sums) {
     if (!is_above(*of.limit, sum.change())) continue;
-    what += (what.empty() ? "" : ", ") + name_of(sum) + ", by " + bytes_text(sum.change());
+    what += (what.empty() ? "" : ", ") + name_of(sum) + " grew by " + bytes_text(sum.change());
   }
   if (const std::size_t rows = rows_above(found, *of.limit); rows != 0) {
     const std::string_view of_what = kDiffByNames[static_cast<std::size_t>(of.by)];
-    what += (what.empty() ? "" : ", and ") + counted(rows, of_what);
+    what += (what.empty() ? "" : ", and ") + counted(rows, of_what) + " grew";
   }
-  return "\n" + sentence("Grew by more than " + limit + ": " + what + ".", page);
+  return "\n" + sentence("Above " + limit + ": " + what + ".", page);
 }
 
 // Of a device with several kinds their sum, and each kind.
@@ -202,7 +202,7 @@ std::string memory_text(const Differences& found, const Page& page) {
     text +=
         paragraph(whole_text(memory.memory + "  ", memory.before.bytes, memory.after.bytes), page);
   }
-  return text.empty() ? paragraph("nothing was held in either", page) : text;
+  return text.empty() ? paragraph("no memory was held in either", page) : text;
 }
 
 // Where kinds of one device or of the host have rows of their own.
@@ -315,13 +315,13 @@ Columns<Differences> diff_fields(const DiffOf& of) {
       {"before", "BEFORE, as typed", [&of](const All&) { return of.before; }},
       {"after", "AFTER, as typed", [&of](const All&) { return of.after; }},
       {"by", "what is compared", [&of](const All&) { return of.by; }, OneOf(kDiffByNames)},
-      {"at", "of which instant", [&of](const All&) { return of.at; }, OneOf(kDiffAtNames)},
+      {"at", "instant that is compared", [&of](const All&) { return of.at; }, OneOf(kDiffAtNames)},
       {"before_bytes", "requested bytes of all memory in BEFORE", &All::before_bytes},
       {"after_bytes", "the same in AFTER", &All::after_bytes},
       {"limit_bytes", "threshold; `null`: none", [&of](const All&) { return of.limit; }},
       {"crossed", "something grew by more than `limit_bytes`",
        [&of](const All& found) { return of.limit && crosses(found, *of.limit); }},
-      {"memory", "totals of each kind and device", row_fields("what happened to it", DiffBy::kind),
+      {"memory", "totals of each kind and device", row_fields("how it changed", DiffBy::kind),
        &All::memory},
       {"devices",
        "GPUs that both reports describe, when peaks of all memory are compared. Each value is the "
@@ -338,7 +338,7 @@ Columns<Differences> diff_fields(const DiffOf& of) {
       {"renamed_files", "files with another name in AFTER, by these matches", renamed,
        &All::renamed},
       {"rows", "the largest change first",
-       row_fields("what happened; `equal` in `memory` only", of.by),
+       row_fields("how it changed; `equal` only in `memory`", of.by),
        [&of](const All& found) { return first_rows(found.rows, of.most); }}};
 }
 

@@ -35,17 +35,17 @@ constexpr std::string_view kEffects[] = {"none",  "allocate", "release", "pin",
 
 Columns<InterceptedFunction> function_columns() {
   using Row = InterceptedFunction;
-  return {
-      {"symbol", "exported name", &Row::symbol, Titled("FUNCTION")},
-      {"asked_as", "name under which programs look it up", &Row::asked_as, Titled("ASKED AS", 3)},
-      {"since", "version of CUDA: 11020 is 11.2", &Row::since, Titled("SINCE", 2),
-       [](const Row& row) { return version_text(row.since); }},
-      {"per_thread", "variant for per-thread default streams",
-       [](const Row& row) { return *row.stream != '\0'; }},
-      {"path", "who answers", &Row::path, Titled("PATH"), OneOf(kPaths)},
-      {"effect", "on what is recorded", &Row::effect, Titled("EFFECT", 1), OneOf(kEffects)},
-      {"kind", "kind of memory that is allocated or freed; empty: none", &Row::kind,
-       Titled("MEMORY")}};
+  return {{"symbol", "exported name", &Row::symbol, Titled("FUNCTION")},
+          {"asked_as", "name under which programs look it up", &Row::asked_as,
+           Titled("LOOKED UP AS", 3)},
+          {"since", "version of CUDA: 11020 is 11.2", &Row::since, Titled("SINCE", 2),
+           [](const Row& row) { return version_text(row.since); }},
+          {"per_thread", "variant for per-thread default streams",
+           [](const Row& row) { return *row.stream != '\0'; }},
+          {"path", "who serves the call", &Row::path, Titled("PATH"), OneOf(kPaths)},
+          {"effect", "effect on the record", &Row::effect, Titled("EFFECT", 1), OneOf(kEffects)},
+          {"kind", "kind of memory that is allocated or freed; empty: none", &Row::kind,
+           Titled("MEMORY")}};
 }
 
 std::vector<InterceptedFunction> function_rows() { return {std::begin(kRows), std::end(kRows)}; }

@@ -15,7 +15,7 @@
 namespace vramscope {
 namespace {
 
-// "; page-locked for it: peak 2.01 MiB, now 2.01 MiB, 2.00 MiB of it idle", where more stays
+// "; page-locked: peak 2.01 MiB, now 2.01 MiB, 2.00 MiB of it idle", where more stays
 // page-locked than the program holds; "" where not.
 std::string pinned_reserve(const Report& report) {
   const HostStatistics& stats = report.host.statistics;
@@ -31,7 +31,7 @@ std::string pinned_reserve(const Report& report) {
     listed += segment.total_size;
     if (segment.active_size == 0) idle += segment.total_size;
   }
-  std::string text = "; page-locked for it: ";
+  std::string text = "; page-locked: ";
   if (registered == 0 && bytes_of(report, Kind::registered).peak == 0) {
     text += peak_word(report) + " " + bytes_text(stats.reserved_bytes.peak) + ", ";
   }

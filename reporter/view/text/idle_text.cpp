@@ -24,27 +24,27 @@ std::string allocated_words(const DeviceReport& device) {
 std::string reserved_words(const ReservedMemory& memory) {
   const std::string idle = idle_at_peak_text(memory);
   return amount_text(memory.peak) + " reserved" + idle +
-         (idle.empty() ? "" : " and given back when needed");
+         (idle.empty() ? "" : " and released when needed");
 }
 
 std::string goes_back_when(const Report& report) {
-  return std::string("goes back before a request is refused") +
+  return std::string("is released before a request is refused") +
          (yields_to_others(report) ? ", and when other processes take memory" : "");
 }
 
 std::string idle_text(const Report& report, std::uint64_t idle) {
-  return "the other " + amount_text(idle) + " reserved were idle: free memory that " +
+  return "the other " + amount_text(idle) + " reserved was idle: free memory that " +
          goes_back_when(report);
 }
 
 std::string needed_text(const Report& report, const ReservedMemory& memory) {
   const std::uint64_t idle = memory.idle_at_peak();
   if (idle != 0) {
-    return "needed: " + amount_text(memory.needed_most) + " at most; " + idle_text(report, idle);
+    return "needed: at most " + amount_text(memory.needed_most) + "; " + idle_text(report, idle);
   }
   if (memory.needed_least == memory.needed_most || !cuts_large_segments(report)) return "";
   return "needed: " + amount_text(memory.needed_least) + " to " + amount_text(memory.needed_most) +
-         "; it is not known how much reserved memory was idle at the peak: idle memory " +
+         ", because it is not known how much reserved memory was idle at the peak; idle memory " +
          goes_back_when(report);
 }
 

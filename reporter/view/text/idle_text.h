@@ -16,7 +16,7 @@ struct Page;
 [[nodiscard]] std::string idle_now_text(const ReservedMemory& memory);
 // Before that: "186 MiB allocated, "; "": not known.
 [[nodiscard]] std::string allocated_words(const DeviceReport& device);
-// "206 MiB reserved, at least 18.0 MiB of it idle and given back when needed".
+// "206 MiB reserved, at least 18.0 MiB of it idle and released when needed".
 [[nodiscard]] std::string reserved_words(const ReservedMemory& memory);
 // "needed: 188 MiB at most; the other 18.0 MiB reserved were idle: free memory that goes back
 // before a request is refused, and when other processes take memory"; "": all that was

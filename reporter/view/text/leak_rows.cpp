@@ -99,8 +99,8 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
     for (const LeakRow& row : all.subspan(dead)) bytes += row.bytes;
     text += text.empty() ? "" : "\n";
     text += paragraph(amount_text(bytes) +
-                          " in processes alone that did not end by themselves: "
-                          "what was live then, which need not be a leak",
+                          " only in processes that did not end by themselves: memory that was "
+                          "live at that time, which need not be a leak",
                       page);
   }
   if (leaks < shown) add(all.subspan(leaks, shown - leaks));
@@ -110,10 +110,10 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
   if (!has_class) return text + left_out;
   return text + left_out +
          paragraph(
-             "CLASS tells when memory was allocated, with the run measured in " +
+             "CLASS is when the memory was allocated, with the run measured in " +
                  std::string(measured_in) +
-                 ": grows: again and again; left: during the run; late: in the last tenth; kept: "
-                 "in the first tenth only",
+                 ". grows: again and again; left: during the run; late: in the last tenth; kept: "
+                 "only in the first tenth",
              page);
 }
 

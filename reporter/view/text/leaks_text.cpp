@@ -33,14 +33,17 @@ namespace {
 constexpr std::size_t kStacksShown = 5;  // in full, without being asked
 constexpr std::size_t kIndent = 6;       // columns before a frame
 
-// " (2,000 sites)", where places stand for several: call stacks that read alike, frame by frame.
+// "2,000 call sites in 3 rows", where rows stand for several: call stacks that read alike, frame by
+// frame.
 std::string sites_text(const Report& report, const Leaks& leaks) {
   std::size_t sites = 0;
   for (const Leak& leak : leaks.leaks) {
     const std::vector<std::uint32_t>& numbers = report.sites[leak.share.site].numbers;
     sites += std::max<std::size_t>(numbers.size(), 1);
   }
-  return sites <= leaks.leaks.size() ? "" : " (" + counted(sites, "site") + ")";
+  const std::size_t rows = leaks.leaks.size();
+  return sites <= rows ? counted(rows, "call site")
+                       : counted(sites, "call site") + " in " + counted(rows, "row");
 }
 
 std::string heading(const Report& report, const Leaks& leaks, const Page& page) {
@@ -53,11 +56,9 @@ std::string heading(const Report& report, const Leaks& leaks, const Page& page) 
   const std::string suppressed = suppressed_clause(leaks);
   std::string what = never_freed_text(report) + ": ";
   if (leaks.leaks.empty())
-    return sentence(what + "nothing" + (suppressed.empty() ? "." : " but" + suppressed + "."),
-                    page);
+    return sentence(what + (suppressed.empty() ? "nothing." : "only" + suppressed + "."), page);
   what += bytes_text(bytes) + " in " + counted(count, "allocation") + " of " +
-          counted(leaks.leaks.size(), "place") + sites_text(report, leaks) +
-          (suppressed.empty() ? "" : ", and" + suppressed);
+          sites_text(report, leaks) + (suppressed.empty() ? "" : ", and" + suppressed);
   if (!sampling_text(report).empty()) what += ", " + sampling_text(report);
   return sentence(what, Colour::bold, page);
 }
@@ -67,7 +68,7 @@ std::string memory_table(const Report& report, const Leaks& leaks, const Page& p
   return table_of(leaked_memory_columns(report), leaks.memory, page).text(page);
 }
 
-// "; 256 KiB each 50 calls of on_error; at this rate the device is full in 3 h".
+// "; 256 KiB every 50 calls of on_error; at this rate the device is full in 3 h".
 std::string growth_text(const GrowthRate& rate, const Leak& leak, const LeaksChoice& choice,
                         const Page& page) {
   const std::uint32_t front = choice.fronts->of_sites.front()[leak.share.site];
@@ -80,8 +81,8 @@ std::string growth_text(const GrowthRate& rate, const Leak& leak, const LeaksCho
               : "; at this rate the device is full in " + duration_text(rate.full_in_ns));
 }
 
-// ", allocated in 9 of 10 tenths of the run's allocations", "" where that is not known or says
-// nothing.
+// ", allocated in 9 of the 10 tenths of the run (measured in allocations)", "" where that is not
+// known or says nothing.
 std::string when_text(const Report& report, const Leak& leak, const LeaksChoice& choice,
                       const Page& page) {
   if (leak.by_initialiser) return ", by an initialiser";
@@ -92,8 +93,9 @@ std::string when_text(const Report& report, const Leak& leak, const LeaksChoice&
     return ", one after the other" + (is_known ? ", in " + duration_text(span_ns) : "");
   }
   if (leak.looks == LeakClass::late || leak.tenths == 0) return "";
-  return ", allocated in " + std::to_string(leak.tenths) + " of 10 tenths of the run's " +
-         (is_measured_in_time(report) ? "time" : "allocations");
+  return ", allocated in " + std::to_string(leak.tenths) +
+         " of the 10 tenths of the run (measured in " +
+         (is_measured_in_time(report) ? "time)" : "allocations)");
 }
 
 // The program's own callers, short.
@@ -272,9 +274,9 @@ std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressi
                         : are_rows ? merged_rows(report, leaks, name, page, choice.most)
                                    : classes_text(report, leaks, name, page, choice));
   if (leaks.without_site != 0) {
-    result += "\n" + paragraph(bytes_text(leaks.without_site) +
-                                   " more came from call stacks that nobody knows.",
-                               page);
+    result +=
+        "\n" +
+        paragraph(bytes_text(leaks.without_site) + " more came from unknown call stacks.", page);
   }
   return result + caches_text(leaks, page) + suppressed_text(leaks, suppressions, page) +
          next_text(report, leaks, page, choice);

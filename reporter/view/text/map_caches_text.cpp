@@ -24,8 +24,8 @@ std::string map_caches_text(const std::vector<MapCache>& caches, const MapPlace&
     text += paragraph(cache.name + " holds " + amount_text(cache.bytes) + " (" +
                           percent_text(cache.bytes, place.total_bytes) +
                           ") of these segments, in " + counted(cache.blocks, "block") +
-                          ": what is free inside them, only that cache knows" +
-                          (cache.inside.empty() ? "" : "; to see inside: " + cache.inside),
+                          ": only this cache knows how much of them is free" +
+                          (cache.inside.empty() ? "" : "; to see its contents: " + cache.inside),
                       page);
   }
   return text;

@@ -39,7 +39,7 @@ const char* name_of(MapPool pool) {
   return "";
 }
 
-// "idle, all of it free: 3 of 20.0 MiB, 1 of 2.00 MiB": there is nothing to see in them.
+// "idle segments: 3 x 20.0 MiB, 1 x 2.00 MiB": there is nothing to see in them.
 std::string idle_text(const Segments& idle, const Page& page) {
   constexpr std::size_t kSizesNamed = 4;
   std::map<std::uint64_t, std::size_t, std::greater<>> sizes;
@@ -48,11 +48,11 @@ std::string idle_text(const Segments& idle, const Page& page) {
   std::size_t named = 0;
   for (const auto& [bytes, count] : sizes) {
     if (named++ == kSizesNamed) {
-      text += " and " + counted(sizes.size() - kSizesNamed, "size") + " more";
+      text += " and " + counted(sizes.size() - kSizesNamed, "more size");
       break;
     }
-    text += (text.empty() ? "idle, all of it free: " : ", ") + count_text(count) + " of " +
-            amount_text(bytes);
+    text +=
+        (text.empty() ? "idle segments: " : ", ") + count_text(count) + " x " + amount_text(bytes);
   }
   return text.empty() ? "" : paragraph(text + " (-n 0 draws them)", page);
 }
@@ -61,15 +61,15 @@ std::string pin_text(const Report& report, const MapSegment& segment, const MapM
                      const NameFrame& name, const Page& page) {
   const BlockFacts& block = segment.facts->blocks[segment.pin];
   std::string gives = segment.gives_back_bytes == 0
-                          ? "a hole of " + amount_text(segment.hole_bytes)
-                          : amount_text(segment.gives_back_bytes) + " back to the driver";
+                          ? "leaves a hole of " + amount_text(segment.hole_bytes)
+                          : "releases " + amount_text(segment.gives_back_bytes) + " to the driver";
   if (segment.live_count > 1) gives += " (1 of " + counted(segment.live_count, "block") + ")";
   std::string text = "@ " + amount_text(block.size);
   if (block.requested_size != block.size && block.requested_size != 0)
     text += " (requested " + amount_text(block.requested_size) + ")";
   const std::string age = age_text(block.born_ns, moment.at_ns);
   if (!age.empty()) text += ", " + age + " old";
-  text += "; its free gives " + gives + ": ";
+  text += "; freeing it " + gives + ": ";
   return paragraph(text + where_text(report, block.site, name, page, kFramesOfPin), page, 4);
 }
 

@@ -8,24 +8,22 @@ namespace vramscope {
 
 std::string kept_by_pools(const PlaceAnswer& of) {
   if (of.kept_by_pools == 0) return "";
-  return ", and keep " + amount_text(of.kept_by_pools) + " beyond what is live";
+  return " and keep " + amount_text(of.kept_by_pools) + " beyond live memory";
 }
 
 std::string new_segment_text(const PlaceAnswer& of) {
   if (!of.free) return "";
-  std::string text = "in a new segment: as much as the driver has";
-  if (of.free->age_ns == 0) {
-    text += ", " + amount_text(of.free->bytes) + " free";
-  } else {  // the past is not the present
-    text += " (" + amount_text(of.free->bytes) + " were free " + duration_text(of.free->age_ns) +
-            " before this";
+  std::string text = "in a new segment: what the driver has free (" + amount_text(of.free->bytes);
+  if (of.free->age_ns != 0) {  // the past is not the present
+    text += ", measured " + duration_text(of.free->age_ns) + " earlier";
     if (of.free->back_since != 0)
-      text += ", " + amount_text(of.free->back_since) + " came back since";
-    if (of.free->taken_since != 0) text += ", " + amount_text(of.free->taken_since) + " went since";
-    text += ")";
+      text += ", " + amount_text(of.free->back_since) + " released since";
+    if (of.free->taken_since != 0)
+      text += ", " + amount_text(of.free->taken_since) + " taken since";
   }
+  text += ")";
   if (of.place->returnable_bytes != 0) {
-    text += ", and " + amount_text(of.place->returnable_bytes) + " that goes back";
+    text += ", plus " + amount_text(of.place->returnable_bytes) + " that the cache can release";
   }
   return text;
 }

@@ -8,7 +8,7 @@
 
 namespace vramscope {
 
-// ", and keep 70.0 MiB beyond what is live", of the driver's pools when the report was written; "":
+// " and keep 70.0 MiB beyond live memory", of the driver's pools when the report was written; "":
 // nothing, or not known.
 [[nodiscard]] std::string kept_by_pools(const PlaceAnswer& of);
 

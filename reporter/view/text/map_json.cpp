@@ -115,17 +115,18 @@ Columns<MapPinner> pinner_columns(const Report& report, const NameFrame& name,
 Columns<MapSegment> segment_columns() {
   using Row = MapSegment;
   const auto of = within(&Row::facts);
-  return {{"address", "first address", of(&SegmentFacts::address)},
-          {"total_bytes", "of the segment", of(&SegmentFacts::total_size)},
-          {"pool",
-           "for requests of 1 MiB and less; for larger ones; for one block of its size; from the "
-           "driver itself",
-           &Row::pool, OneOf(kMapPoolNames)},
-          {"is_expandable", "grows by pages", of(&SegmentFacts::is_expandable)},
-          {"live_count", "blocks that are not free", &Row::live_count},
-          {"free_bytes", "free blocks", &Row::free_bytes},
-          {"largest_free_bytes", "the largest", &Row::largest_free_bytes},
-          {"stranded_bytes", "free, but beside live blocks", &Row::stranded_bytes}};
+  return {
+      {"address", "first address", of(&SegmentFacts::address)},
+      {"total_bytes", "of the segment", of(&SegmentFacts::total_size)},
+      {"pool",
+       "`small`: for requests up to 1 MiB; `large`: for larger ones; `dedicated`: for one block "
+       "of its size; `direct`: from the driver itself",
+       &Row::pool, OneOf(kMapPoolNames)},
+      {"is_expandable", "grows by pages", of(&SegmentFacts::is_expandable)},
+      {"live_count", "blocks that are not free", &Row::live_count},
+      {"free_bytes", "free blocks", &Row::free_bytes},
+      {"largest_free_bytes", "the largest", &Row::largest_free_bytes},
+      {"stranded_bytes", "free, but beside live blocks", &Row::stranded_bytes}};
 }
 
 Columns<MapBlock> block_columns(const Report& report, const NameFrame& name) {

@@ -51,12 +51,12 @@ std::string requests_text(const MapPlace& place) {
     sizes += (i == 0 ? "" : ", ") + amount_text(place.whole_bytes[i]);
   }
   if (place.whole_bytes.size() > kShown) {
-    sizes += " and " + counted(place.whole_bytes.size() - kShown, "size") + " more";
+    sizes += " and " + counted(place.whole_bytes.size() - kShown, "more size");
   }
   if (!sizes.empty()) parts.push_back("whole segments of " + sizes);
   std::string result;
   for (const std::string& part : parts) result += (result.empty() ? "" : ", ") + part;
-  return result.empty() ? "nothing more" : result;
+  return result.empty() ? "no further request" : result;
 }
 
 // The measure of textbooks knows nothing of memory that can go back: it would be high where hardly
@@ -65,11 +65,11 @@ std::string holes_text(const MapPlace& place) {
   std::string text = "largest free hole " + amount_text(place.largest_free_bytes) + " of " +
                      amount_text(place.free_bytes) + " free";
   if (place.largest_free_bytes == place.free_bytes) return text;
-  if (place.stranded_bytes == 0) return text + "; each can go back";
+  if (place.stranded_bytes == 0) return text + "; every hole can be released";
   if (!is_fragmented(place.stranded_bytes, place.total_bytes)) return text;
   text += "; external fragmentation " + permille_text(external_fragmentation(place)) +
           " (1 - largest / free)";
-  return place.returnable_bytes == 0 ? text : text + ", counting what can go back";
+  return place.returnable_bytes == 0 ? text : text + ", counting memory that can be released";
 }
 
 // Nothing is free in its segments: the title and the verdict say all.
@@ -80,7 +80,7 @@ bool is_full(const MapPlace& place) {
 Document figures(const PlaceAnswer& of, const MapMoment& moment, const Page& page) {
   using enum Table::Align;
   const MapPlace& place = *of.place;
-  Table table({{"BYTES", right}, {"SHARE", right}, {"OF WHAT IS RESERVED", left}});
+  Table table({{"BYTES", right}, {"SHARE", right}, {"RESERVED MEMORY", left}});
   table.place_last(Table::Last::wrapped);
   const auto add = [&](std::uint64_t bytes, const std::string& what) {
     if (bytes != 0) table.add({amount_text(bytes), percent_text(bytes, place.total_bytes), what});
@@ -89,16 +89,16 @@ Document figures(const PlaceAnswer& of, const MapMoment& moment, const Page& pag
   add(place.allocated_bytes, "in " + counted(place.live_count, "block") + " (requested " +
                                  amount_text(place.requested_bytes) + ")");
   add(place.pending_bytes, "freed, but perhaps still in use");
-  add(place.stranded_bytes, "stranded: free, and cannot go back");
+  add(place.stranded_bytes, "stranded: free, but cannot be released");
   add(idle, place.idle_segments == 0
-                ? "free pages, which can go back"
+                ? "free pages, which can be released"
                 : "idle: " + counted(place.idle_segments, "segment") + " without a live block");
   const bool is_told = is_full(place);
   Document text;
   if (!table.empty()) text.raw(table.text(page), is_told ? kWithBars : ShownIn());
   if (place.free_bytes != 0) text.paragraph(holes_text(place));
   if (!place.is_direct()) {
-    text.paragraph("the cache can still serve, without a new segment: " + requests_text(place),
+    text.paragraph("without a new segment, the cache can still serve " + requests_text(place),
                    is_told ? kUnlessRepeated : ShownIn());
     text.paragraph(new_segment_text(of), kUnlessRepeated);
   }
@@ -123,26 +123,28 @@ std::string verdict(const Report& report, const PlaceAnswer& of, const MapMoment
                             std::string(has_chosen_rows(report) ? " of what passes" : "") +
                             outside + ": ";
   if (place.kind == Kind::stream_ordered) {
-    return about + "nobody knows, the driver's pools cut these" + kept_by_pools(of) + ".";
+    return about + "not known, because the driver's pools divide this memory" + kept_by_pools(of) +
+           ".";
   }
-  if (place.is_direct()) return about + "none by Vramscope, the driver gave each block separately.";
+  if (place.is_direct())
+    return about + "none caused by Vramscope; the driver allocated each block separately.";
   const std::string stranded =
       amount_text(place.stranded_bytes) + " (" + percent_text(place.stranded_bytes, whole) +
-      (of.caches.empty() ? "" : " of what lies there") +
+      (of.caches.empty() ? "" : " of the memory there") +
       ") is stranded: free beside live blocks, in " + counted(place.stranded_segments, "segment");
   if (place.stranded_bytes == 0 && place.free_bytes == 0) {
     return about + "no, nothing in these segments is free.";
   }
   if (place.stranded_bytes == 0) {
-    return about + "no, all that is free can go back to the driver.";
+    return about + "no, all free memory can be released to the driver.";
   }
   if (!is_fragmented(place.stranded_bytes, whole)) {
     const bool is_large_share = place.stranded_bytes > whole / 10;  // of a small amount
     return about +
            (of.refused && of.refused->is_of_stranding
-                ? "little, but enough to refuse " + amount_text(moment.refused->bytes) + ": "
-            : is_large_share ? "little, "
-                             : "hardly, ") +
+                ? "little, but enough to refuse " + amount_text(moment.refused->bytes) + "; "
+            : is_large_share ? "little; "
+                             : "hardly any; ") +
            stranded + ".";
   }
   return about + "yes, " + stranded + ".";
@@ -176,8 +178,8 @@ std::string nothing_live(const std::vector<PlaceAnswer>& answers, const MapMomen
   if (answers.empty() || std::any_of(answers.begin(), answers.end(), is_live)) return "";
   const std::string how = moment.is_of_trace
                               ? "vramscope map --at peak FILE"
-                              : "vramscope run --trace FILE, then map --at peak FILE,";
-  return "No block was live any more " + moment.text + ": " + how + " shows memory at its fullest.";
+                              : "vramscope run --trace FILE, then vramscope map --at peak FILE";
+  return "No block was live " + moment.text + ". To see memory at its peak: " + how;
 }
 
 }  // namespace

@@ -22,11 +22,11 @@ std::string held_text(const HeldThen& held) {
   }
   if (held.kept_bytes != 0) {
     text += (text.empty() ? "" : ", ") + amount_text(held.kept_bytes) + " of " +
-            counted(held.kept_places, "place") + " that freed nothing";
+            counted(held.kept_places, "call site") + " that freed nothing";
   }
   if (held.temporary_bytes == 0) return text;
   return text + (text.empty() ? "" : ", ") + amount_text(held.temporary_bytes) + " temporary (" +
-         counted(held.temporary_places, "place") + ", where what is allocated is freed)";
+         counted(held.temporary_places, "call site") + " that freed most allocations)";
 }
 
 namespace {
@@ -84,7 +84,8 @@ std::string enough_clause(const Report& report, const OomEvent& event) {
 std::string lacking_clause(const Report& report, const OomEvent& event) {
   const std::uint64_t kept = std::min(event.free_bytes, driver_reserve(report));
   const std::uint64_t lacking = lacking_then(event, event.free_bytes - kept);
-  return lacking == 0 ? "" : "; " + amount_text(lacking) + " more, free, would have been enough";
+  return lacking == 0 ? ""
+                      : "; " + amount_text(lacking) + " more free memory would have been enough";
 }
 
 // Behind what grows nothing is enough for long.
@@ -102,21 +103,22 @@ std::string hint_of_size(const Report& report, const OomEvent& event) {
   return "it asks for more than the whole GPU has (" + amount_text(event.total_bytes) + ")";
 }
 
-// ": 900 MiB of 1 place that freed nothing", and whether what was temporary is why.
+// ": 900 MiB of 1 call site that freed nothing", and whether what was temporary is why.
 std::string held_clause(const HeldThen& held, std::uint64_t lacking) {
   const std::string text = held_text(held);
   if (text.empty()) return "";
   const bool overlaps = lacking != 0 && held.temporary_bytes >= lacking;
   return ": " + text +
-         (overlaps ? ", which overlapped: freed before, it would have been enough" : "");
+         (overlaps ? ", whose lifetimes overlapped: if freed earlier, it would have been enough"
+                   : "");
 }
 
 std::string hint_of_limit(const Report& report, const OomEvent& event, const Leaks& leaks) {
   const std::string policy = policy_clause(report, event);
   if (const std::uint64_t stranded = stranded_then(report, event); stranded != 0) {
-    return "fragmentation: with the " + amount_text(stranded) +
-           " free in pieces the limit would have had enough" +
-           (event.pins.empty() ? "" : "; HELD BY names what pins them") + policy;
+    return "fragmentation: the " + amount_text(stranded) +
+           " free in pieces would have been enough under the limit" +
+           (event.pins.empty() ? "" : "; HELD BY lists the blocks that pin them") + policy;
   }
   if (is_for_small_pool(report, event) && event.largest_free_bytes >= event.bytes) {
     return "fragmentation: " + amount_text(event.split_free_bytes) +
@@ -173,39 +175,41 @@ std::string hint_of_holders(const Report& report, const OomEvent& event, const L
   const std::uint64_t own = own_outside(event);
   const std::uint64_t pools = pools_then(event);
   const std::uint64_t others = event.outside_bytes - own - pools;
-  if (pools > ours && pools > own && pools > others) return pools_text(event, " most of it");
+  if (pools > ours && pools > own && pools > others)
+    return pools_text(event, " most of the memory");
   if (others > ours && others > own) {
     const bool are_told = are_contexts_measured(report, event.device);
-    return "most of it is held by " + std::string(are_told ? "others" : kContextsAndOthers) +
-           ": vramscope owners, or nvidia-smi" + pools_clause(event);
+    return "most of the memory is held by " +
+           std::string(are_told ? "others" : kContextsAndOthers) +
+           ": see vramscope owners, or nvidia-smi" + pools_clause(event);
   }
   if (own > ours) {
     const char* const what = event.module_bytes == 0    ? "contexts"
                              : event.context_bytes == 0 ? "code"
                                                         : "contexts and code";
-    const std::string held = what + std::string(" of this process hold most of it: ") +
-                             amount_text(own) + ", as vramscope owners tells";
+    const std::string held = "most of the memory is held by " + std::string(what) +
+                             " of this process: " + amount_text(own) + ", see vramscope owners";
     const std::uint64_t grown = grown_then(event, leaks);
     const bool is_leak = grown != 0 && grown >= ours / kTenthOfHeld;
-    return (is_leak ? amount_text(grown) + " grew to the end: vramscope leaks names the places; "
-                    : "") +
+    return (is_leak
+                ? amount_text(grown) + " grew to the end: vramscope leaks lists the call sites; "
+                : "") +
            held + pools_clause(event);
   }
   if (event.rounding_bytes > event.allocated_bytes + event.direct_bytes) {
-    return "most of it is free in the driver's pages of 2 MiB, which small allocations that live "
-           "keep: see what was live" +
+    return "most of the memory is free space in the driver's pages of 2 MiB, which small live "
+           "allocations keep: see LIVE AT THE REFUSAL" +
            lacking_clause(report, event) + pools_clause(event);
   }
   const HeldThen then = held_then(report, event, leaks);
   if (then.cache_bytes > ours / 2) {
-    return "most of it is held by " + std::string(then.cache.name) +
-           ", in use or free inside of it" +
-           (then.cache.inside.empty() ? "" : "; to see inside: ") + std::string(then.cache.inside) +
-           pools_clause(event);
+    return "most of the memory is held by " + std::string(then.cache.name) + ", in use or free" +
+           (then.cache.inside.empty() ? "" : "; to see its contents: ") +
+           std::string(then.cache.inside) + pools_clause(event);
   }
   const std::string held = held_clause(then, lacking_then(event, event.free_bytes));
-  return "the program itself holds most of it" + (held.empty() ? ":" : held + ";") +
-         " see what was live, and vramscope peak" + rounding_clause(event) +
+  return "the program itself holds most of the memory" + (held.empty() ? ":" : held + ";") +
+         " see LIVE AT THE REFUSAL, and vramscope peak" + rounding_clause(event) +
          lacking_clause(report, event) + pools_clause(event);
 }
 
@@ -217,37 +221,38 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
   if (const LeakThen leak = leak_then(report, leaks, event); leak.bytes != 0) {
     const std::string enough =
         event.by_limit ? enough_clause(report, event) : lacking_clause(report, event);
-    return (leak.is_most ? "most" : amount_text(leak.bytes)) + " of it was " +
-           (is_final(report) ? "never freed" : "not freed until then") +
+    return (leak.is_most ? "most" : amount_text(leak.bytes)) + " of the memory was " +
+           (is_final(report) ? "never freed" : "still live") +
            (leak.is_growth ? ", and grew to the end" + of_rate(leak)
                            : ": a leak, or what the program needs") +
-           ": vramscope leaks names the places" + stranded_clause(report, event) +
+           ": vramscope leaks lists the call sites" + stranded_clause(report, event) +
            rounding_clause(event) + (leak.is_growth ? "" : enough) +
            (native_safe_serves(report, event) ? policy_clause(report, event) : "");
   }
   if (event.by_limit) return hint_of_limit(report, event, leaks);
-  if (is_host(event.kind)) return "pinned memory is memory of the host: see free -h and ulimit -l";
+  if (is_host(event.kind)) return "pinned memory is host memory: see free -h and ulimit -l";
   if (!event.has_details || event.total_bytes == 0) return "";
   if (event.bytes != 0 && event.free_bytes >= event.bytes) {
     if (event.free_bytes - event.bytes < driver_reserve(report)) {
-      return "the driver had as much free, and keeps its last 3 MiB or so for itself";
+      return "the driver had enough free memory, but keeps about 3 MiB for itself";
     }
-    return "the driver had as much free, and refused it: perhaps in pieces";
+    return "the driver had enough free memory, but refused the request: the free memory may be in "
+           "pieces";
   }
   const std::uint64_t in_pages = event.bytes + rest_of_pages(event.bytes);
   if (event.bytes != 0 && native_free_then(report, event) >= in_pages) {
     return option_of(report, "policy") == "pytorch"
-               ? "without the cache of --policy pytorch it would probably have fit: native-safe, "
-                 "the default, or --mode observe"
-               : "without the cache it would probably have fit: --mode observe tells";
+               ? "without the cache of --policy pytorch the request would probably have fit: try "
+                 "native-safe, the default, or --mode observe"
+               : "without the cache the request would probably have fit: try --mode observe";
   }
   if (const std::uint64_t stranded = stranded_then(report, event); stranded != 0) {
-    return "fragmentation: with the " + amount_text(stranded) +
-           " free in pieces the GPU would have had enough" +
-           (event.pins.empty() ? "" : "; HELD BY names what pins them") +
+    return "fragmentation: the " + amount_text(stranded) +
+           " free in pieces would have been enough" +
+           (event.pins.empty() ? "" : "; HELD BY lists the blocks that pin them") +
            (native_free_then(report, event) > event.free_bytes
                 ? policy_clause(report, event)
-                : "; without the cache it would also be fragmented");
+                : "; without the cache, memory would also be fragmented");
   }
   if (std::string hint = hint_of_pools(event); !hint.empty()) return hint;
   return hint_of_holders(report, event, leaks) + policy_clause(report, event);

@@ -86,8 +86,9 @@ std::string sizes_text(const Report& report, const OomEvent& event, const Page& 
     text += (text.empty() ? "" : ", ") + count_text(static_cast<std::int64_t>(count)) + " x " +
             amount_text(bytes);
   }
-  return paragraph((event.shares.size() == 1 ? "its sizes: " : "sizes of the largest: ") + text,
-                   page);
+  return paragraph(
+      (event.shares.size() == 1 ? "sizes of these blocks: " : "sizes in the largest row: ") + text,
+      page);
 }
 
 std::string refused_too(const Report& report, const NameFrame& name, const Page& page) {
@@ -99,7 +100,7 @@ std::string refused_too(const Report& report, const NameFrame& name, const Page&
                      {"AFTER", right, 3},
                      {"SERVED", left, 4},
                      {"MEMORY", left, 1},
-                     {"REFUSED TOO", left}});
+                     {"ALSO REFUSED", left}});
   const auto from_to = [](const std::string& from, const std::string& to) {
     return from == to ? from : from + " to " + to;
   };
@@ -119,8 +120,7 @@ std::string further_refusals(const Report& report, const Page& page) {
   const std::size_t told = report.oom.events.size();
   if (report.chosen || report.oom.count <= told) return "";
   return paragraph(
-      "of " + counted(report.oom.count - told, "further refusal") + " only the number is known",
-      page);
+      counted(report.oom.count - told, "further refusal") + " counted, without details", page);
 }
 
 // Whether each time that the site was refused somebody was served as much later: who frees and asks
@@ -136,11 +136,10 @@ bool was_served_elsewhere(const Report& report, std::size_t index) {
 std::string never_served(const Report& report, const NameFrame& name, const Page& page,
                          std::size_t most) {
   using enum Table::Align;
-  SiteListing table(
-      report, name,
-      {{"ASKED EACH", right},
-       {"COUNT", right, 1},
-       {is_final(report) ? "NEVER SERVED ANYTHING" : "SERVED NOTHING UNTIL THEN", left}});
+  SiteListing table(report, name,
+                    {{"ASKED EACH", right},
+                     {"COUNT", right, 1},
+                     {is_final(report) ? "WAS NEVER SERVED" : "NOT SERVED SO FAR", left}});
   std::size_t rows = 0;
   for (std::size_t i = 0; i < report.sites.size(); ++i) {
     const Site& site = report.sites[i];

@@ -43,7 +43,7 @@ std::string blocks_text(const OomEvent& event) {
 
 std::string pools_row(const OomEvent& event) {
   const std::uint64_t pending = std::min(event.pool_pending_bytes, pools_then(event));
-  std::string text = "kept by the driver's pools beyond what is live";
+  std::string text = "kept by the driver's pools beyond live memory";
   if (pending == 0) return text;
   text += pending == pools_then(event) ? ": its" : "; of " + amount_text(pending) + " the";
   return text + " streams had not come to the free";
@@ -79,7 +79,7 @@ std::string direct_text(const OomEvent& event) {
   return begins + text + (known < event.direct_bytes ? " and others" : "");
 }
 
-// What of the device, or of the limit, was used by what; only what is known. `when`: "THEN".
+// What used the device, or the limit, as far as that is known. `when`: "AT THE REFUSAL".
 std::string device_table(const Report& report, const OomEvent& event, const std::string& when,
                          const Page& page) {
   using enum Table::Align;
@@ -96,7 +96,7 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
   if (limit != 0) add(free_under_limit(limit, event), "free under the limit");
   add(event.allocated_bytes, blocks_text(event));
   add(event.pending_bytes, "freed, but perhaps in use yet");
-  add(event.split_free_bytes, "free in pieces beside blocks in use, the largest of " +
+  add(event.split_free_bytes, "free in pieces beside blocks in use, the largest piece " +
                                   amount_text(event.largest_free_bytes));
   add(event.idle_bytes, "in idle segments");
   add(event.direct_bytes, is_observed(report)
@@ -115,20 +115,20 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
   if (limit != 0) {
     const std::uint64_t then = limit - free_under_limit(limit, event);
     const std::uint64_t later = counted_when_looked(event);
-    add(then - std::min(then, later), "gone when this was looked at, a moment later");
+    add(then - std::min(then, later), "released before Vramscope counted memory, a moment later");
     return (table.empty() ? "" : table.text(page)) +
-           (later <= then ? ""
-                          : paragraph("when this was looked at, a moment later, " +
-                                          amount_text(later - then) +
-                                          " more were held than when it was refused",
-                                      page)) +
+           (later <= then
+                ? ""
+                : paragraph("a moment later, when Vramscope counted memory, " +
+                                amount_text(later - then) + " more was held than at the refusal",
+                            page)) +
            paragraph("the GPU itself has " + amount_text(event.free_bytes) +
-                         " free, which the limit withholds",
+                         " free; the limit does not allow its use",
                      page);
   }
   add(pools_then(event), pools_row(event));
   add(event.outside_bytes - (is_told ? own_outside(event) : 0) - pools_then(event),
-      is_told ? "others: processes, and what nobody recorded" : std::string(kContextsAndOthers));
+      is_told ? "others: other processes, unrecorded memory" : std::string(kContextsAndOthers));
   add(event.free_bytes, "free according to the driver: the most that it could have served");
   return table.empty() ? "" : table.text(page);
 }
@@ -141,7 +141,7 @@ std::string shares_table(const Report& report, const OomEvent& event, const Name
                      }});
   const SiteListing table =
       site_listing(report, name, columns, chosen_rows(event.shares, columns, choice),
-                   &OomShare::site, "LIVE THEN", page);
+                   &OomShare::site, "LIVE AT THE REFUSAL", page);
   return table.empty() ? "" : table.text(page) + sizes_text(report, event, page);
 }
 
@@ -178,7 +178,7 @@ std::string estimate_line(const Report& report, const OomEvent& event, const Pag
   const std::uint64_t native = native_free_then(report, event);
   if (native <= event.free_bytes) return "";  // the cache withheld nothing
   return paragraph("without a cache up to " + amount_text(native) +
-                       " would have been free, in how many pieces nobody knows (an estimate)",
+                       " would have been free (estimate); the number of pieces is not known",
                    page);
 }
 
@@ -187,12 +187,12 @@ std::string leak_line(const Report& report, const OomEvent& event, const Leaks& 
                       const Page& page) {
   const LeakThen leak = leak_then(report, leaks, event);
   if (leak.bytes == 0) return "";
-  const std::string what = amount_text(leak.bytes) + " of it in " + counted(leak.count, "block") +
-                           " of " + counted(leak.places, "place");
-  if (is_final(report) && leak.is_growth)
-    return paragraph(what + " were never freed: a leak", page);
-  return paragraph(what + (leak.is_growth ? " came all along, and none" : " were held, and none") +
-                       " of these was freed until then: a leak, unless the program needs them all",
+  const std::string what = amount_text(leak.bytes) + " of the live memory, in " +
+                           counted(leak.count, "block") + " from " +
+                           counted(leak.places, "call site") + ", was ";
+  if (is_final(report) && leak.is_growth) return paragraph(what + "never freed: a leak", page);
+  return paragraph(what + (leak.is_growth ? "allocated throughout the run" : "held") +
+                       ", none of it freed: a leak, unless the program needs all of it",
                    page);
 }
 
@@ -217,9 +217,9 @@ std::string freed_later_line(const Report& report, const OomEvent& event, const 
     ++places;
   }
   if (freed.live_bytes <= held / 2) return "";
-  return paragraph(amount_text(freed.live_bytes) + " of it in " +
-                       counted(freed.live_count, "block") + " of " + counted(places, "place") +
-                       " were freed later",
+  return paragraph(amount_text(freed.live_bytes) + " of the live memory, in " +
+                       counted(freed.live_count, "block") + " from " +
+                       counted(places, "call site") + ", was freed later",
                    page);
 }
 
@@ -243,23 +243,22 @@ OomEvent as_of(const OomEvent& before, const OomEvent& event) {
 // that it was looked at.
 std::string counted_event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
                                const Page& page) {
-  const std::string why = "not looked at closer: memory ran out too often";
+  const std::string why = "no details: memory ran out too often";
   const std::string drivers =
-      refusing_limit(report, event) != 0 ? "" : device_table(report, event, "THEN", page);
+      refusing_limit(report, event) != 0 ? "" : device_table(report, event, "AT THE REFUSAL", page);
   const OomEvent* const before = looked_at_before(report, event);
   if (before == nullptr) {
     const std::string hint = hint_for(report, event, leaks);
     return paragraph(why, page) + drivers + (hint.empty() ? "" : paragraph("hint: " + hint, page));
   }
-  const std::string which = "the " + ordinal_text(before->number);
+  const std::string which = "the " + ordinal_text(before->number) + " refusal";
   if (before == &report.oom.events.front()) {
-    return paragraph(why + "; " + which + " was", page) + drivers;
+    return paragraph(why + "; " + which + " has details", page) + drivers;
   }
   const std::string hint = hint_for(report, as_of(*before, event), leaks);
-  return paragraph(
-             why + "; the last that was is " + which + ", after " + duration_text(before->time_ns),
-             page) +
-         drivers + device_table(report, *before, "AT THE " + ordinal_text(before->number), page) +
+  const std::string after = ", after " + duration_text(before->time_ns);
+  return paragraph(why + "; the last with details is " + which + after, page) + drivers +
+         device_table(report, *before, "AT THE " + ordinal_text(before->number), page) +
          (hint.empty() ? "" : paragraph("hint, as of " + which + ": " + hint, page));
 }
 
@@ -286,18 +285,18 @@ std::string again_line(const Report& report, const OomEvent& event, const Page& 
   return "";
 }
 
-// "served 12.3 ms later, to retry (a.cpp:9) < main": whether the program got as much after all.
+// "... was served 12.3 ms later, at retry (a.cpp:9) < main": whether the program got it after all.
 std::string outcome_line(const Report& report, const OomEvent& event, const NameFrame& name,
                          const Page& page) {
   const std::string later = served_later(event);
   if (!later.empty()) {
-    const std::string to = event.served_site == event.site
-                               ? "the same"
+    const std::string at = event.served_site == event.site
+                               ? "the same call site"
                                : where_text(report, event.served_site, name, page);
-    return paragraph(later + ", to " + to, page);
+    return paragraph(later + ", at " + at, page);
   }
   if (!event.is_watched || !is_final(report)) return "";
-  return paragraph("no allocation as large followed", page);
+  return paragraph("no later allocation of this size succeeded", page);
 }
 
 std::string event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
@@ -318,7 +317,7 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
     return result + counted_event_text(report, event, leaks, page);
   }
   for (const std::string& table :
-       {device_table(report, event, "THEN", page), leak_line(report, event, leaks, page),
+       {device_table(report, event, "AT THE REFUSAL", page), leak_line(report, event, leaks, page),
         freed_later_line(report, event, leaks, page), estimate_line(report, event, page),
         owners_line(event, page), shares_table(report, event, name, page, choice),
         pins_table(report, event, name, page, choice)}) {
@@ -341,8 +340,8 @@ bool is_told_apart(const Report& report) {
 std::string served_later(const OomEvent& event) {
   if (event.served_ns < 0) return "";
   const auto served_ns = static_cast<std::uint64_t>(event.served_ns);
-  return "as much was served " + duration_text(served_ns - std::min(served_ns, event.time_ns)) +
-         " later";
+  return "a request of this size was served " +
+         duration_text(served_ns - std::min(served_ns, event.time_ns)) + " later";
 }
 
 std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,

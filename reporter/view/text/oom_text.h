@@ -19,7 +19,7 @@ namespace vramscope {
 struct Report;
 struct RefusalTrial;
 
-// "900 MiB of 1 place that freed nothing, ..."; "": nothing tells.
+// "900 MiB of 1 call site that freed nothing, ..."; "": nothing tells.
 [[nodiscard]] std::string held_text(const HeldThen& held);
 // What would help, most likely; "": nobody knows.
 [[nodiscard]] std::string hint_for(const Report& report, const OomEvent& event, const Leaks& leaks);

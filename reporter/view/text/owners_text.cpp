@@ -60,9 +60,8 @@ std::string reserved_text(const Report& report, const Page& page) {
     const std::string needed = needed_text(report, memory);
     text += paragraph(memory_name(report, kind.kind, kind.device) + ": " +
                           (tells_frees(report) ? "at most " : "") + amount_text(reserved) +
-                          " reserved from the driver for it, " +
-                          amount_text(reserved - kind.peak_bytes) +
-                          " above what was requested: rounding, and the allocator's cache" +
+                          " reserved from the driver, " + amount_text(reserved - kind.peak_bytes) +
+                          " more than requested, for rounding and the allocator's cache" +
                           (needed.empty() ? "" : "; " + needed),
                       page);
   }
@@ -80,8 +79,8 @@ std::string unaccounted_text(const Report& report, const Page& page) {
   std::string text;
   for (const auto& [device, held] : bytes) {
     if (held == 0) continue;
-    text += paragraph(gpu_name(report, device) + ": besides " + amount_text(held) +
-                          " for contexts and loaded code (see below)",
+    text += paragraph(gpu_name(report, device) + ": contexts and loaded code take another " +
+                          amount_text(held) + " (see below)",
                       page);
   }
   return text;
@@ -161,8 +160,8 @@ std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& r
 
 std::string managed_text(std::uint64_t used, std::uint64_t managed, const Page& page) {
   if (managed == 0) return "";
-  return paragraph("managed: its pages may lie on the host; without them " +
-                       amount_text(used - managed) + " are used",
+  return paragraph("managed: these pages may lie on the host; without them, " +
+                       amount_text(used - managed) + " is used",
                    page);
 }
 

@@ -28,10 +28,10 @@ std::string others_meaning(const Report& report) {
         return device.facts.measured_by == word_of(MeasuredBy::none);
       });
   if (are_measured)
-    return "others: processes that NVML does not name, and what the driver keeps for all";
+    return "others: processes that NVML does not name, and memory that the driver keeps for all";
   return "others: " + std::string(kContextsAndOthers) + ". This report cannot tell them apart" +
-         (are_untold ? ": an earlier version wrote it, or no context was left"
-                     : ", as NVML was not asked; vramscope run asks it");
+         (are_untold ? ", because an earlier version wrote it or no context was left"
+                     : ", because NVML was not asked; vramscope run asks it");
 }
 
 }  // namespace
@@ -47,17 +47,16 @@ std::string owners_words(const Report& report, const std::vector<LedgerEntry>& r
   if (has(LedgerRow::contexts) || has(LedgerRow::modules) || has(LedgerRow::exported) ||
       has(LedgerRow::unaccounted)) {
     text += paragraph(
-        "unaccounted: memory that the driver keeps for contexts, for loaded code and later needs "
-        "of this process (modules), and for imports by others (exported)",
+        "unaccounted: memory that the driver keeps for contexts, for loaded code and its later "
+        "needs (modules), and for other processes that import it (exported)",
         page);
   }
   if (has(LedgerRow::pools)) {
     text += paragraph(
-        "pools: memory that the driver's pools keep beyond what is live: what the program freed "
-        "(cudaFreeAsync), and the unused rest of their chunks. A "
-        "synchronization gives back what lies above a pool's release threshold "
-        "(cudaMemPoolAttrReleaseThreshold, at first 0), cudaMemPoolTrimTo the rest, except beside "
-        "blocks in use",
+        "pools: memory that the driver's pools keep beyond live memory: what the program freed "
+        "with cudaFreeAsync, and the unused rest of their chunks. A synchronization releases "
+        "memory above a pool's release threshold (cudaMemPoolAttrReleaseThreshold, 0 by default); "
+        "cudaMemPoolTrimTo releases the rest, except beside blocks in use",
         page);
   }
   const auto is_rounded = [](const LedgerEntry& row) {

@@ -22,8 +22,8 @@ namespace {
 Column<PeakOfKind> axis_field(Axis axis, const char* by) {
   const bool has_all = axis == Axis::owner;
   Field field{.name = std::string(kAxisNames[static_cast<std::size_t>(axis)]),
-              .doc = std::string("requested bytes live then, by ") + by +
-                     (has_all ? "" : "; `null`: of `all`"),
+              .doc = std::string("requested bytes live at the peak, by ") + by +
+                     (has_all ? "" : "; `null` in the row `all`"),
               .type = "numbers",
               .may_be_null = !has_all,
               .unit = "bytes"};

@@ -55,7 +55,7 @@ std::string axis_line(const Report& report, const KindFacts& kind, Axis axis,
 }
 
 // A line for each axis that tells values apart; one for those of which a single value had all:
-// "all      owner Python, thread main 4711".
+// "all of it: owner Python, thread main 4711".
 Document axis_lines(const Report& report, const PeakOfKind& peak, const NameFrame& name,
                     const Page& page) {
   std::string whole;
@@ -68,7 +68,7 @@ Document axis_lines(const Report& report, const PeakOfKind& peak, const NameFram
     if (values.size() != 1 || values[0].value == "none") continue;
     const std::string value = value_text(report, axis, values[0].value, name, page);
     const std::string word(kAxisNames[static_cast<std::size_t>(axis)]);
-    whole += (whole.empty() ? "all      " : ", ") +
+    whole += (whole.empty() ? "all of it: " : ", ") +
              (value.starts_with(word + " ") ? "" : word + " ") + value;
   }
   Document text;
@@ -78,7 +78,7 @@ Document axis_lines(const Report& report, const PeakOfKind& peak, const NameFram
 }
 
 // What plain memory held at its peaks after rounding: " (768 MiB allocated, 1.00 GiB reserved, at
-// least 248 MiB of it idle and given back when needed)".
+// least 248 MiB of it idle and released when needed)".
 std::string rounded(const Report& report, const KindFacts& kind) {
   const auto* const statistics = statistics_of(report, kind);
   if (statistics == nullptr) return "";
@@ -87,9 +87,9 @@ std::string rounded(const Report& report, const KindFacts& kind) {
 }
 
 std::string told_by(const SumOfKind& sum) {
-  if (sum.is_traced) return "exactly, from their traces";
-  return sum.is_partly_traced ? "as their timelines and the traces that are there tell"
-                              : "as their timelines tell";
+  if (sum.is_traced) return "exact, from their traces";
+  return sum.is_partly_traced ? "from their timelines and the available traces"
+                              : "from their timelines";
 }
 
 // That peaks of different instants were added, and what was held at one. `rest`: where there is no
@@ -98,12 +98,12 @@ void add_added(Document& text, const Report& report, const AddedPeaks& added, Sh
                ShownIn rest) {
   const bool is_choice = report.chosen && report.chosen->by_rows;
   if (!is_of_several(report) || is_choice) return;
-  if (added.processes < 2) return text.paragraph("of one process alone");
+  if (added.processes < 2) return text.paragraph("from one process");
   const std::string together = bounds_text(added.together.peak) + " together";
-  std::string words = "the peaks of " + count_text(added.processes) + " processes";
+  std::string words = "sum of the peaks of " + count_text(added.processes) + " processes";
   if (added.devices > 1) words += " on " + counted(added.devices, "device");
-  text.paragraph(words + ", each at its own time, added; at one time they held " + together + ", " +
-                     told_by(added.together),
+  text.paragraph(words + ", each at its own time; at one time they held " + together + " (" +
+                     told_by(added.together) + ")",
                  whole);
   text.paragraph("at one time " + together, rest);
 }
@@ -112,8 +112,8 @@ std::string when_reached(const Report& report, const KindFacts& kind, const Name
                          const Page& page) {
   if (!tells_frees(report)) return "";  // a snapshot without history
   std::string result = "reached after ";
-  if (report.chosen && report.chosen->by_rows) result = "the peak of all was " + result;
-  if (is_of_several(report)) result = "the highest of them was reached after ";
+  if (report.chosen && report.chosen->by_rows) result = "the peak without the filter was " + result;
+  if (is_of_several(report)) result = "the highest peak of a process was reached after ";
   result += own_time_text(report, own_peak_ns(report, kind), kind.peak_ns);
   const std::string& thread = kind.peak_thread;
   if (!thread.empty())
@@ -130,11 +130,11 @@ void add_who_made_it(Document& text, const Report& report, const KindFacts& kind
   const Site& site = report.sites[static_cast<std::size_t>(kind.peak_site)];
   if (page.stacks == Stacks::in_full) {
     const CallSite whole = call_site(report, site, name, kAllFrames);
-    text.raw("  by the allocation of\n" + whole_stack_text(whole, page, 6), shown);
+    text.raw("  with an allocation by\n" + whole_stack_text(whole, page, 6), shown);
     return;
   }
   const CallSite where = call_site_in_text(report, site, name, kFramesShown);
-  text.paragraph("by the allocation of " + printable(vramscope::text(where), page), shown);
+  text.paragraph("with an allocation by " + printable(vramscope::text(where), page), shown);
 }
 
 RowsBlock live_then(const Report& report, const PeakOfKind& peak, const NameFrame& name,
@@ -145,7 +145,7 @@ RowsBlock live_then(const Report& report, const PeakOfKind& peak, const NameFram
   std::vector<Share> shares = peak.live;
   for (Share& share : shares) share.whole = peak.kind.peak_bytes;
   const std::string title =
-      choice.live_title.empty() ? "LIVE THEN" : std::string(choice.live_title);
+      choice.live_title.empty() ? "LIVE AT THE PEAK" : std::string(choice.live_title);
   const auto listing = [=, &report](std::size_t shown) {
     return site_listing(report, name, columns, first_rows(shares, shown), &Share::site, title,
                         page);
@@ -219,7 +219,7 @@ void add_all_kinds(Document& text, const Report& report) {
   for (const JointBounds& joint : report.joint_bounds) {
     text.title(gpu_name(report, joint.device) + ", all kinds of memory together: peak " +
                bounds_text({joint.lower, joint.upper}) +
-               " requested (what was live then, a trace tells); each at its own peak:");
+               " requested (only a trace shows what was live then). Each kind at its own peak:");
   }
 }
 

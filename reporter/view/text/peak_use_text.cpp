@@ -27,11 +27,11 @@ std::string words_of(const PeakUseRow& row) {
     case PeakPart::held_by_pool:
       return row.owner + (cutting_cache(row) != nullptr ? ", live or idle" : "");
     case PeakPart::reserved:
-      return "rounding, free beside live blocks, and idle in Vramscope's cache";
+      return "rounding, free space beside live blocks, and idle memory in Vramscope's cache";
     case PeakPart::pages:
       return "rounding to the driver's pages";
     case PeakPart::pools:
-      return "kept by the driver's pools beyond what is live";
+      return "memory that the driver's pools keep beyond live memory";
     case PeakPart::driver:
       return "contexts and code of this process" + std::string(row.bytes ? ", as last seen" : "");
     case PeakPart::others:
@@ -58,10 +58,10 @@ std::string end_text(const PeakUseRow& row) {
 
 std::string known_text(const PeakUse& use) {
   return bounds_text({.lower = use.bytes - use.most_reserved, .upper = use.bytes}) +
-         (use.is_all ? "" : " known");
+         (use.is_all ? "" : " (known parts)");
 }
 
-// "64.1 MiB to 66.0 MiB, what is live of the 6.82 GiB in PyTorch's cache, and the process's
+// "64.1 MiB to 66.0 MiB, plus the live part of the 6.82 GiB in PyTorch's cache, plus the process's
 // contexts and code (not known)".
 std::string needed_amount(const PeakUse& use) {
   std::vector<std::string> parts;
@@ -70,21 +70,18 @@ std::string needed_amount(const PeakUse& use) {
   if (use.needed_most != 0) parts.push_back(least == most ? most : least + " to " + most);
   for (const PeakUseRow& row : use.rows) {
     if (cutting_cache(row) == nullptr) continue;
-    parts.push_back("what is live of the " + amount_or_unknown(row.bytes) + " in " + row.owner);
+    parts.push_back("the live part of " +
+                    (row.bytes ? "the " + amount_text(*row.bytes) + " in " : "") + row.owner);
   }
   if (use.lacks_contexts) parts.emplace_back("the process's contexts and code (not known)");
   if (use.lacks_pages) parts.emplace_back("the driver's rounding to pages (not known)");
   std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const bool is_last = i + 1 == parts.size();
-    text += i == 0 ? "" : is_last ? (i == 1 ? " and " : ", and ") : ", ";
-    text += parts[i];
-  }
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", plus ") + part;
   return text;
 }
 
 constexpr const char* kNeeded =
-    "without idle memory of Vramscope and the driver, the process needs ";
+    "without idle memory in Vramscope's cache and the driver's pools, the process needs ";
 
 std::string needed_line(const PeakUse& use) { return kNeeded + needed_amount(use); }
 
@@ -100,8 +97,8 @@ std::string inside_text(const std::vector<PeakUse>& uses, const Page& page) {
     for (const PeakUseRow& row : use.rows) {
       const FrameworkCache* const cache = cutting_cache(row);
       if (cache == nullptr || !told.insert(row.owner).second) continue;
-      text += paragraph(row.owner + " alone knows how much of it is idle" +
-                            (cache->inside.empty() ? "" : "; to see inside: ") +
+      text += paragraph("only " + row.owner + " knows how much of its memory is idle" +
+                            (cache->inside.empty() ? "" : "; to see its contents: ") +
                             std::string(cache->inside),
                         page);
     }
@@ -195,8 +192,8 @@ Document peak_uses_text(const std::vector<PeakUse>& uses, const Page& page) {
     whole.raw(table_text(use, page));
     if (use.most_reserved != 0) {
       whole.paragraph(
-          "Requested and reserved bytes may have peaked at different times: what was reserved "
-          "beyond requests is an upper bound");
+          "Requested and reserved bytes may have peaked at different times, so the bytes reserved "
+          "beyond requests are an upper bound");
     }
     if (&use == &uses.back()) whole.raw(inside_text(uses, page));
     whole.paragraph(needed_line(use));
@@ -246,7 +243,7 @@ Columns<PeakUsePair> peak_use_pair_columns() {
   const auto bytes = [](std::optional<PeakUseRow> Row::*side) {
     return [side](const Row& row) { return (row.*side) ? (row.*side)->bytes : std::nullopt; };
   };
-  return {{"part", "as `peak` has it in `device_use`", [](const Row& row) { return row.row.part; },
+  return {{"part", "as in `device_use` of `peak`", [](const Row& row) { return row.row.part; },
            OneOf(kPeakPartNames)},
           {"owner", "likewise", [](const Row& row) { return row.row.owner; }},
           {{"CHANGE", right}, change_text},

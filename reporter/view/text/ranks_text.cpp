@@ -38,8 +38,8 @@ std::string site_text(const Difference& row, const std::string& other, const Pag
   const std::string text = printable(vramscope::text(stack), page);
   const std::string line = std::string(row.change() > 0 ? "+" : "-") +
                            bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " +
-                           text + "  (" + amount_text(row.after.bytes) + ", " + other + " " +
-                           amount_text(row.before.bytes) + ")";
+                           text + "  (" + amount_text(row.after.bytes) + ", " +
+                           amount_text(row.before.bytes) + " in " + other + ")";
   return paragraph(line, page, 4);
 }
 

@@ -17,8 +17,8 @@ std::string retries_text(const Report& report, const DeviceReport& device) {
   if (!frees.given_back_later) return text;
   const std::uint64_t segments = *frees.given_back_later;
   return segments == 0
-             ? text + ", with nothing idle in its cache to give back"
-             : text + "; in the whole run its cache gave back " + counted(segments, "idle segment");
+             ? text + ", but its cache had no idle memory to release"
+             : text + "; during the run its cache released " + counted(segments, "idle segment");
 }
 
 std::string trouble_text(const Report& report, const DeviceReport& device) {

@@ -9,7 +9,7 @@ namespace vramscope {
 struct DeviceReport;
 struct Report;
 
-// "Vramscope asked the driver again 3 times; in the whole run its cache gave back 2 idle segments":
+// "Vramscope asked the driver again 3 times; during the run its cache released 2 idle segments":
 // what went back for each refusal is not recorded.
 [[nodiscard]] std::string retries_text(const Report& report, const DeviceReport& device);
 

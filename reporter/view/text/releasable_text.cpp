@@ -35,7 +35,7 @@ std::string beyond_requests_text(const Report& report, const LedgerEntry& cached
   if (beside != 0) text += amount_text(beside) + " free beside live blocks";
   if (beside != 0 && rounding != 0) text += " and ";
   if (rounding != 0) text += amount_text(rounding) + " of rounding";
-  return text + ", which cannot" + (idle == 0 ? " go back" : "") + ": vramscope map";
+  return text + ", which cannot be released: see vramscope map";
 }
 
 }  // namespace vramscope

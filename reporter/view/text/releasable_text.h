@@ -10,9 +10,9 @@ namespace vramscope {
 struct LedgerEntry;
 struct Report;
 
-// "70.0 MiB idle, which goes back before a request is refused; 1.96 MiB free beside live blocks and
-// 2.78 MiB of rounding, which cannot: vramscope map". cached: the row of the ledger, of a report of
-// one process.
+// "70.0 MiB idle, which is released before a request is refused; 1.96 MiB free beside live blocks
+// and 2.78 MiB of rounding, which cannot be released: see vramscope map". cached: the row of the
+// ledger, of a report of one process.
 [[nodiscard]] std::string beyond_requests_text(const Report& report, const LedgerEntry& cached);
 
 }  // namespace vramscope

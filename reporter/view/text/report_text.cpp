@@ -54,7 +54,7 @@ std::string growth_text(const Report& report) {
 std::string how_written(const Report& report) {
   if (trigger_of(report) == Trigger::recovered) {
     const std::string& signal = report.process.ended_by;
-    return "recovered; " + (signal.empty() ? "the process died" : signal + " ended it") +
+    return "recovered; the process " + (signal.empty() ? "died" : "was killed by " + signal) +
            "; last call";
   }
   if (trigger_of(report) == Trigger::imported)
@@ -153,7 +153,7 @@ std::string peak_trees(std::vector<Share> rest, const Report& report, const Name
 
 std::string peak_heading(const Report& report) {
   if (!tells_frees(report)) return "Live at the snapshot: ";
-  return is_of_several(report) ? "What made the peaks, added: " : "What made the peak: ";
+  return is_of_several(report) ? "What made the sum of peaks: " : "What made the peak: ";
 }
 
 // Rows of a framework's cache show who made it grow, not what the program holds.
@@ -161,7 +161,8 @@ void add_caches(Document& text, const Report& report, const NameFrame& name) {
   for (const CacheAtPeak& held : caches_at_peak(report, name)) {
     text.paragraph(std::string(held.cache.name) + " held " + bytes_text(held.bytes) + " of " +
                        memory_name(report, held.kind.kind, held.kind.device) +
-                       ", live or idle: its rows show who made it grow",
+                       " memory, live or idle; the cache's rows show which call sites made the "
+                       "cache grow",
                    kWhereAllIs);
   }
 }
@@ -228,7 +229,7 @@ std::string alive_heading(const Report& report, const Leaked& alive) {
   for (const Share& share : alive.shares) count += share.count;
   const std::string kept = suppressed_clause(alive.leaks);
   const std::string what = never_freed_text(report) + ": ";
-  if (alive.shares.empty()) return kept.empty() ? "" : what + "nothing but" + kept;
+  if (alive.shares.empty()) return kept.empty() ? "" : what + "only" + kept;
   return what + bytes_text(alive.shares.front().whole) + " in " + counted(count, "allocation") +
          (kept.empty() ? "" : ", and" + kept);
 }
@@ -244,7 +245,7 @@ std::string late_line(const Report& report, const Leaked& alive) {
     if (site.live_by_age.size() == kTenths) late += std::min(site.live_by_age.back(), bytes);
   }
   return late == 0 ? ""
-                   : bytes_text(late) + " came in the last tenth of the run's " +
+                   : bytes_text(late) + " was allocated in the last tenth of the run's " +
                          (is_measured_in_time(report) ? "time" : "allocations");
 }
 
@@ -324,7 +325,7 @@ Document report_head(const Report& report, const Page& page) {
     when += ", after " + duration_text(process.report_time_ns - process.start_time_ns);
   }
   if (process.simulated_launches != 0) {
-    when += ", " + counted(process.simulated_launches, "kernel") + " accepted, not executed";
+    when += ", " + counted(process.simulated_launches, "kernel") + " accepted but not executed";
   }
   Document text;
   text.heading(printable(command_line(report.process), page));

@@ -170,8 +170,8 @@ std::string bound_text(std::span<const ReportOfProcess> first, const Page& page)
   };
   if (std::ranges::none_of(first, is_bound)) return "";
   return paragraph(
-      "<=: at most; its kinds of memory peaked at different times, and only a trace tells "
-      "exactly what they held together",
+      "<=: upper bound, because the kinds of memory of a process peaked at different times; only a "
+      "trace has the exact sum",
       page);
 }
 
@@ -217,7 +217,7 @@ std::string ends_text(const Reports& reports, const Page& page) {
   std::string text;
   for (const auto& [signal, who] : dead) {
     const std::string by = signal.empty()
-                               ? " died, nobody saw by what (a vramscope run of its own would have)"
+                               ? " died; the signal is not known (vramscope run would record it)"
                                : (who.size() == 1 ? " was" : " were") + (" ended by " + signal);
     text += paragraph(printable(names_text(who) + by, page), page);
   }
@@ -252,12 +252,12 @@ std::string title(const Reports& reports, const LeftAside& left_aside) {
   const std::string program = program_of(reports.front().process.process);
   if (is_one_program(reports) && !program.empty()) text += " of " + program;
   if (left_aside.earlier != 0) {
-    text += "; " + counted(left_aside.earlier, "earlier report") + " of them left aside";
+    text += "; " + counted(left_aside.earlier, "earlier report") + " of the same processes skipped";
   }
   if (left_aside.repeated != 0) {
     const bool is_one = left_aside.repeated == 1;
     text += "; " + count_text(left_aside.repeated) + (is_one ? " is" : " are") +
-            " told again by another file, and " + (is_one ? "counts" : "count") + " once";
+            " also in another file, and " + (is_one ? "counts" : "count") + " once";
   }
   if (!has_files(reports)) return text;
   if (const std::string name = common_name(reports); !name.empty())

@@ -225,8 +225,8 @@ Document groups_text(const Report& report, GroupBy by, SiteOrder order, const Na
   text.gap();
   text.paragraph((is_snapshot ? std::string("NOW: requested bytes live at the snapshot")
                               : "Requested bytes of all sites. AT PEAK: " + when) +
-                 ". A site counts for the frame that its row begins with: not the standard "
-                 "library's, nor a wrapper's.");
+                 ". A site counts for the first frame of its row, which is never in the standard "
+                 "library or a wrapper.");
   text.raw(totals_text(report, page, name), kUnlessRepeated);
   return text;
 }

@@ -209,7 +209,7 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
            Titled("TEMP", 7),
            [&report, tells](Row row) { return tells ? temporary_text(report.sites[row]) : "-"; },
            Legend(is_measured_in_time(report)
-                      ? "TEMP: freed before the next allocation of the thread, or as its last."
+                      ? "TEMP: freed before the next allocation of the thread, or without one."
                       : "TEMP: freed before the next allocation of the thread.")},
           {{"LIFE", Table::Align::right, 8},
            of(lifetime_text),

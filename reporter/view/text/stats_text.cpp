@@ -57,8 +57,9 @@ FlatStats stats_told(const Report& report, const DeviceReport& device) {
 
 constexpr const char* kWords =
     "allocated: in blocks in use, rounded up from what was requested. reserved: taken from the "
-    "driver, free parts included. active: allocated, or freed and not yet to be handed out again. "
-    "inactive split: free beside blocks in use, so it cannot go back to the driver. TOTAL: ever.";
+    "driver, free parts included. active: allocated, or freed but not yet reusable. inactive "
+    "split: free beside blocks in use, so it cannot be released to the driver. TOTAL: over the "
+    "whole run.";
 
 // A file of another tool has that tool's figures.
 std::string words_for_keys(const Report& report) {
@@ -174,7 +175,7 @@ std::optional<std::string> stats_text(const Report& report, const StatsOf& of, c
     if (of.device && device.facts.index != *of.device) continue;
     const std::string title = gpu_name(report, device.facts.index) + "  " +
                               printable(device.facts.name, page) + "  memory_stats" +
-                              (is_of_several(report) ? ", of all processes added" : "");
+                              (is_of_several(report) ? ", summed over all processes" : "");
     const FlatStats stats = stats_told(report, device);
     const bool is_whole = of.sort.empty() && of.most == 0 && !stats.empty();
     if (is_whole) {

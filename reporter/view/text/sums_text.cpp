@@ -34,7 +34,7 @@ std::string why_bounds(const std::vector<DeviceSum>& sums,
                                : " were killed at unknown times after their last calls.");
   }
   if (traceless.size() == reports.size()) {
-    return "Exact with traces: vramscope run --trace '%p.trace'";
+    return "For the exact value, record traces: vramscope run --trace '%p.trace'";
   }
   if (!traceless.empty()) return "Not exact: no trace of " + names_text(traceless) + ".";
   for (const DeviceSum& sum : sums) {
@@ -90,12 +90,12 @@ std::string sums_text(const std::vector<DeviceSum>& sums,
   if (text.empty()) return text;
   text = coloured("Together on each device, requested bytes", Colour::bold, page) + "\n" + text;
   if (has_bounds) {
-    text += paragraph(std::string("Bounds, from the buckets of the timelines") +
-                          (has_traces ? " and the traces that are there." : "."),
+    text += paragraph(std::string("The bounds come from the buckets of the timelines") +
+                          (has_traces ? " and the available traces." : "."),
                       page);
     text += paragraph(why_bounds(sums, reports), page);
   }
-  if (has_clocks) text += "  Clocks of several hosts are taken to agree.\n";
+  if (has_clocks) text += "  Vramscope assumes that the clocks of all hosts agree.\n";
   return text;
 }
 

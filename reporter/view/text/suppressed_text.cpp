@@ -44,7 +44,7 @@ std::string suppressed_clause(const Leaks& leaks) {
                     std::string(framework_caches()[held.row].name));
   }
   if (!leaks.suppressed.empty()) {
-    parts.push_back(bytes_text(suppressed_bytes(leaks)) + " that suppressions leave out");
+    parts.push_back(bytes_text(suppressed_bytes(leaks)) + " that suppressions hide");
   }
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -57,11 +57,11 @@ std::string caches_text(const Leaks& leaks, const Page& page) {
   std::string text;
   for (const HeldByCache& held : leaks.caches) {
     const FrameworkCache& cache = framework_caches()[held.row];
-    text +=
-        paragraph("Held by " + std::string(cache.name) + ", no leak of the program: " +
-                      bytes_text(held.bytes) + " in " + counted(held.count, "allocation") +
-                      (cache.inside.empty() ? "" : "; to see inside: ") + std::string(cache.inside),
-                  page);
+    text += paragraph("Held by " + std::string(cache.name) + " (not a leak of the program): " +
+                          bytes_text(held.bytes) + " in " + counted(held.count, "allocation") +
+                          (cache.inside.empty() ? "" : "; to see its contents: ") +
+                          std::string(cache.inside),
+                      page);
   }
   return text.empty() ? "" : "\n" + text;
 }

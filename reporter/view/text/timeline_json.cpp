@@ -29,7 +29,7 @@ Columns<RunCurve> curve_columns() {
   };
   return {
       kind_or_all<Row>(
-          "`all`: all kinds together that take memory of the device, of a report at most so much"),
+          "`all`: sum of all kinds that take memory of the device; in a report, an upper bound"),
       device_column<Row>(&Row::device),
       {"peak_bytes", "highest value of all buckets", peak},
       {"first_ns", "when the first bucket begins", &Row::first_ns},
@@ -69,8 +69,8 @@ Columns<RunMark> mark_columns() {
   using Row = RunMark;
   return {
       {"what",
-       "a peak; an allocation that failed; of a trace: a context ended with its memory; of several "
-       "processes: one was killed, or died",
+       "`peak`: a peak; `refused`: an allocation that failed; `reset`: in a trace, the end of a "
+       "context with its memory; `ended`: among several processes, one was killed or died",
        &Row::what, OneOf(kMarkNames)},
       {"at_ns", "when", &Row::at_ns},
       {"until_ns",
@@ -81,7 +81,7 @@ Columns<RunMark> mark_columns() {
        "for an event of one of several processes: time after that process's own start; `null`: not "
        "an event of one process",
        &Row::process_ns},
-      kind_or_all<Row>("`all`, of a trace: as of `series`"),
+      kind_or_all<Row>("in a trace also `all`, as in `series`"),
       device_column<Row>(&Row::device),
       {"bytes",
        "bytes of the peak (an upper bound for several processes together), or bytes requested; 0: "

@@ -58,11 +58,11 @@ Sums sums_of(const Report& report) {
 std::string time_of(const Report& report, std::uint64_t ns) {
   const ProcessFacts& process = report.process;
   if (ns == 0) return "";  // nobody measured it
-  std::string text = "; " + duration_text(ns) + " in them";
-  if (is_of_several(report)) return text + ", of all processes added";
+  std::string text = "; allocating took " + duration_text(ns);
+  if (is_of_several(report)) return text + ", summed over all processes";
   const std::optional<std::size_t> threads = allocating_threads(report);
-  if (!threads) return text + ", of all threads added";
-  if (*threads > 1) return text + ", of " + counted(*threads, "thread") + " added";
+  if (!threads) return text + ", summed over all threads";
+  if (*threads > 1) return text + ", summed over " + counted(*threads, "thread");
   const std::uint64_t loaded_ns =
       process.report_time_ns - std::min(process.report_time_ns, process.start_time_ns);
   // As the head of a report has it.
@@ -77,18 +77,18 @@ std::string time_of(const Report& report, std::uint64_t ns) {
          " since the library was loaded";
 }
 
-// ", and 341 ms in 20,000 frees", "in 13,171 calls for 13,167 frees"; "": none took time, or a
-// filter left calls out.
+// "; 20,000 frees took 341 ms", "13,171 calls for 13,167 frees took 341 ms"; "": none took time, or
+// a filter left calls out.
 std::string frees_of(const Report& report) {
   if (report.chosen) return "";
   const AllFrees all = all_frees(report);
   if (all.total_ns == 0) return "";
-  const std::string calls = counted(all.calls, "call");
-  std::string text = ", and " + duration_text(all.total_ns) + " in ";
-  if (all.calls == all.frees) return text + counted(all.frees, "free");
-  if (all.frees == 0 && report.unrecorded_calls == 0) return text + calls + " that freed nothing";
-  if (all.calls < all.frees || all.frees == 0) return text + calls + " that free memory";
-  return text + calls + " for " + counted(all.frees, "free");
+  const std::string calls = "; " + counted(all.calls, "call");
+  const std::string took = " took " + duration_text(all.total_ns);
+  if (all.calls == all.frees) return "; " + counted(all.frees, "free") + took;
+  if (all.frees == 0 && report.unrecorded_calls == 0) return calls + " that freed nothing" + took;
+  if (all.calls < all.frees || all.frees == 0) return calls + " that free memory" + took;
+  return calls + " for " + counted(all.frees, "free") + took;
 }
 
 std::string peaks_of(const Report& report) {
@@ -116,7 +116,7 @@ std::string alive_text(const Report& report, const Leaked& leaked) {
       kept == 0 ? "" : amount_text(kept) + " that caches and libraries keep";
   if (bytes == 0 && kept == 0) return all_freed_phrase(report);
   const std::string text = never_freed_phrase(report) + ": ";
-  if (bytes == 0) return text + "nothing but " + by_design;
+  if (bytes == 0) return text + "only " + by_design;
   std::uint64_t count = 0;
   for (const Share& share : leaked.shares) count += share.count;
   return text + amount_text(bytes) + (count == 0 ? "" : " in " + counted(count, "allocation")) +
@@ -131,7 +131,7 @@ std::string temporary_text(const Sums& sums, std::uint64_t allocations) {
                              ? ""
                              : " of " + count_text(share.allocations) + " known ones";
   return ", " + count_text(share.temporary) + of +
-         (share.counts_last ? " temporary or freed last (" : " temporary (") +
+         (share.counts_last ? " temporary, or the last of their thread (" : " temporary (") +
          percent_text(share.temporary, share.allocations) + ")";
 }
 

@@ -42,7 +42,7 @@ std::string bounded_change_text(const PeakBounds& before, const PeakBounds& afte
       static_cast<std::int64_t>(after.lower) - static_cast<std::int64_t>(before.upper);
   const auto most =
       static_cast<std::int64_t>(after.upper) - static_cast<std::int64_t>(before.lower);
-  if (least <= 0 && most >= 0) return ": how much it changed is not known";
+  if (least <= 0 && most >= 0) return ": bounds, so the change is not known";
   const std::string one = change_text(least);
   const std::string other = change_text(most);
   return " (" + (one == other ? one : one + " to " + other) + ")";

@@ -30,7 +30,7 @@ std::string deaths_text(const Report& report) {
 
 std::string sampling_text(const Report& report) {
   if (report.sample_bytes == 0) return "";
-  return "estimates from one stack in " + bytes_text(report.sample_bytes);
+  return "estimates from one call stack per " + bytes_text(report.sample_bytes);
 }
 
 std::string not_a_kind(const std::string& given) {
@@ -94,7 +94,7 @@ std::string all_freed_phrase(const Report& report) {
 std::string rate_text(const GrowthRate& rate, const std::string& function) {
   const bool is_one = rate.periods < 2;
   const std::string each =
-      bytes_text(rate.bytes) + " each " + (is_one ? "" : count_text(rate.periods) + " ");
+      bytes_text(rate.bytes) + " every " + (is_one ? "" : count_text(rate.periods) + " ");
   if (rate.unit == GrowthUnit::mark)
     return each + (is_one ? "mark '" : "marks '") + rate.name + "'";
   const bool is_pass = rate.unit == GrowthUnit::pass;

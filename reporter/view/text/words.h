@@ -44,7 +44,7 @@ inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
 // "everything was freed", or "... by then" where that was not the end.
 [[nodiscard]] std::string all_freed_phrase(const Report& report);
 
-// "256 KiB each 50 calls of on_error", "256 KiB each 50 passes of epoch/step". function: of the
+// "256 KiB every 50 calls of on_error", "256 KiB every 50 passes of epoch/step". function: of the
 // place, as it is shown; "": not known.
 [[nodiscard]] std::string rate_text(const GrowthRate& rate, const std::string& function = "");
 

@@ -22,7 +22,7 @@ struct SitePart;
 
 struct FrameworkCache {
   std::string_view name;    // "PyTorch's cache"
-  std::string_view inside;  // how to see its content, after "to see inside: "; "": not possible
+  std::string_view inside;  // after "to see its contents: "; "": not possible
   bool cuts_blocks = true;  // it serves parts of what it holds, and some may be idle
 };
 // Returns the cache of that name, or null.
