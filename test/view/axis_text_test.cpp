@@ -67,7 +67,7 @@ TEST(Axis, OfSizesSpeaksOfSizes) {
   const std::string text =
       render(axis_text(report, Axis::size_class, {}, {.width = 300}, {0, ""}), {.width = 300});
 
-  EXPECT_NE(text.find(" Rows of one size stand together"), text.npos) << text;
+  EXPECT_NE(text.find(" Rows of one size are adjacent"), text.npos) << text;
 }
 
 TEST(Axis, HasARowForEachValueAndMemoryThoseOfOneValueTogether) {

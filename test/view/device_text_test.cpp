@@ -26,7 +26,7 @@ TEST(ReportText, SaysWhatIsNeededAndThatTheRestOfWhatWasReservedIsIdleAndGoesBac
   Report report = report_with_idle_memory();
   const std::string needed =
       "\n  needed: at most 5.48 GiB; the other 6.07 GiB reserved was idle: free memory that is "
-      "released before\n    a request is refused, and when other processes take memory\n";
+      "released\n    before a request is refused, and when other processes take memory\n";
   EXPECT_TRUE(has(screen(report), needed)) << screen(report);
 
   const std::uint64_t idle = std::uint64_t{11800} << 20;

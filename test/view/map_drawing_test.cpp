@@ -125,8 +125,8 @@ TEST(Map, IsReadAtEightyColumns) {
   # a block in use, . free, @ pins its segment
   2.00 MiB at 0x1000: 1.88 MiB free, largest hole 1.88 MiB
     |##@@............................................................|
-    @ 64.0 KiB, 10.0 s old; freeing it leaves a hole of 1.94 MiB (1 of 2 blocks):
-      libnet.so+0x40 < main (train.cpp:99)
+    @ 64.0 KiB, 10.0 s old; freeing it leaves a hole of 1.94 MiB (1 of 2
+      blocks): libnet.so+0x40 < main (train.cpp:99)
 )");
 }
 

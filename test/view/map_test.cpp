@@ -107,7 +107,7 @@ TEST(Map, TellsTheDriversOwnMemoryApart) {
 
   const std::string text = text_of(holding({direct}));
 
-  EXPECT_TRUE(has(text, "Fragmentation: none by Vramscope")) << text;
+  EXPECT_TRUE(has(text, "Fragmentation: none caused by Vramscope")) << text;
   EXPECT_FALSE(has(text, "without a new segment")) << text;
 }
 
@@ -120,7 +120,7 @@ TEST(Map, SaysThatThePoolsOfTheDriverCutTheirsThemselves) {
       << text_of(report);
   report.devices[0].facts.pool_bytes = 5 * kMiB;
   EXPECT_TRUE(
-      has(text_of(report), "divide this memory\n    and keep 5.00 MiB beyond live memory.\n"))
+      has(text_of(report), "divide this memory and\n    keep 5.00 MiB beyond live memory.\n"))
       << text_of(report);
 }
 
@@ -194,7 +194,7 @@ TEST(Map, LittleFragmentationMayBeEnoughToRefuse) {
 TEST(Map, SaysWhatWasRequestedOfABlockThatIsLarger) {
   Report report = fragmented();
   report.devices[0].segments[0].blocks[1].requested_size = 1536 * kKiB;
-  EXPECT_TRUE(has(text_of(report, 120), "@ 2.00 MiB (requested 1.50 MiB), 6.00 s old; its"))
+  EXPECT_TRUE(has(text_of(report, 120), "@ 2.00 MiB (requested 1.50 MiB), 6.00 s old; freeing it"))
       << text_of(report, 120);
 }
 

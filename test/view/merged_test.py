@@ -20,7 +20,7 @@ class Merged(MergeTest):
                 kind["peak_bytes"] = (100 << 20) + (number == 1) * (40 << 20)
             path.write_text(json.dumps(report, separators=(",", ":")))
         apart = self.call("report", *parts).stdout
-        (line, *_) = re.findall(r"^ +[+]\d.*, rank .*$", apart, re.MULTILINE) or self.fail(apart)
+        (line, *_) = re.findall(r"^ +[+]\d.* in rank .*$", apart, re.MULTILINE) or self.fail(apart)
         merged = self.merge(*parts)
         shown = self.call("report", merged).stdout
         self.assertIn(line, shown)

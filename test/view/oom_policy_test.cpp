@@ -20,7 +20,7 @@ TEST(Oom, BlamesNotTheDefaultPolicyForWhatTheDriverWouldRefuseToo) {
   EXPECT_TRUE(has(text_of(report), "hint: fragmentation: the 500 MiB free in pieces"));
 
   report.oom.events[0].pending_bytes = 200 << 20;  // which the driver would have waited for
-  EXPECT_TRUE(has(text_of(report), "hint: without the cache it would probably have fit"));
+  EXPECT_TRUE(has(text_of(report), "hint: without the cache the request would probably have fit"));
 }
 
 TEST(Oom, BlamesNoCacheAndNoOthersWhereTheDriverServesAll) {
@@ -34,7 +34,8 @@ TEST(Oom, BlamesNoCacheAndNoOthersWhereTheDriverServesAll) {
   EXPECT_TRUE(has(text_of(report), "hint: the program itself holds most of the memory"));
   event.free_bytes = event.bytes;
   event.outside_bytes = 2000 << 20;
-  EXPECT_TRUE(has(text_of(report), "hint: the driver had as much free, and refused it"));
+  EXPECT_TRUE(
+      has(text_of(report), "hint: the driver had enough free memory, but refused the request"));
 }
 
 TEST(Oom, TellsOfTheLimitFirstWhereThatRefused) {
@@ -49,14 +50,15 @@ TEST(Oom, TellsOfTheLimitFirstWhereThatRefused) {
 
   const std::string text = text_of(report);
 
-  EXPECT_TRUE(has(text, "THE LIMIT OF 1.00 GiB THEN\n   140 MiB  13.7 %  free under the limit\n"))
+  EXPECT_TRUE(
+      has(text, "THE LIMIT OF 1.00 GiB AT THE REFUSAL\n   140 MiB  13.7 %  free under the limit\n"))
       << text;
   EXPECT_TRUE(has(text, "the GPU itself has 15.0 GiB free; the limit does not allow its use\n"));
   const Page narrow{.width = 60};
   EXPECT_TRUE(
       has(oom_text(report, leaks_for_oom(report, sample_names()), sample_names(), narrow, 10),
-          "the GPU itself has 15.0 GiB free,\n    which the limit withholds\n"));
-  EXPECT_FALSE(has(text, "says the driver"));
+          "the GPU itself has 15.0 GiB free;\n    the limit does not allow its use\n"));
+  EXPECT_FALSE(has(text, "according to the driver"));
   EXPECT_TRUE(has(text, "60.0 MiB   5.9 %  contexts of this process\n"));
   EXPECT_TRUE(has(oom_line(report, sample_names()), ", 140 MiB free under the limit"));
 }
@@ -73,7 +75,7 @@ TEST(Oom, SaysThatFragmentationUsedUpALimit) {
   EXPECT_TRUE(
       has(text_of(report),
           "  hint: fragmentation: the 500 MiB free in pieces would have been enough under the "
-          "limit; HELD BY\n    lists the blocks that pin them\n"))
+          "limit;\n    HELD BY lists the blocks that pin them\n"))
       << text_of(report);
 
   event.bytes = 750 << 20;  // more than both together
@@ -204,7 +206,7 @@ TEST(Oom, NamesRoundingInTheHintWhereItTookATenth) {
   OomEvent& leaking = report.oom.events[0];
   leaking.rounding_bytes = 40 << 20;
   EXPECT_TRUE(has(hint_for(report, leaking, leaks_for_oom(report, sample_names())),
-                  "leaks names the places; rounding took 50.0 MiB of what was held"));
+                  "leaks lists the call sites; rounding took 50.0 MiB of what was held"));
 }
 
 TEST(Oom, NamesThePolicyThatWithholdsWhatIsFreed) {

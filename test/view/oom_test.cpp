@@ -67,8 +67,8 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   event.native_free_bytes = 1;
   EXPECT_TRUE(
       has(text_of(report),
-          "  hint: fragmentation: the 500 MiB free in pieces would have been enough; HELD BY lists "
-          "the blocks that\n    pin them; without the cache, memory would also be "
+          "  hint: fragmentation: the 500 MiB free in pieces would have been enough;\n    HELD BY "
+          "lists the blocks that pin them; without the cache, memory would also be "
           "fragmented\n"))
       << text_of(report);
 
@@ -111,12 +111,12 @@ TEST(Oom, TellsWhatPoolsOfThisProcessKeepFromOthers) {
   event.pool_bytes = event.pool_pending_bytes = 300 << 20;
   EXPECT_TRUE(has(text_of(report), " kept by the driver's pools beyond live memory: its"))
       << text_of(report);
-  EXPECT_TRUE(has(text_of(report), "100 MiB   9.8 %  others: processes"));
+  EXPECT_TRUE(has(text_of(report), "100 MiB   9.8 %  others: other processes"));
   EXPECT_EQ(hint_for(report, event, {}),
             "the driver's pools kept 300 MiB, freed by cudaFreeAsync: synchronize its streams "
             "before, and there is enough");
   event.pool_pending_bytes = 100 << 20;
-  EXPECT_TRUE(has(text_of(report), "what is live; of 100 MiB the streams"));
+  EXPECT_TRUE(has(text_of(report), "live memory; of 100 MiB the streams"));
   EXPECT_TRUE(
       has(hint_for(report, event, {}), "synchronize its streams and trim them before (cuda"));
   event.pool_pending_bytes = 0;

@@ -128,7 +128,7 @@ class Reserved(Peaks):
         self.assertRegex(text, r"\n +at most 13\.8 MiB +rounding, free space beside live blocks, and idle memory in Vramscope's cache\n")
         self.assertIn("GPU 0 at its peak: 130 MiB to 144 MiB (known parts)", text)
         self.assertNotIn("the rows of reserved memory", text)
-        self.assertIn("GPU 0 at its peak: at most 11.5 GiB known", self.text("peak", self.real("gpt-no-cache")))
+        self.assertIn("GPU 0 at its peak: at most 11.5 GiB (known parts)", self.text("peak", self.real("gpt-no-cache")))
         for name in NAMES:
             with open(self.real(name), encoding="utf-8") as file:
                 peak = json.load(file)["devices"][0]["memory_stats"]["reserved_bytes.all.peak"]

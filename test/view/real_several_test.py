@@ -94,10 +94,10 @@ class Refusals(Case):
 
     def test_were_served_as_much_later_as_alone(self):
         """ "0 ns later", where the time of one of them did not begin with that of all."""
-        alone = re.findall(r"as much was served (.*) later", self.text("oom", "-n", "0", self.real("fill-refused")))
+        alone = re.findall(r"a request of this size was served (.*) later", self.text("oom", "-n", "0", self.real("fill-refused")))
         self.assertTrue(alone)
         files = (self.real("torch-oom-at-exit"), self.real("fill-refused"))
-        self.assertEqual(alone, re.findall(r"as much was served (.*) later", self.text("oom", "-n", "0", *files)))
+        self.assertEqual(alone, re.findall(r"a request of this size was served (.*) later", self.text("oom", "-n", "0", *files)))
         for event in self.json("oom", "-n", "0", *files)["events"]:
             self.assertTrue(event["served_ns"] is None or event["served_ns"] >= event["time_ns"], event["number"])
 
