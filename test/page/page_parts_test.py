@@ -50,7 +50,7 @@ class WithoutParts(unittest.TestCase):
         full = self.run_tool("export", "--help", tool=harness.TOOL).stdout
         for name, missing in (("sqlite", "libsqlite3-dev"), ("pprof", "libprotobuf-dev"), ("perfetto", "libprotobuf-dev")):
             row = re.search(rf"^  {name}\b.*(?:\n    .*)*", listed, re.M)[0]
-            self.assertIn(f"not in this build: {missing}", " ".join(row.split()))
+            self.assertIn(f"not in this build: at build time, {missing}", " ".join(row.split()))
             done = self.run_tool("export", "--format", name, "-o", "/dev/null", SAMPLE)
             self.assertEqual((2, 1), (done.returncode, done.stderr.count("\n")), done.stderr)
             self.assertIn(missing, done.stderr)
