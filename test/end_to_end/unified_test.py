@@ -73,7 +73,7 @@ class Unified(harness.Case):
                 self.assertEqual({"pinned:64", "managed:64", "device:64"}, set(refused))  # the second one of 64 pinned
                 self.assertEqual(80, said["used"])
                 self.assertEqual(3, report["devices"][0]["limit_refusals"])
-                self.assertEqual(["GPU 0 met its limit of 100MiB (--device-memory-limit)"], report["warnings"])
+                self.assertEqual(["GPU 0 reached its limit of 100MiB (--device-memory-limit)"], report["warnings"])
 
     def test_a_limit_of_a_device_with_memory_of_its_own_leaves_pinned_and_managed_memory_alone(self):
         said, report = self.take("gh200", "pinned:256", "managed:256", "device:64", VRAMSCOPE_DEVICE_MEMORY_LIMIT="100MiB")
