@@ -5,21 +5,13 @@
 #include <elf.h>
 
 #include <cstdint>
-#include <cstring>
-#include <optional>
 #include <regex>
+
+#include "test/simulator/device/image_bytes.h"
 
 namespace vramscope::simulator {
 
 namespace {
-
-template <class Value>
-std::optional<Value> read(std::string_view image, std::uint64_t at) {
-  Value value;
-  if (at > image.size() || image.size() - at < sizeof value) return std::nullopt;
-  std::memcpy(&value, image.data() + at, sizeof value);
-  return value;
-}
 
 // One attribute of a kernel; a sized one has so many bytes behind it.
 struct Attribute {
@@ -37,10 +29,10 @@ struct ParameterInfo {
 
 std::vector<Parameter> parameters_in(std::string_view section) {
   std::vector<Parameter> found;
-  for (std::uint64_t at = 0; const auto next = read<Attribute>(section, at);) {
+  for (std::uint64_t at = 0; const auto next = read_at<Attribute>(section, at);) {
     at += sizeof(Attribute);
     if (next->format != Attribute::kSized) continue;
-    const auto info = read<ParameterInfo>(section, at);
+    const auto info = read_at<ParameterInfo>(section, at);
     at += next->size_or_value;
     if (next->name != Attribute::kParameter || !info) continue;
     if (info->ordinal >= found.size()) found.resize(info->ordinal + std::size_t{1});
@@ -57,10 +49,10 @@ std::string_view name_at(std::string_view image, std::uint64_t at) {
 Parameters parameters_of_elf(std::string_view image) {
   constexpr std::string_view kSection = ".nv.info.";
   Parameters found;
-  const auto header = read<Elf64_Ehdr>(image, 0);
+  const auto header = read_at<Elf64_Ehdr>(image, 0);
   if (!header) return found;
   const auto section = [&](std::uint64_t index) {
-    return read<Elf64_Shdr>(image, header->e_shoff + index * sizeof(Elf64_Shdr));
+    return read_at<Elf64_Shdr>(image, header->e_shoff + index * sizeof(Elf64_Shdr));
   };
   const auto names = section(header->e_shstrndx);
   for (unsigned i = 0; names && i < header->e_shnum; ++i) {

@@ -5,8 +5,9 @@
 #include <elf.h>
 
 #include <cstring>
-#include <optional>
 #include <regex>
+
+#include "test/simulator/device/image_bytes.h"
 
 namespace vramscope::simulator {
 
@@ -26,14 +27,6 @@ bool is_text(const char* image) {
   return *image == '.' || (image[0] == '/' && (image[1] == '/' || image[1] == '*'));
 }
 
-template <class Value>
-std::optional<Value> read(std::string_view image, std::uint64_t at) {
-  Value value;
-  if (at > image.size() || image.size() - at < sizeof value) return std::nullopt;
-  std::memcpy(&value, image.data() + at, sizeof value);
-  return value;
-}
-
 std::string name_at(std::string_view image, std::uint64_t at) {
   if (at >= image.size()) return {};
   const std::string_view rest = image.substr(at);
@@ -43,7 +36,7 @@ std::string name_at(std::string_view image, std::uint64_t at) {
 void add_symbols(std::string_view image, const Elf64_Shdr& symbols, const Elf64_Shdr& names,
                  Variables& found) {
   for (std::uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
-    const auto symbol = read<Elf64_Sym>(image, symbols.sh_offset + at);
+    const auto symbol = read_at<Elf64_Sym>(image, symbols.sh_offset + at);
     if (!symbol) return;
     if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || symbol->st_size == 0) continue;
     found[name_at(image, names.sh_offset + symbol->st_name)] = symbol->st_size;
@@ -52,10 +45,10 @@ void add_symbols(std::string_view image, const Elf64_Shdr& symbols, const Elf64_
 
 Variables variables_of_elf(std::string_view image) {
   Variables found;
-  const auto header = read<Elf64_Ehdr>(image, 0);
+  const auto header = read_at<Elf64_Ehdr>(image, 0);
   if (!header) return found;
   const auto section = [&](std::uint64_t index) {
-    return read<Elf64_Shdr>(image, header->e_shoff + index * sizeof(Elf64_Shdr));
+    return read_at<Elf64_Shdr>(image, header->e_shoff + index * sizeof(Elf64_Shdr));
   };
   for (unsigned i = 0; i < header->e_shnum; ++i) {
     const auto symbols = section(i);
