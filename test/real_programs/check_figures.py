@@ -5,7 +5,6 @@ Installs PyTorch, of two versions, and transformers into FOLDER first, once. Pri
 writes to the page. Exits with 1 when a figure is farther off than figure_list.py allows, or was not measured.
 """
 # SPDX-License-Identifier: Apache-2.0
-import argparse
 import os
 import pathlib
 import re
@@ -93,14 +92,7 @@ def measure_all(figures, tool, pythons, folder, end):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--folder", type=pathlib.Path, required=True)
-    parser.add_argument("--readme", type=pathlib.Path)
-    parser.add_argument("--seconds", type=int, default=1740)
-    parser.add_argument("--only", default="")
-    parser.add_argument("--list", action="store_true")
-    arguments = parser.parse_args()
+    arguments = check_frameworks.parsed(__doc__)
     chosen = [figure for figure in figure_list.FIGURES if arguments.only.lower() in figure.what.lower()]
     if arguments.list:
         print("\n".join(f"{figure.what}: {shown(figure.measured, figure.unit)}" for figure in chosen))

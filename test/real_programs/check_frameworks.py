@@ -245,15 +245,20 @@ def check_framework(bench, framework, folder):
     return row(framework, version, ran, verdicts, asked), sum(bool(wrong) for wrong in verdicts), False
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def parsed(description):
+    """The arguments of a check that installs others' programs into a folder of its own."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--folder", type=pathlib.Path, required=True)
     parser.add_argument("--readme", type=pathlib.Path)
     parser.add_argument("--seconds", type=int, default=1740)
     parser.add_argument("--only", default="")
     parser.add_argument("--list", action="store_true")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def main():
+    arguments = parsed(__doc__)
     chosen = [one for one in framework_list.FRAMEWORKS if arguments.only.lower() in one.name.lower()]
     if arguments.list:
         for one in chosen:
