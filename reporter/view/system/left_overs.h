@@ -31,8 +31,9 @@ struct LeftOvers {
 // Returns none if kLeftOversVariable is "off".
 [[nodiscard]] LeftOvers left_overs();
 
-// Return whether the user was not told of these files within a day, and note that the user was
-// told. The note is a file in their folder. If it cannot be written, the user is told again.
+// are_news() returns whether the user needs a message about these files: none was printed within
+// the last day, or there are more or newer files than then. note_told() records the message in a
+// file in their folder. If that file cannot be written, the next run prints the message again.
 [[nodiscard]] bool are_news(const LeftOvers& left);
 void note_told(const LeftOvers& left);
 
