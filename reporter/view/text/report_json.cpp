@@ -88,10 +88,7 @@ Columns<DeviceRow> device_memory_fields() {
          return row.use ? std::optional(row.use->reserved.lower) : std::nullopt;
        }},
       {"used_peak_bytes", "the upper bound plus contexts and code; null: these were not measured",
-       [](const Row& row) {
-         const auto used = row.use ? row.use->used() : std::nullopt;
-         return used ? std::optional(used->upper) : std::nullopt;
-       }},
+       [](const Row& row) { return row.use ? row.use->used_at_most() : std::nullopt; }},
       {"idle_current_bytes", "idle now; null: not known", memory(&ReservedMemory::idle_now)},
       {"allocated_peak_bytes",
        "peak of bytes in blocks in use, with rounding; a sum like `reserved_peak_bytes`; null: not "

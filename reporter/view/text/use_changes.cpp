@@ -9,12 +9,6 @@
 namespace vramscope {
 namespace {
 
-// Memory that a run had for sure, where nobody measured its contexts and code.
-std::optional<std::uint64_t> used_at_most(const GpuPeaks& peaks) {
-  const std::optional<PeakBounds> used = peaks.used();
-  return used ? std::optional(used->upper) : std::nullopt;
-}
-
 Columns<GpuPeaks> use_fields() {
   using Row = GpuPeaks;
   return {{"requested_bytes", "requested, all kinds together",
@@ -27,7 +21,7 @@ Columns<GpuPeaks> use_fields() {
           {"used_bytes",
            "upper bound of the same plus contexts and code; `null`: contexts and code were not "
            "measured",
-           used_at_most}};
+           [](const Row& row) { return row.used_at_most(); }}};
 }
 
 std::string both_text(const PeakBounds& bounds) {

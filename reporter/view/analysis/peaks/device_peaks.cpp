@@ -104,6 +104,11 @@ std::optional<PeakBounds> GpuPeaks::used() const {
   return PeakBounds{reserved.lower + together, reserved.upper + *outside};
 }
 
+std::optional<std::uint64_t> GpuPeaks::used_at_most() const {
+  const std::optional<PeakBounds> bounds = used();
+  return bounds ? std::optional(bounds->upper) : std::nullopt;
+}
+
 std::vector<GpuPeaks> device_peaks(const Report& report) {
   if (report.chosen && (report.chosen->by_rows || report.chosen->kind)) return {};
   std::vector<GpuPeaks> uses;

@@ -37,6 +37,8 @@ struct GpuPeaks {
   // Returns reserved memory with contexts and code. Nothing: these were not measured, so that only
   // reserved.lower is sure to have been used.
   [[nodiscard]] std::optional<PeakBounds> used() const;
+  // Returns the upper bound of used().
+  [[nodiscard]] std::optional<std::uint64_t> used_at_most() const;
 };
 
 // Returns the devices with memory, by number. Returns none if a filter removed some of a device's
