@@ -5,7 +5,6 @@
 
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/view/command/inputs.h"
-#include "reporter/view/command/verb.h"
 #include "reporter/view/import/imports.h"
 
 namespace vramscope {
@@ -57,6 +56,24 @@ std::optional<TrialSteps> open_trial(const std::string& path) {
   const TraceInput input(path);
   if (!input.problem().empty()) return refused(path, input.problem());
   return steps_of(path, input.bytes(), TraceOf::vramscope);
+}
+
+int ShownTrials::publish() {
+  return vramscope::publish(listing_, listing_.json ? json_.end().text() : text_);
+}
+
+int show_trials(TrialArguments& given, const std::vector<std::string>& columns,
+                const ShowTrial& show) {
+  settle_rows(given.listing);
+  given.listing.rows().refuse_unless({columns});
+  ShownTrials shown(given.listing);
+  for (const std::string& file : given.files) {
+    std::optional<TrialSteps> trace = open_trial(file);
+    if (!trace) return kBadInput;
+    const std::string problem = show(file, *trace, shown);
+    if (!problem.empty()) return refuse(problem);
+  }
+  return shown.publish();
 }
 
 }  // namespace vramscope

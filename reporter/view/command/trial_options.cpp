@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 
 #include "interpose/settings/options.h"
+#include "reporter/view/text/replay_text.h"
 
 namespace vramscope {
 namespace {
 
-constexpr std::string_view kModeWords[] = {"cache", "dedicated", "observe"};
-constexpr std::string_view kPolicyWords[] = {"native-safe", "pytorch"};
+constexpr std::span kModeWords = std::span(kTrialModes).first<3>();  // those that serve memory
 
 std::string none_of(const std::string& given, std::span<const std::string_view> words) {
   const bool is_one = std::find(words.begin(), words.end(), given) != words.end();
@@ -82,28 +83,27 @@ std::vector<TypedRow> typed_rows(const TrialOptions& options) {
   return typed;
 }
 
-std::string set_capacity(const std::string& given, std::vector<TrialRow>& rows) {
+void set_capacity(const std::string& given, std::vector<TrialRow>& rows) {
   CapacityOption capacity;
-  if (given.empty() || !read(given, capacity)) return "";
+  if (given.empty() || !read(given, capacity)) return;
   for (TrialRow& row : rows) {
     for (std::size_t i = 0; i < kMaxDevices; ++i) {
       if (capacity.bytes[i] != 0) row.settings.capacity[i] = capacity.bytes[i];
     }
   }
-  return "";
 }
 
 }  // namespace
 
 void add_trial_options(Command& command, TrialOptions& options) {
   const auto mode = [](const std::string& given) { return none_of(given, kModeWords); };
-  const auto policy = [](const std::string& given) { return none_of(given, kPolicyWords); };
+  const auto policy = [](const std::string& given) { return none_of(given, kTrialPolicies); };
   command.option(
       "--mode", &options.modes, "Replay in this mode: " + listed(kModeWords),
       {.value_name = "MODE", .why_not = mode, .choices = choices_in(listed(kModeWords))});
   command.option(
-      "--policy", &options.policies, "Replay under this policy: " + listed(kPolicyWords),
-      {.value_name = "POLICY", .why_not = policy, .choices = choices_in(listed(kPolicyWords))});
+      "--policy", &options.policies, "Replay under this policy: " + listed(kTrialPolicies),
+      {.value_name = "POLICY", .why_not = policy, .choices = choices_in(listed(kTrialPolicies))});
   command.option("--alloc-conf", &options.alloc_confs, "Replay with these options of the allocator",
                  {.value_name = "NAME:VALUE,..."});
 }
@@ -136,7 +136,7 @@ MadeRows make_rows(TrialSteps& trace, const TrialOptions& options) {
     }
     made.rows.push_back(std::move(*row.row));
   }
-  made.problem = set_capacity(options.capacity, made.rows);
+  set_capacity(options.capacity, made.rows);
   for (TrialRow& row : made.rows) row.settings.costs = made.costs;
   return made;
 }

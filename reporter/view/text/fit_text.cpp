@@ -101,19 +101,15 @@ std::string gaps_text(const TrialGaps& gaps) {
 
 Columns<FitRow> fit_columns() {
   using Row = FitRow;
-  const auto of_row = [](auto member) {
-    return [member](const Row& row) { return row.row.*member; };
-  };
   const auto of_refusal = [](auto member) {
     return [member](const Row& row) {
       return row.refusal ? std::optional((*row.refusal).*member) : std::nullopt;
     };
   };
-  return {{"mode", "mode of the library", of_row(&TrialRow::mode), OneOf(kTrialModes)},
-          {"policy", "of the cache", of_row(&TrialRow::policy), OneOf(kTrialPolicies)},
-          {"alloc_conf", "options of the allocator", of_row(&TrialRow::alloc_conf)},
-          {"recorded", "the recording's own settings", of_row(&TrialRow::is_recorded)},
-          {"least_bytes",
+  Columns<Row> columns =
+      settings_columns<Row>([](const Row& row) -> const TrialRow& { return row.row; });
+  append(columns,
+         {{"least_bytes",
            "least memory of each GPU with which the run completes, in steps of 2 MiB; `null`: none",
            &Row::least_bytes, Titled("LEAST"), std::function<std::string(const Row&)>(least_text)},
           {"peak_reserved_bytes", "most that the driver gave then of one GPU",
@@ -125,9 +121,8 @@ Columns<FitRow> fit_columns() {
            "requests themselves",
            of_refusal(&TrialRefusal::bytes)},
           {"refused_ns", "when that is, after time 0", of_refusal(&TrialRefusal::at_ns)},
-          {{"SETTINGS"}, [](const Row& row) {
-             return settings_text(row.row) + (row.row.is_recorded ? ", as recorded" : "");
-           }}};
+          {{"SETTINGS"}, [](const Row& row) { return marked_settings_text(row.row); }}});
+  return columns;
 }
 
 Document fit_text(const Fitted& fitted, const Page& page, const RowChoice& choice) {

@@ -107,18 +107,6 @@ Columns<ReplayLine> run_columns(const CallCosts& costs) {
            of_result(&TrialResult::served_refused)}};
 }
 
-Columns<ReplayLine> settings_columns() {
-  using Line = ReplayLine;
-  return {{"mode", "mode of the library", [](const Line& line) { return line.row->row.mode; },
-           OneOf(kTrialModes)},
-          {"policy", "of the cache", [](const Line& line) { return line.row->row.policy; },
-           OneOf(kTrialPolicies)},
-          {"alloc_conf", "options of the allocator",
-           [](const Line& line) { return line.row->row.alloc_conf; }},
-          {"recorded", "the recording's own settings",
-           [](const Line& line) { return line.row->row.is_recorded; }}};
-}
-
 }  // namespace
 
 std::string settings_text(const TrialRow& row) {
@@ -127,6 +115,10 @@ std::string settings_text(const TrialRow& row) {
   if (row.mode == Mode::dedicated) text = "mode dedicated";
   if (!row.alloc_conf.empty()) text += ", " + row.alloc_conf;
   return text;
+}
+
+std::string marked_settings_text(const TrialRow& row) {
+  return settings_text(row) + (row.is_recorded ? ", as recorded" : "");
 }
 
 std::vector<ReplayLine> replay_lines(const Replayed& replayed) {
@@ -139,13 +131,12 @@ std::vector<ReplayLine> replay_lines(const Replayed& replayed) {
 }
 
 Columns<ReplayLine> replay_columns(const CallCosts& costs) {
-  Columns<ReplayLine> columns = settings_columns();
+  Columns<ReplayLine> columns = settings_columns<ReplayLine>(
+      [](const ReplayLine& line) -> const TrialRow& { return line.row->row; });
   append(columns, device_columns());
   append(columns, run_columns(costs));
-  columns.push_back({{"SETTINGS"}, [](const ReplayLine& line) {
-                       const TrialRow& row = line.row->row;
-                       return settings_text(row) + (row.is_recorded ? ", as recorded" : "");
-                     }});
+  columns.push_back(
+      {{"SETTINGS"}, [](const ReplayLine& line) { return marked_settings_text(line.row->row); }});
   return columns;
 }
 

@@ -32,6 +32,21 @@ inline constexpr std::string_view kTrialPolicies[] = {"native-safe", "pytorch"};
 
 // A setting as people write it: "pytorch, expandable_segments:True".
 [[nodiscard]] std::string settings_text(const TrialRow& row);
+// The same with ", as recorded" behind the recording's own.
+[[nodiscard]] std::string marked_settings_text(const TrialRow& row);
+
+// of: gives the TrialRow of a row.
+template <class Row, class Of>
+[[nodiscard]] Columns<Row> settings_columns(Of of) {
+  return {{"mode", "mode of the library", [of](const Row& row) { return of(row).mode; },
+           OneOf(kTrialModes)},
+          {"policy", "of the cache", [of](const Row& row) { return of(row).policy; },
+           OneOf(kTrialPolicies)},
+          {"alloc_conf", "options of the allocator",
+           [of](const Row& row) { return of(row).alloc_conf; }},
+          {"recorded", "the recording's own settings",
+           [of](const Row& row) { return of(row).is_recorded; }}};
+}
 
 [[nodiscard]] Columns<ReplayLine> replay_columns(const CallCosts& costs = {});
 // Of the JSON: an object for each trace.

@@ -57,17 +57,12 @@ std::string tried_text(const RefusalTrial& trial, const std::string& trace, cons
 
 Columns<RefusalTrial> tried_fields() {
   using Row = TriedRow;
-  const auto of_row = [](auto member) {
-    return [member](const Row& row) { return row.row.*member; };
-  };
-  const Columns<Row> rows{
-      {"mode", "mode of the library", of_row(&TrialRow::mode), OneOf(kTrialModes)},
-      {"policy", "of the cache", of_row(&TrialRow::policy), OneOf(kTrialPolicies)},
-      {"alloc_conf", "options of the allocator", of_row(&TrialRow::alloc_conf)},
-      {"recorded", "the recording's own settings", of_row(&TrialRow::is_recorded)},
+  Columns<Row> rows =
+      settings_columns<Row>([](const Row& row) -> const TrialRow& { return row.row; });
+  rows.push_back(
       {"tried",
        "what became of the request; `refused_earlier`: one was refused that the recording served",
-       &Row::tried, OneOf(kTried)}};
+       &Row::tried, OneOf(kTried)});
   return {{"time_ns", "of the request, after time 0", &RefusalTrial::at_ns},
           {"bytes", "requested", &RefusalTrial::bytes},
           {"more_bytes", "of the GPU would have served it; `null`: none, or a limit refused it",

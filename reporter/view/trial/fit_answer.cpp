@@ -52,7 +52,7 @@ class Held {
 
   void hold(const TrialStep& step) {
     const Place where = trace_.places[step.place];
-    if (!takes_device_memory(where.kind) || where.kind == Kind::managed) return;
+    if (!takes_room(where.kind)) return;
     slots_[step.slot] = {step.place, step.bytes};
     live_[where.device] += step.bytes;
     note(where.device);
@@ -164,31 +164,41 @@ std::vector<FitRow> search(const TrialSteps& trace, std::vector<TrialRow> rows, 
   return found;
 }
 
-// Each is tried: what completes with little memory might not with more.
-bool completes(const TrialSteps& trace, const FitRow& row, std::uint64_t bytes,
-               const TellShare& tell) {
-  if (!row.least_bytes || *row.least_bytes > bytes) return false;
-  TrialSettings settings = row.row.settings;
-  settings.capacity.fill(bytes);
-  settings.memory_limit.fill(0);
-  return !play_all(trace, {settings}, tell).front().refusal;
+// Gives the row to the GPUs on which it completes, of those that have none. Each is tried: what
+// completes with little memory might not with more.
+void try_row(const TrialSteps& trace, const std::vector<FitRow>& rows, std::size_t number,
+             std::vector<GpuFit>& gpus, const TellShare& tell) {
+  const FitRow& row = rows[number];
+  std::vector<GpuFit*> open;
+  std::vector<TrialSettings> settings;
+  for (GpuFit& fit : gpus) {
+    if (fit.row || !row.least_bytes || *row.least_bytes > fit.gpu.bytes) continue;
+    open.push_back(&fit);
+    settings.push_back(row.row.settings);
+    settings.back().capacity.fill(fit.gpu.bytes);
+    settings.back().memory_limit.fill(0);
+  }
+  if (open.empty()) return;
+  const std::vector<TrialResult> results = play_all(trace, settings, tell);
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    if (!results[i].refusal) open[i]->row = number;
+  }
 }
 
-GpuFit fit_gpu(const TrialSteps& trace, const std::vector<FitRow>& rows, UsualGpu gpu,
-               const TellShare& tell) {
-  GpuFit fit{.gpu = std::move(gpu)};
+std::vector<GpuFit> fit_gpus(const TrialSteps& trace, const std::vector<FitRow>& rows,
+                             const TellShare& tell) {
+  std::vector<GpuFit> gpus;
+  for (UsualGpu& gpu : usual_gpus()) gpus.push_back({.gpu = std::move(gpu)});
+  for (std::size_t i = 0; i < rows.size(); ++i) try_row(trace, rows, i, gpus, tell);
   std::optional<std::uint64_t> least;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].least_bytes && (!least || *rows[i].least_bytes < *least)) {
-      least = rows[i].least_bytes;
-    }
-    if (completes(trace, rows[i], fit.gpu.bytes, tell)) {
-      fit.row = i;
-      return fit;
-    }
+  for (const FitRow& row : rows) {
+    if (row.least_bytes && (!least || *row.least_bytes < *least)) least = row.least_bytes;
   }
-  fit.missing_bytes = least.value_or(0) - std::min(fit.gpu.bytes, least.value_or(0));
-  return fit;
+  for (GpuFit& fit : gpus) {
+    if (!fit.row)
+      fit.missing_bytes = least.value_or(0) - std::min(fit.gpu.bytes, least.value_or(0));
+  }
+  return gpus;
 }
 
 }  // namespace
@@ -222,9 +232,7 @@ bool assume_contexts(TrialSteps& trace) {
 
 FitAnswer fit_trace(const TrialSteps& trace, std::vector<TrialRow> rows, const TellShare& tell) {
   FitAnswer answer{.rows = search(trace, std::move(rows), Sought::capacity, tell), .gpus = {}};
-  for (UsualGpu& gpu : usual_gpus()) {
-    answer.gpus.push_back(fit_gpu(trace, answer.rows, std::move(gpu), tell));
-  }
+  answer.gpus = fit_gpus(trace, answer.rows, tell);
   for (const UnrecordedChange& use : trace.uses) {
     answer.unrecorded_bytes = std::max(answer.unrecorded_bytes, use.unrecorded_bytes);
   }

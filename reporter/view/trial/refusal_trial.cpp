@@ -43,9 +43,7 @@ std::optional<RefusalTrial> try_refusal(TrialSteps trace, const TellShare& tell)
                      .rows = {}};
   cut_behind(trace, refused);
   std::vector<TrialRow> rows = usual_rows(trace);
-  std::vector<TrialSettings> settings;
-  for (const TrialRow& row : rows) settings.push_back(row.settings);
-  const std::vector<TrialResult> results = play_all(trace, settings, tell);
+  const std::vector<TrialResult> results = play_all(trace, settings_of(rows), tell);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     trial.rows.push_back({std::move(rows[i]), tried_by(results[i], refused)});
   }

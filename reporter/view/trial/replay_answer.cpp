@@ -28,9 +28,7 @@ void play_without_end(const TrialSteps& trace, std::vector<ReplayRow>& rows,
 
 ReplayAnswer replay_trace(const TrialSteps& trace, std::vector<TrialRow> rows,
                           const TellShare& tell) {
-  std::vector<TrialSettings> settings;
-  for (const TrialRow& row : rows) settings.push_back(row.settings);
-  std::vector<TrialResult> results = play_all(trace, settings, tell);
+  std::vector<TrialResult> results = play_all(trace, settings_of(rows), tell);
   ReplayAnswer answer;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     answer.rows.push_back({.row = std::move(rows[i]), .result = std::move(results[i])});

@@ -7,17 +7,13 @@
 
 #include "allocator/base/driver_pages.h"
 #include "allocator/caching_allocator.h"
-#include "reporter/view/trial/trial_devices.h"
 
 namespace vramscope {
 namespace {
 
 using What = TrialStep::What;
 
-// Managed memory gives way to other memory.
-bool is_counted(Kind kind) { return takes_device_memory(kind) && kind != Kind::managed; }
-
-// How often the progress is told.
+// Steps between two updates of the progress.
 constexpr std::uint64_t kStepsAtOnce = std::uint64_t{1} << 16;
 
 // A program that does what the trace says. Threads: one.
@@ -100,7 +96,7 @@ class Player {
 
   void hold(const TrialStep& step, Place where, Address address, bool by_driver) {
     held_[step.slot] = {address, step.bytes, step.place, by_driver};
-    if (!is_counted(where.kind)) return;
+    if (!takes_room(where.kind)) return;
     Requested& requested = requested_[where.device];
     requested.now += step.bytes;
     requested.most = std::max(requested.most, requested.now);
@@ -113,7 +109,7 @@ class Player {
   Held let_go(const TrialStep& step) {
     const Held held = std::exchange(held_[step.slot], {});
     const Place where = trace_.places[held.place];
-    if (held.address != 0 && is_counted(where.kind)) {
+    if (held.address != 0 && takes_room(where.kind)) {
       requested_[where.device].now -= held.bytes;
     }
     return held;
@@ -137,7 +133,7 @@ class Player {
   // Memory from the driver, for which idle segments go back.
   [[nodiscard]] std::optional<Address> ask_driver(const TrialStep& step, Place where,
                                                   Promise& promise) {
-    const bool is_limited = settings_.memory_limit[where.device] != 0 && is_counted(where.kind);
+    const bool is_limited = settings_.memory_limit[where.device] != 0 && takes_room(where.kind);
     if (is_limited) {
       promise = {.device = where.device, .bytes = step.bytes, .kind = where.kind};
       if (!allocator_.promise(promise)) return std::nullopt;
@@ -231,7 +227,7 @@ class Player {
     const Place where = trace_.places[step.place];
     for (Held& held : held_) {
       if (held.address == 0 || held.place != step.place) continue;
-      if (is_counted(where.kind)) requested_[where.device].now -= held.bytes;
+      if (takes_room(where.kind)) requested_[where.device].now -= held.bytes;
       if (held.by_driver) devices_.give(where, held.address, held.bytes);
       held = {};
     }

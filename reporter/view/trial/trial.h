@@ -12,15 +12,13 @@
 #include "allocator/base/limits.h"
 #include "allocator/base/statistics.h"
 #include "reporter/view/trial/call_costs.h"
+#include "reporter/view/trial/trial_devices.h"
 #include "reporter/view/trial/trial_steps.h"
 
 namespace vramscope {
 
 // Who serves memory: the caching allocator; the same with a segment for each request; the driver.
 enum class Serving : std::uint8_t { cache, dedicated, driver };
-
-// The capacity of a device that no request exhausts. Larger ones are not asked for.
-inline constexpr std::uint64_t kMostCapacity = std::uint64_t{1} << 44;  // 16 TiB
 
 struct TrialSettings {
   Serving serving = Serving::cache;

@@ -21,7 +21,6 @@ constexpr Address kDeviceBase = Address{3} << 46;
 constexpr Address kReservedBase = Address{3} << 47;
 constexpr Address kReservedEnd = Address{1} << 49;
 constexpr Address kDirectBase = Address{1} << 50;
-constexpr std::uint64_t kMostCapacity = std::uint64_t{1} << 44;
 
 Address take_addresses(Address& next, std::uint64_t bytes) {
   const Address found = next;
@@ -209,12 +208,10 @@ std::uint64_t TrialDevices::total_bytes(Place where) noexcept {
   return where.kind == Kind::pinned ? host_bytes_ : devices_[where.device].capacity;
 }
 
-// Managed memory gives way to other memory.
 std::optional<Address> TrialDevices::take(Place where, std::uint64_t bytes) {
-  const bool is_counted = takes_device_memory(where.kind) && where.kind != Kind::managed;
   const Address address = take_addresses(next_direct_, bytes);
   if (where.kind == Kind::pinned) called(CallCosts::pin(bytes));
-  if (!is_counted) return address;
+  if (!takes_room(where.kind)) return address;
   Device& device = devices_[where.device];
   if (is_in_granules(where.kind)) {
     called(costs_.allocate(bytes));
@@ -236,7 +233,7 @@ std::optional<Address> TrialDevices::take(Place where, std::uint64_t bytes) {
 
 void TrialDevices::give(Place where, Address address, std::uint64_t bytes) {
   if (where.kind == Kind::pinned) called(CallCosts::unpin(bytes));
-  if (!takes_device_memory(where.kind) || where.kind == Kind::managed) return;
+  if (!takes_room(where.kind)) return;
   Device& device = devices_[where.device];
   if (is_in_granules(where.kind)) {
     called(costs_.free(bytes));

@@ -18,6 +18,14 @@
 
 namespace vramscope {
 
+// The capacity of a device that no request exhausts. Larger ones are not asked for.
+inline constexpr std::uint64_t kMostCapacity = std::uint64_t{1} << 44;  // 16 TiB
+
+// Whether such memory takes up room of a device. Managed memory gives way to other memory.
+[[nodiscard]] constexpr bool takes_room(Kind kind) {
+  return takes_device_memory(kind) && kind != Kind::managed;
+}
+
 // Threads: one.
 class TrialDevices final : public Backend {
  public:

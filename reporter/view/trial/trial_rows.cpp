@@ -66,6 +66,12 @@ MadeRow make_row(const TrialSteps& trace, const TypedRow& typed) {
   return {.row = std::move(row)};
 }
 
+std::vector<TrialSettings> settings_of(const std::vector<TrialRow>& rows) {
+  std::vector<TrialSettings> settings;
+  for (const TrialRow& row : rows) settings.push_back(row.settings);
+  return settings;
+}
+
 MadeRow recorded_row(const TrialSteps& trace) {
   MadeRow made = make_row(trace, {});
   if (made.row) made.row->is_recorded = true;

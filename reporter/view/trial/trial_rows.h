@@ -35,6 +35,9 @@ struct MadeRow {
 };
 [[nodiscard]] MadeRow make_row(const TrialSteps& trace, const TypedRow& typed);
 
+// The settings of each row, in their order.
+[[nodiscard]] std::vector<TrialSettings> settings_of(const std::vector<TrialRow>& rows);
+
 // The recording's own settings.
 [[nodiscard]] MadeRow recorded_row(const TrialSteps& trace);
 
