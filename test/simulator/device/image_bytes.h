@@ -1,7 +1,8 @@
-// read_at() reads a value out of the bytes of a program's code.
+// read_at() and name_at() read values out of the bytes of a program's code.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -16,6 +17,13 @@ template <class Value>
   if (at > image.size() || image.size() - at < sizeof value) return std::nullopt;
   std::memcpy(&value, image.data() + at, sizeof value);
   return value;
+}
+
+// Returns the text up to its zero, as in a table of names; "" where the image ends before it
+// begins.
+[[nodiscard]] inline std::string_view name_at(std::string_view image, std::uint64_t at) {
+  const std::string_view rest = image.substr(std::min<std::uint64_t>(at, image.size()));
+  return rest.substr(0, rest.find('\0'));
 }
 
 }  // namespace vramscope::simulator

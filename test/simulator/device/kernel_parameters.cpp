@@ -41,11 +41,6 @@ std::vector<Parameter> parameters_in(std::string_view section) {
   return found;
 }
 
-std::string_view name_at(std::string_view image, std::uint64_t at) {
-  const std::string_view rest = image.substr(std::min<std::uint64_t>(at, image.size()));
-  return rest.substr(0, rest.find('\0'));
-}
-
 Parameters parameters_of_elf(std::string_view image) {
   constexpr std::string_view kSection = ".nv.info.";
   Parameters found;

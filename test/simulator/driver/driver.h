@@ -84,6 +84,8 @@ struct Driver {
   // Takes device memory of the context, which enters the table.
   [[nodiscard]] Grant take_device_memory(CUcontext context, std::uint64_t bytes,
                                          Origin origin = Origin::allocated);
+  [[nodiscard]] Grant take_managed_memory(CUcontext context, std::uint64_t bytes, unsigned flags,
+                                          Origin origin = Origin::allocated);
   // Gives back memory that has already left the table.
   void give_back(const Allocation& allocation);
 

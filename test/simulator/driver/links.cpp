@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "test/simulator/driver/driver.h"
-#include "test/simulator/driver/module_image.h"
+#include "test/simulator/driver/jit_options.h"
 
 struct CUlinkState_st {
   std::mutex mutex;  // guards everything below

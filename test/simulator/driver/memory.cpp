@@ -30,22 +30,13 @@ CUresult allocate(CUdeviceptr* pointer, std::uint64_t bytes) {
   return CUDA_SUCCESS;
 }
 
-// Pages of managed memory are where they were touched last: as no kernel runs here, on the host.
-// They do not run out with the device, which the driver oversubscribes on Linux since Pascal,
-// unless the host's memory is the device's.
 CUresult allocate_managed(CUdeviceptr* pointer, std::uint64_t bytes, unsigned flags) {
   CUcontext context = current_context();
   const Status counted = driver().device_of(context).accounts.count_call();
   if (!counted.ok()) return result_of(counted);
-  void* const start = host_pages(context, bytes);
-  if (start == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
-  driver().memory.add({.start = address_of(start),
-                       .bytes = bytes,
-                       .kind = Kind::managed,
-                       .context = context,
-                       .device = context->device,
-                       .flags = flags});
-  *pointer = address_of(start);
+  const Grant grant = driver().take_managed_memory(context, bytes, flags);
+  if (!grant.status.ok()) return result_of(grant.status);
+  *pointer = grant.address;
   return CUDA_SUCCESS;
 }
 
@@ -81,6 +72,23 @@ Grant Driver::take_device_memory(CUcontext context, std::uint64_t bytes, Origin 
               .context = context,
               .device = context->device});
   return grant;
+}
+
+// Pages of managed memory are where they were touched last: as no kernel runs here, on the host.
+// They do not run out with the device, which the driver oversubscribes on Linux since Pascal,
+// unless the host's memory is the device's.
+Grant Driver::take_managed_memory(CUcontext context, std::uint64_t bytes, unsigned flags,
+                                  Origin origin) {
+  void* const start = host_pages(context, bytes);
+  if (start == nullptr) return {.status = {Result::out_of_memory, CUDA_ERROR_OUT_OF_MEMORY}};
+  memory.add({.start = address_of(start),
+              .bytes = bytes,
+              .kind = Kind::managed,
+              .origin = origin,
+              .context = context,
+              .device = context->device,
+              .flags = flags});
+  return {.status = {}, .address = address_of(start)};
 }
 
 std::uint64_t taken_by_host_pages(std::uint64_t bytes) {

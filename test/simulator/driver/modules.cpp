@@ -5,23 +5,20 @@
 #include <string>
 #include <utility>
 
+#include "test/simulator/device/fat_binary.h"
 #include "test/simulator/device/kernel_parameters.h"
 #include "test/simulator/driver/busy_wait.h"
 #include "test/simulator/driver/driver.h"
-#include "test/simulator/driver/module_image.h"
+#include "test/simulator/driver/jit_options.h"
+#include "test/simulator/driver/module_variables.h"
 
 // Names, variables and parameters are all that is known about code.
 struct CUmod_st {
   std::mutex mutex;             // guards what follows the context
   CUcontext context = nullptr;  // that it was loaded into; null: none
   std::map<std::string, std::shared_ptr<CUfunc_st>> functions;
-  vramscope::simulator::Variables variables;
+  vramscope::simulator::ModuleVariables variables;
   vramscope::simulator::Parameters parameters;
-  struct Placed {
-    CUdeviceptr address = 0;
-    std::uint64_t buffer_id = 0;  // an address may be another's once the context has ended
-  };
-  std::map<std::string, Placed> placed;  // those that have memory
 };
 struct CUfunc_st {
   std::string name;
@@ -47,52 +44,22 @@ Handles<CUfunc_st>& functions() {
   return all;
 }
 
-// Memory of the context that the module lives in, or, of a library, of the one that asks.
-CUresult place(const CUmod_st& module, std::uint64_t bytes, CUmod_st::Placed& placed) {
-  CUcontext context = module.context != nullptr ? module.context : current_context();
-  const Grant grant = driver().take_device_memory(context, bytes, Origin::variable);
-  if (!grant.status.ok()) return result_of(grant.status);
-  const auto added = driver().memory.find(grant.address);
-  placed = {grant.address, added ? added->buffer_id : 0};
-  return CUDA_SUCCESS;
-}
-
-bool is_there(const CUmod_st::Placed& placed) {
-  const auto found = driver().memory.find(placed.address);
-  return found && found->buffer_id == placed.buffer_id;
-}
-
-void end_variables_of(const CUmod_st& module) {
-  for (const auto& [name, placed] : module.placed) {
-    const auto same = [&](const Allocation& a) { return a.buffer_id == placed.buffer_id; };
-    if (const auto taken = driver().memory.take(placed.address, same)) driver().give_back(*taken);
-  }
-}
-
-CUresult place_all(CUmod_st& module) {
-  for (const auto& [name, bytes] : module.variables) {
-    if (bytes == 0) continue;
-    if (const CUresult no = place(module, bytes, module.placed[name]); no != CUDA_SUCCESS)
-      return no;
-  }
-  return CUDA_SUCCESS;
-}
-
 // Whose variables have memory at once, and whose when they are asked for.
 enum class Loaded { module, library };
 
 CUresult load(CUmodule* module, std::string_view image, Loaded what) {
   if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto made = std::make_shared<CUmod_st>();
-  made->variables = variables_of(image);
+  made->variables = ModuleVariables(image);
   made->parameters = parameters_of(image);
   made->context = current_context();
   if (made->context != nullptr) {
     const std::uint64_t code_bytes = driver().configuration.module_bytes;
     if (!keep_for(made->context, code_bytes)) return CUDA_ERROR_OUT_OF_MEMORY;
-    const CUresult no = what == Loaded::module ? place_all(*made) : CUDA_SUCCESS;
+    const CUresult no =
+        what == Loaded::module ? made->variables.place_all(made->context) : CUDA_SUCCESS;
     if (no != CUDA_SUCCESS) {
-      end_variables_of(*made);
+      made->variables.end();
       keep_less_for(made->context, code_bytes);
       return no;
     }
@@ -103,6 +70,7 @@ CUresult load(CUmodule* module, std::string_view image, Loaded what) {
 
 CUresult load_image(CUmodule* module, const void* image, Loaded what = Loaded::module) {
   if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (is_fat_binary(image)) return load(module, code_in(image), what);
   return load(module, {static_cast<const char*>(image), image_bytes(image)}, what);
 }
 
@@ -110,7 +78,8 @@ CUresult load_file(CUmodule* module, const char* path, Loaded what = Loaded::mod
   if (path == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::ifstream file(path, std::ios::binary);
   const std::string content{std::istreambuf_iterator<char>(file), {}};
-  return load(module, content, what);
+  const bool is_fat = content.size() >= kFatBinaryStart && is_fat_binary(content.data());
+  return load(module, is_fat ? code_in(content.data()) : content, what);
 }
 
 CUresult find(CUfunction* function, CUmodule handle, const char* name) {
@@ -172,8 +141,7 @@ CUresult attribute_of(int* value, CUfunction_attribute name, CUfunction function
   return CUDA_SUCCESS;
 }
 
-// Of a module whose image says nothing of the kernel, such as a fat binary, the parameters are not
-// known.
+// Parameters are not known where the image says nothing of the kernel, such as linked code.
 CUresult parameter_of(CUfunction handle, std::size_t index, std::size_t* offset,
                       std::size_t* bytes) {
   const auto function = functions().find(handle);
@@ -219,7 +187,7 @@ CUresult cuModuleUnload(CUmodule module) {
   if (leaving->context != nullptr && leaving->context->kept >= bytes) {
     keep_less_for(leaving->context, bytes);
   }
-  end_variables_of(*leaving);
+  leaving->variables.end();
   functions().remove_if([module](const CUfunc_st& f) { return f.module == module; });
   return CUDA_SUCCESS;
 }
@@ -234,15 +202,13 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, std::size_t* bytes, CUmodule
   const auto module = modules().find(handle);
   if (!module) return CUDA_ERROR_INVALID_HANDLE;
   const std::lock_guard lock(module->mutex);
-  const auto variable = module->variables.find(name);
-  if (variable == module->variables.end()) return CUDA_ERROR_NOT_FOUND;
-  CUmod_st::Placed& placed = module->placed[name];
-  if (!is_there(placed)) {
-    const CUresult no = place(*module, variable->second, placed);
-    if (no != CUDA_SUCCESS) return no;
-  }
-  if (pointer != nullptr) *pointer = placed.address;
-  if (bytes != nullptr) *bytes = variable->second;
+  // Memory of the context that the module lives in, or, of a library, of the one that asks.
+  CUcontext context = module->context != nullptr ? module->context : current_context();
+  ModuleVariables::Place found;
+  if (const CUresult no = module->variables.find(name, context, found); no != CUDA_SUCCESS)
+    return no;
+  if (pointer != nullptr) *pointer = found.address;
+  if (bytes != nullptr) *bytes = found.bytes;
   return CUDA_SUCCESS;
 }
 

@@ -6,12 +6,14 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
-#include "test/simulator/device/kernel_parameters.h"
-#include "test/simulator/runtime/fat_binary.h"
+#include "test/simulator/device/fat_binary.h"
+#include "test/simulator/runtime/announced_code.h"
 #include "test/simulator/runtime/runtime.h"
 
 namespace cudart {
@@ -32,6 +34,7 @@ struct Variable {
 
 struct Managed {
   void** binary;  // that announced it
+  std::string name;
   std::size_t bytes;
 };
 
@@ -43,6 +46,7 @@ struct Announced {
   std::map<void**, Managed> managed;          // by where the program keeps a variable's address
   std::map<void**, CUmodule> modules;         // by binary: loaded when one of its parts is used
   std::map<const void*, CUfunction> functions;
+  AnnouncedCode code;
 };
 
 Announced& announced() {
@@ -61,13 +65,24 @@ std::vector<Configuration>& configurations() {
   return stack;
 }
 
-// The simulated driver looks at no code: it takes a text that declares the variables for the
-// binary.
-std::string text_of(const Announced& all, void** binary) {
+// " = {1, 0, 255}"; "": all bytes are 0.
+std::string value_of(const std::string& initial) {
+  std::string list;
+  for (const char byte : initial) {
+    list += list.empty() ? " = {" : ", ";
+    list += std::to_string(static_cast<unsigned char>(byte));
+  }
+  return list.empty() ? list : list + "}";
+}
+
+// The driver takes a text that declares the announced variables of the binary. Their initial values
+// stand in its code.
+std::string text_of(Announced& all, void** binary) {
   std::string text = ".version 8.0\n.target sm_90\n.address_size 64\n";
   for (const auto& [host, variable] : all.variables) {
     if (variable.binary != binary || variable.is_managed) continue;
-    text += ".visible .global .b8 " + variable.name + "[" + std::to_string(variable.bytes) + "];\n";
+    text += ".visible .global .b8 " + variable.name + "[" + std::to_string(variable.bytes) + "]" +
+            value_of(all.code.initial_value(binary, variable.name)) + ";\n";
   }
   return text;
 }
@@ -185,7 +200,9 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* ho
   ask(all.preferredShmemCarveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT);
   // Libraries such as CUB choose by what the code was compiled for, not by what the device is.
   const void* const binary = kernel_of(host).binary;
-  if (const auto code = binary == nullptr ? std::nullopt : code_for(binary, all.binaryVersion)) {
+  if (const auto code = binary == nullptr
+                            ? std::nullopt
+                            : vramscope::simulator::code_for(binary, all.binaryVersion)) {
     all.ptxVersion = code->ptx;
     all.binaryVersion = code->binary;
   }
@@ -203,12 +220,13 @@ cudaError_t cudaFuncGetParamInfo(const void* host, std::size_t index, std::size_
   if (kernel.binary == nullptr) {
     return call_newer(&DriverFunctions::cuFuncGetParamInfo, function, index, offset, bytes);
   }
-  const auto all = vramscope::simulator::parameters_of(machine_code_in(kernel.binary));
-  const auto found = all.find(kernel.name);
-  if (found == all.end()) return cudaErrorNotSupported;
-  if (index >= found->second.size()) return cudaErrorInvalidValue;
-  *offset = found->second[index].offset;
-  if (bytes != nullptr) *bytes = found->second[index].bytes;
+  Announced& all = announced();
+  const std::lock_guard lock(all.mutex);
+  const auto parameters = all.code.parameters(kernel.binary, kernel.name);
+  if (!parameters) return cudaErrorNotSupported;
+  if (index >= parameters->size()) return cudaErrorInvalidValue;
+  *offset = (*parameters)[index].offset;
+  if (bytes != nullptr) *bytes = (*parameters)[index].bytes;
   return cudaSuccess;
 }
 
@@ -291,7 +309,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
   return runtime::cudaLaunchKernel(kernel, grid, block, arguments, shared, stream);
 }
 
-// What the program has announced by now gets memory, empty: of a binary nobody reads the contents.
+// What the program has announced by now gets memory with its initial values.
 char __cudaInitModule(void**) {
   if (prepare(RuntimeNeeds::context) != cudaSuccess) return 0;
   Announced& all = announced();
@@ -304,7 +322,9 @@ char __cudaInitModule(void**) {
       return 0;
     }
     *address = reinterpret_cast<void*>(memory);
+    const std::string initial = all.code.initial_value(variable.binary, variable.name);
     std::memset(*address, 0, variable.bytes);
+    std::memcpy(*address, initial.data(), std::min(initial.size(), variable.bytes));
     all.variables[*address] = {
         .binary = variable.binary, .name = {}, .bytes = variable.bytes, .is_managed = true};
   }
@@ -337,6 +357,7 @@ void __cudaUnregisterFatBinary(void** binary) {
   Announced& all = announced();
   const std::lock_guard lock(all.mutex);
   std::erase_if(all.managed, [&](const auto& entry) { return entry.second.binary == binary; });
+  all.code.forget(binary);
 }
 
 void __cudaRegisterFunction(void** binary, const char* host, char*, const char* name, int, uint3*,
@@ -353,11 +374,11 @@ void __cudaRegisterVar(void** binary, char* host, char*, const char* name, int, 
   all.variables[host] = {.binary = binary, .name = name, .bytes = bytes, .is_managed = false};
 }
 
-void __cudaRegisterManagedVar(void** binary, void** host, char*, const char*, int,
+void __cudaRegisterManagedVar(void** binary, void** host, char*, const char* name, int,
                               std::size_t bytes, int, int) {
   Announced& all = announced();
   const std::lock_guard lock(all.mutex);
-  all.managed[host] = {binary, bytes};
+  all.managed[host] = {.binary = binary, .name = name, .bytes = bytes};
 }
 
 }  // namespace runtime

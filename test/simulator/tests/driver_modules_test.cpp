@@ -36,6 +36,14 @@ class DriverModules : public DriverTest {
     return CALL(cuModuleGetGlobal_v2)(&pointer_, &bytes_, module, name);
   }
 
+  // Reads the first bytes of the variable that was asked for last.
+  template <class Value>
+  Value read() {
+    Value value = {};
+    EXPECT_EQ(CALL(cuMemcpyDtoH_v2)(&value, pointer_, sizeof value), CUDA_SUCCESS);
+    return value;
+  }
+
   CUdeviceptr pointer_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -52,6 +60,45 @@ TEST_F(DriverModules, HaveTheVariablesThatTheirTextDeclares) {
   EXPECT_EQ(pointer_, first);
   EXPECT_EQ(ask(module, "room"), CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(ask(module, "kernel"), CUDA_ERROR_NOT_FOUND);
+}
+
+constexpr char kValues[] =
+    ".version 9.0\n.target sm_80\n.address_size 64\n"
+    ".global .align 8 .f64 real = 0dBFF8000000000000;\n"
+    ".global .align 8 .u64 most = -1;\n"
+    ".const .align 2 .b8 list[6] = {1, 0, 254, 255, 0x03};\n"
+    ".visible .global .align 8 .u64 address = generic(real);\n"
+    ".global .attribute(.managed) .align 4 .u32 shared = 41;\n";
+
+TEST_F(DriverModules, BeginWithTheValuesThatTheirTextGives) {
+  const CUmodule module = load(kValues);
+
+  EXPECT_EQ(ask(module, "real"), CUDA_SUCCESS);
+  EXPECT_EQ(read<double>(), -1.5);
+  EXPECT_EQ(ask(module, "most"), CUDA_SUCCESS);
+  EXPECT_EQ(read<std::uint64_t>(), ~std::uint64_t{0});
+  EXPECT_EQ(ask(module, "list"), CUDA_SUCCESS);
+  EXPECT_EQ(read<std::uint32_t>(), 0xfffe0001u);
+  pointer_ += 4;
+  EXPECT_EQ(read<std::uint16_t>(), 3u);
+  EXPECT_EQ(ask(module, "address"), CUDA_SUCCESS);
+  EXPECT_EQ(read<std::uint64_t>(), 0u);
+}
+
+TEST_F(DriverModules, HaveManagedVariablesThatTheHostCanUse) {
+  const CUmodule module = load(kValues);
+  int is_managed = 0;
+
+  ASSERT_EQ(ask(module, "shared"), CUDA_SUCCESS);
+  int* const shared = reinterpret_cast<int*>(pointer_);
+  EXPECT_EQ(*shared, 41);
+  *shared = 42;
+  EXPECT_EQ(read<int>(), 42);
+  EXPECT_EQ(CALL(cuPointerGetAttribute)(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, pointer_),
+            CUDA_SUCCESS);
+  EXPECT_EQ(is_managed, 1);
+  EXPECT_EQ(CALL(cuMemFree_v2)(pointer_), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CALL(cuModuleUnload)(module), CUDA_SUCCESS);
 }
 
 constexpr char kLargeVariable[] =
@@ -128,6 +175,7 @@ TEST_F(DriverModules, HaveTheObjectsOfAnElfFile) {
 
   EXPECT_EQ(ask(module, "vramscope_test_variable"), CUDA_SUCCESS);
   EXPECT_EQ(bytes_, 1234u);
+  EXPECT_EQ(read<std::uint16_t>(), 1u);
   EXPECT_EQ(ask(module, "main"), CUDA_ERROR_NOT_FOUND);  // a function
 }
 

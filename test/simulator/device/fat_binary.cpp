@@ -1,12 +1,17 @@
 // Reads the headers inside fat binaries, as nvcc 11 to 13 writes them.
 // SPDX-License-Identifier: Apache-2.0
-#include "test/simulator/runtime/fat_binary.h"
+#include "test/simulator/device/fat_binary.h"
+
+#include <elf.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
-namespace cudart {
+#include "test/simulator/device/packed_code.h"
+
+namespace vramscope::simulator {
 namespace {
 
 constexpr std::uint32_t kWrapperMagic = 0x466243b1;
@@ -31,9 +36,14 @@ struct EntryHeader {
   std::uint16_t unknown;
   std::uint32_t header_bytes;
   std::uint64_t bytes;
-  std::uint64_t unknown_sizes;
+  std::uint32_t packed_bytes;  // without padding; 0: it is not packed
+  std::uint32_t unknown_size;
   std::uint16_t minor, major;  // of the entry's format
   std::uint32_t architecture;  // 89
+  std::uint32_t unknown_words[2];
+  std::uint64_t flags;  // of PackedBy, among others
+  std::uint64_t unknown_flags;
+  std::uint64_t unpacked_bytes;
 };
 
 template <class Header>
@@ -43,27 +53,42 @@ Header read(const std::byte* at) {
   return header;
 }
 
+// Returns the fat binary inside a wrapper, or the image if it is one; null: it is neither.
+const std::byte* binary_in(const void* image) {
+  const auto* start = static_cast<const std::byte*>(image);
+  if (read<std::uint32_t>(start) == kWrapperMagic) start = read<Wrapper>(start).binary;
+  return start != nullptr && read<std::uint32_t>(start) == kBinaryMagic ? start : nullptr;
+}
+
 // Passes each entry, with its content.
 template <class F>
 void each_entry(const void* image, F&& pass) {
-  const auto* const start = static_cast<const std::byte*>(image);
-  if (read<std::uint32_t>(start) != kWrapperMagic) return;
-  const std::byte* const binary = read<Wrapper>(start).binary;
-  if (binary == nullptr || read<std::uint32_t>(binary) != kBinaryMagic) return;
+  const std::byte* const binary = binary_in(image);
+  if (binary == nullptr) return;
   const auto whole = read<BinaryHeader>(binary);
   const std::byte* at = binary + whole.header_bytes;
   const std::byte* const end = at + whole.bytes;
   while (end - at >= static_cast<std::ptrdiff_t>(sizeof(EntryHeader))) {
     const auto entry = read<EntryHeader>(at);
     const std::uint64_t bytes = entry.header_bytes + entry.bytes;
-    if (bytes < sizeof(EntryHeader) || bytes > static_cast<std::uint64_t>(end - at)) return;
+    if (entry.header_bytes < sizeof(EntryHeader) || bytes < entry.bytes ||
+        bytes > static_cast<std::uint64_t>(end - at))
+      return;
     pass(entry,
          std::string_view(reinterpret_cast<const char*>(at + entry.header_bytes), entry.bytes));
     at += bytes;
   }
 }
 
+std::string content_of(const EntryHeader& entry, std::string_view content) {
+  const auto by = packing_of(entry.flags);
+  if (by == PackedBy::nothing) return std::string(content);
+  return unpacked(by, content.substr(0, entry.packed_bytes), entry.unpacked_bytes);
+}
+
 }  // namespace
+
+bool is_fat_binary(const void* image) { return binary_in(image) != nullptr; }
 
 std::optional<CodeVersion> code_for(const void* image, int device) {
   int machine = 0;  // the newest code of each kind that the device can run
@@ -82,13 +107,17 @@ std::optional<CodeVersion> code_for(const void* image, int device) {
   return std::nullopt;
 }
 
-std::string_view machine_code_in(const void* image) {
-  std::string_view found;
+std::string code_in(const void* image) {
+  std::string machine, portable;
   each_entry(image, [&](const EntryHeader& entry, std::string_view content) {
-    const bool is_plain = entry.kind == EntryHeader::elf && content.starts_with("\177ELF");
-    if (is_plain && found.empty()) found = content;
+    const bool is_elf = entry.kind == EntryHeader::elf;
+    std::string& found = is_elf ? machine : portable;
+    if ((!is_elf && entry.kind != EntryHeader::ptx) || !found.empty()) return;
+    std::string code = content_of(entry, content);
+    if (is_elf && code.starts_with(ELFMAG)) found = std::move(code);
+    if (!is_elf) found = code.substr(0, code.find('\0'));
   });
-  return found;
+  return machine.empty() ? portable : machine;
 }
 
-}  // namespace cudart
+}  // namespace vramscope::simulator
