@@ -102,9 +102,9 @@ std::vector<AxisEntry> make_axes(const ReportParts& parts) {
   const Snapshot& memory = parts.memory;
   using Key = std::tuple<std::size_t, std::uint16_t, Kind, std::uint32_t>;
   std::map<Key, AxisEntry> entries;
-  const std::size_t tags = std::min(memory.tags.size(), parts.recorder.tags.size());
-  for (std::size_t tag = 1; tag < tags; ++tag) {
-    const TagTotals totals = memory.tags[tag];
+  // If every request of a tag failed, the allocator may not know the tag, but the time counts.
+  for (std::size_t tag = 1; tag < parts.recorder.tags.size(); ++tag) {
+    const TagTotals totals = tag < memory.tags.size() ? memory.tags[tag] : TagTotals{};
     const TagFact fact = parts.recorder.tags[tag];
     if (totals.total_count == 0 && fact.total_ns == 0) continue;
     for (std::size_t axis = 0; axis < kAxes; ++axis) {

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 
 #include "reporter/report/assemble.h"
+#include "reporter/report/attribution.h"
 #include "reporter/report/report.h"
 #include "test/reporter/sample.h"
 
@@ -162,6 +164,30 @@ TEST(Oom, ACallStackThatNeverGotAnythingIsASite) {
   ASSERT_EQ(report.sites.size(), before + 1);
   EXPECT_EQ(report.sites.back().refused_count, 2U);
   EXPECT_EQ(report.sites.back().totals.total_count, 0U);
+}
+
+// On a full H200 the axes lacked 0.77 ms of the time of sites: that of requests of a size that was
+// always refused, whose tag the allocator never met.
+TEST(Oom, TimeOfCallsThatWereAllRefusedCountsOnEachAxis) {
+  const auto times = [](const ReportParts& parts) {
+    std::array<std::uint64_t, kAxes> sums{};
+    for (const AxisEntry& entry : make_axes(parts)) {
+      sums[static_cast<std::size_t>(entry.axis)] += entry.totals.total_ns;
+    }
+    return sums;
+  };
+  ReportParts parts = sample_parts();
+  const std::array<std::uint64_t, kAxes> before = times(parts);
+  TagFact& never_served = parts.recorder.tags.own().emplace_back();
+  never_served.site = 4;
+  never_served.total_ns = 772'451;
+
+  const std::array<std::uint64_t, kAxes> after = times(parts);
+
+  ASSERT_LT(parts.memory.tags.size(), parts.recorder.tags.size());
+  for (std::size_t axis = 0; axis < kAxes; ++axis) {
+    EXPECT_EQ(after[axis], before[axis] + 772'451) << axis;
+  }
 }
 
 // Times were counted from the machine's start then.
