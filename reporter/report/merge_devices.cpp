@@ -37,7 +37,7 @@ bool has_device(const LedgerEntry& entry) {
   return kind == kKindNames.end() || has_device(static_cast<Kind>(kind - kKindNames.begin()));
 }
 
-void MergedDevices::renumber_all(MergedProcess& process, const DeviceNumbers& numbers) {
+void renumber(MergedProcess& process, const DeviceNumbers& numbers) {
   const auto rows = [&](auto& all) {
     for (auto& row : all) renumber(row.kind, row.device, numbers);
   };
@@ -69,7 +69,7 @@ DeviceNumbers MergedDevices::add(const Report& report, std::vector<MergedProcess
     for (const ProcessDevice& device : process.devices) {
       numbers.try_emplace(device.index, number_of(process, device));
     }
-    renumber_all(process, own);
+    renumber(process, own);
   }
   return numbers;
 }
@@ -99,7 +99,7 @@ DeviceNumbers MergedDevices::finish(std::vector<MergedProcess>& processes) const
       const auto known = numbers_.find({identity_of(process, device), ordinal_of(device)});
       if (known != numbers_.end()) numbers[known->second] = number;
     }
-    renumber_all(process, by_ordinal);
+    renumber(process, by_ordinal);
   }
   return numbers;
 }

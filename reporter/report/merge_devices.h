@@ -20,6 +20,8 @@ using DeviceNumbers = std::map<std::uint16_t, std::uint16_t>;
 void renumber(std::uint16_t& device, const DeviceNumbers& numbers);
 // Does the same, unless the memory belongs to no device.
 void renumber(Kind kind, std::uint16_t& device, const DeviceNumbers& numbers);
+// Does the same for all devices that a process's rows name.
+void renumber(MergedProcess& process, const DeviceNumbers& numbers);
 [[nodiscard]] bool has_device(const LedgerEntry& entry);
 
 // With more GPUs than kMaxDevices, GPUs with the same ordinal share it as their number. The same
@@ -34,8 +36,6 @@ class MergedDevices {
   [[nodiscard]] DeviceNumbers finish(std::vector<MergedProcess>& processes) const;
 
  private:
-  static void renumber_all(MergedProcess& process, const DeviceNumbers& numbers);
-
   using Own = std::pair<DeviceIdentity, std::uint16_t>;  // with the ordinal
 
   [[nodiscard]] std::uint16_t number_of(const MergedProcess& process, const ProcessDevice& device);

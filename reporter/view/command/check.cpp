@@ -6,6 +6,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/diff/same_gpus.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
@@ -131,6 +132,7 @@ bool check_baseline(Arguments& given, const std::vector<std::string>& paths,
   if (!baseline) return false;
   if (tells_too_little(*baseline, given.baseline)) return false;
   if (all.empty() && tells_too_little(*report, given.files.front())) return false;
+  number_gpus_as_in(*report, *baseline);
   Filtering filtering(given.filter, kUse);
   if (!filtering.applies(*report, given.files.front())) return false;
   if (filtering.apply(*baseline, given.baseline) == Filtering::Result::lacks) {

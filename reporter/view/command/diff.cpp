@@ -5,6 +5,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/diff/same_gpus.h"
 #include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
@@ -189,6 +190,7 @@ void add_uses(const Arguments& given, const Report& before, const Report& after,
 }
 
 int show_differences(const Arguments& given, Report& before, Report& after) {
+  number_gpus_as_in(after, before);  // --device is a number of AFTER
   if (!filter_both(given, before, after)) return kBadInput;
   DiffOf of{.before = given.before,
             .after = given.after,

@@ -12,6 +12,7 @@
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/diff/same_gpus.h"
 #include "reporter/view/analysis/filter/instant.h"
 #include "reporter/view/analysis/peaks/traced_peaks.h"
 #include "reporter/view/analysis/report_figures.h"
@@ -240,6 +241,7 @@ int page_of_two(const Arguments& given) {
   std::optional<Report> before = open_named(before_path, given.reading);
   std::optional<Report> after = open_named(after_path, given.reading);
   if (!before || !after) return kBadInput;
+  number_gpus_as_in(*after, *before);
   const Filter filter = without_times(given.filter);
   Filter rows = filter;
   rows.min_bytes.clear();  // what one report has less of, the other may have more of

@@ -10,6 +10,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/diff/diff.h"
 #include "reporter/view/analysis/diff/other_gpus.h"
+#include "reporter/view/analysis/diff/same_gpus.h"
 #include "reporter/view/analysis/leaks/leak_holders.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
@@ -67,13 +68,27 @@ ByRank processes_by_rank(const Report& report) {
 // By their own reports; empty where one of these is not there.
 std::vector<CheckedSite> grown_in(const ReportOfProcess& before, const ReportOfProcess& after,
                                   std::uint16_t device, const RunsNaming& naming) {
-  const std::optional<Report> first = read_own(before, naming);
+  std::optional<Report> first = read_own(before, naming);
   const std::optional<Report> second = first ? read_own(after, naming) : std::nullopt;
   if (!second) return {};
+  number_gpus_as_in(*second, *first);
   const Differences found = differences(*first, *second, DiffBy::site, DiffAt::peak, naming.name);
   return grown_sites(found, [&](const Difference& row) {
     return takes_device_memory(row.kind) && row.device == device;
   });
+}
+
+// Returns the sum of the same GPU, which is the GPU of the same number where the other process had
+// none with its UUID; null: there is none.
+const DeviceSum* same_gpu(const DeviceSum& sum, const std::vector<DeviceSum>& others) {
+  const auto find = [&](auto&& is_it) {
+    const auto found = std::find_if(others.begin(), others.end(), is_it);
+    return found == others.end() ? nullptr : &*found;
+  };
+  const DeviceSum* const same =
+      find([&](const DeviceSum& other) { return !sum.uuid.empty() && other.uuid == sum.uuid; });
+  if (same != nullptr) return same;
+  return find([&](const DeviceSum& other) { return other.ordinal == sum.ordinal; });
 }
 
 // Each rank with the same rank of the baseline: sums do not tell what one of them grew by where
@@ -85,11 +100,10 @@ void add_peaks_of_ranks(std::vector<Check>& checks, const Report& report, const 
   for (const auto& [rank, process] : processes_by_rank(report)) {
     const auto known = before.find(rank);
     if (known == before.end()) continue;
+    const std::vector<DeviceSum> sums_before = device_sums({known->second});
     for (const DeviceSum& sum : device_sums({process})) {
-      std::uint64_t peak = 0;
-      for (const DeviceSum& was : device_sums({known->second})) {
-        if (was.ordinal == sum.ordinal) peak = was.upper;
-      }
+      const DeviceSum* const was = same_gpu(sum, sums_before);
+      const std::uint64_t peak = was == nullptr ? 0 : was->upper;
       Check check{.what = "peak of " + sum.label,
                   .value = sum.upper,
                   .limit = allowed(peak, tolerance_percent),

@@ -47,6 +47,13 @@ std::vector<std::string> where_texts(const Differences& found, std::size_t shown
 
 constexpr std::string_view kWords[] = {"new", "gone", "grown", "shrunk", "equal"};
 
+Column<Difference> gpu_column() {
+  Column<Difference> column = device_column<Difference>(&Difference::device);
+  column.doc =
+      "number of the GPU in AFTER (another, if only BEFORE has it); 0 for memory of no device";
+  return column;
+}
+
 // Of a row, before what its sides hold.
 Columns<Difference> change_columns(const char* doc) {
   using Row = Difference;
@@ -54,7 +61,7 @@ Columns<Difference> change_columns(const char* doc) {
   const auto in_text = [](const Row& row) { return word(row.what()); };
   return {{"what", doc, what, Titled("WHAT", 1), in_text, OneOf(kWords)},
           kind_column<Row>(&Row::kind),
-          device_column<Row>(&Row::device),
+          gpu_column(),
           {"name", "name of the owner or function; else empty", &Row::name},
           {"change_bytes", "after minus before", &Row::change, Titled("CHANGE"),
            [](const Row& row) { return change_text(row.change()); }},
@@ -309,7 +316,7 @@ Columns<Differences> diff_fields(const DiffOf& of) {
       {"after", "name in AFTER", &RenamedFile::after},
       {"sites", "number of sites with this file in their stacks", &RenamedFile::rows}};
   const Columns<DeviceUses> uses{
-      {"device", "number of the GPU", &DeviceUses::device},
+      {"device", "number of the GPU in AFTER", &DeviceUses::device},
       {"parts", "parts that add up to the GPU's use", peak_use_pair_columns(), &DeviceUses::parts}};
   return {
       {"before", "BEFORE, as typed", [&of](const All&) { return of.before; }},
@@ -327,7 +334,8 @@ Columns<Differences> diff_fields(const DiffOf& of) {
        "GPUs that both reports describe, when peaks of all memory are compared. Each value is the "
        "peak of the GPU's memory or, if that is not known, an upper bound",
        use_change_fields(), [&of](const All&) { return of.uses; }},
-      {"other_gpus", "GPUs that have the same number in both reports but are different devices",
+      {"other_gpus",
+       "GPUs that are compared because they have the same number, but are different devices",
        other_gpu_columns(), [&of](const All&) { return of.other_gpus; }},
       {"device_use", "parts of each GPU's use at its peak, in both reports; empty with a filter",
        uses, [&of](const All&) { return device_uses(of); }},

@@ -70,7 +70,7 @@ bool tells_use(const GpuPeaks& peaks) { return peaks.lacks_outside || peaks.outs
 
 Columns<UseChange> use_change_fields() {
   using Row = UseChange;
-  return {{"device", "number of the GPU", &Row::device},
+  return {{"device", "number of the GPU in AFTER", &Row::device},
           {"before", "in BEFORE", use_fields(), &Row::before},
           {"after", "in AFTER", use_fields(), &Row::after}};
 }

@@ -24,8 +24,8 @@ struct OtherGpu {
 };
 
 // diff and check compare two runs, of which the second may have been elsewhere, so GPUs with the
-// same number are compared whatever their UUIDs. Returns, sorted by number, those of which both
-// runs had memory and whose UUIDs differ. May throw bad_alloc.
+// same number are compared if their UUIDs match no others (same_gpus.h). Returns, sorted by number,
+// those of which both runs had memory and whose UUIDs differ. May throw bad_alloc.
 [[nodiscard]] std::vector<OtherGpu> other_gpus(const Report& before, const Report& after);
 
 }  // namespace vramscope

@@ -1,0 +1,105 @@
+# Answers over several reports of an H200 (real/README.md) agree with what each of the reports says.
+# SPDX-License-Identifier: Apache-2.0
+"""real_many_test.py BUILD"""
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import harness  # noqa: E402
+from real_case import MIB, RealReports  # noqa: E402
+
+ONE, OTHER = "GPU 0 (GPU-ffdd25f9)", "GPU 0 (GPU-6402d0ac)"
+
+
+class Case(RealReports):
+    def folder_of(self, *names):
+        """A folder with these reports, which are merged in memory."""
+        path = self.path("-".join(names))
+        os.makedirs(path, exist_ok=True)
+        for name in names:
+            link = os.path.join(path, name + ".json")
+            if not os.path.exists(link):
+                os.link(self.real(name), link)
+        return path
+
+    def merged(self, *names):
+        path = self.path("-".join(names) + ".merged.json")
+        if not os.path.exists(path):
+            self.assertEqual(0, self.call("merge", "-o", path, *map(self.real, names)).returncode)
+        return path
+
+    def changed(self, name, change, to):
+        """A copy of a real report in which something is different."""
+        with open(self.real(name), encoding="utf-8") as file:
+            report = json.load(file)
+        change(report)
+        with open(self.path(to), "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        return self.path(to)
+
+    def one_line(self, *arguments):
+        return " ".join(self.text(*arguments).split())
+
+
+class SameGpus(Case):
+    """The GPU of `gpt` is GPU 1 of the merged report, whose GPU 0 only `threads` used."""
+
+    def memory(self, *arguments):
+        told = self.json("diff", *arguments)
+        return told, {row["memory"]: (row["device"], row["what"], row["change_bytes"]) for row in told["memory"] if row["kind"] == "device"}
+
+    def test_diff_compares_a_gpu_with_the_one_of_its_uuid(self):
+        for both in (self.folder_of("gpt", "threads"), self.merged("gpt", "threads")):
+            told, memory = self.memory(self.real("gpt"), both)
+            self.assertEqual({ONE: (1, "equal", 0), OTHER: (0, "new", 136 * MIB)}, memory)
+            self.assertEqual([], told["other_gpus"])
+            self.assertEqual([1], [row["device"] for row in told["devices"]])
+            told, memory = self.memory(both, self.real("gpt"))
+            self.assertEqual({"GPU 0": (0, "equal", 0), OTHER: (1, "gone", -136 * MIB)}, memory)
+            self.assertEqual([0], [row["device"] for row in told["devices"]])
+
+    def test_diff_selects_a_gpu_by_its_number_in_the_second(self):
+        _, memory = self.memory("--device", "1", self.real("gpt"), self.folder_of("gpt", "threads"))
+        self.assertEqual({ONE: (1, "equal", 0)}, memory)
+
+    def test_check_compares_a_gpu_with_the_one_of_its_uuid(self):
+        result = self.call("check", "--json", "--against", self.real("gpt"), self.folder_of("gpt", "threads"))
+        checked = json.loads(result.stdout)
+        told = {check["what"]: (check["value"], check["baseline"]) for check in checked["checks"]}
+        self.assertEqual((7394610696, 7394610696), told["sum of peaks of " + ONE])
+        self.assertEqual((136 * MIB, 0), told["sum of peaks of " + OTHER])
+
+    def test_check_compares_ranks_by_uuid(self):
+        def be_rank(report):
+            report["process"]["rank"] = 0
+
+        def be_second(report):
+            be_rank(report)
+            for part in ("devices", "kinds", "ledger", "axes"):
+                for row in report[part]:
+                    row["index" if part == "devices" else "device"] = 1
+            for row in [*report["timeline"]["series"], *(part for site in report["sites"] for part in site["parts"])]:
+                row["device"] = 1
+
+        baseline = [self.changed("gpt", be_rank, "rank.json"), self.changed("threads", lambda report: report["process"].update(rank=1), "rank1.json")]
+        now = [self.changed("gpt", be_second, "moved.json"), baseline[1]]
+        for names, path in ((baseline, "before.merged.json"), (now, "after.merged.json")):
+            if not os.path.exists(self.path(path)):
+                self.assertEqual(0, self.call("merge", "-o", self.path(path), *names).returncode)
+        result = self.call("check", "--json", "--against", self.path("before.merged.json"), self.path("after.merged.json"))
+        checked = json.loads(result.stdout)
+        peaks = [check for check in checked["checks"] if check["what"].startswith("peak of ") or "sum of peaks of GPU" in check["what"]]
+        self.assertLessEqual(3, len(peaks))
+        for check in peaks:
+            self.assertEqual(check["value"], check["baseline"], check)
+
+    def test_others_are_compared_by_number(self):
+        told, memory = self.memory(self.real("gpt"), self.real("threads"))
+        self.assertEqual({"GPU 0": (0, "shrunk", 136 * MIB - 7394610696)}, memory)
+        self.assertEqual([0], [row["device"] for row in told["other_gpus"]])
+
+
+if __name__ == "__main__":
+    harness.main()
