@@ -73,8 +73,17 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
 
 bool is_end_known(const MergedProcess& process) {
   const std::uint64_t end_ns = process.timeline.start_ns + process.timeline.duration_ns;
-  return trigger_of(process.trigger) != Trigger::recovered ||
-         end_ns > process.process.report_time_ns;
+  switch (trigger_of(process.trigger)) {
+    case Trigger::recovered:
+      return end_ns > process.process.report_time_ns;
+    case Trigger::exit:
+    case Trigger::exec:
+    case Trigger::imported:
+    case Trigger::untold:
+      return true;
+    default:
+      return !process.process.ended_by.empty();
+  }
 }
 
 ProcessIdentity identity_of(const ProcessFacts& process) {

@@ -25,8 +25,9 @@ inline constexpr std::size_t kMostLive = 32;
 using ProcessIdentity = std::tuple<std::string, std::int64_t, std::uint64_t>;
 [[nodiscard]] ProcessIdentity identity_of(const ProcessFacts& process);
 
-// Returns whether the process had ended when its timeline ends. For a killed process whose end
-// nobody saw, only its last call may be known: it may have held memory longer.
+// Returns whether the process had ended when its timeline ends. It had not if it went on after its
+// report. For a killed process whose end nobody saw, only its last call may be known: it may have
+// held memory longer.
 [[nodiscard]] bool is_end_known(const MergedProcess& process);
 
 }  // namespace vramscope

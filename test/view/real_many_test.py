@@ -3,12 +3,13 @@
 """real_many_test.py BUILD"""
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import harness  # noqa: E402
-from real_case import MIB, RealReports  # noqa: E402
+from real_case import MIB, NAMES, RealReports  # noqa: E402
 
 ONE, OTHER = "GPU 0 (GPU-ffdd25f9)", "GPU 0 (GPU-6402d0ac)"
 
@@ -99,6 +100,82 @@ class SameGpus(Case):
         told, memory = self.memory(self.real("gpt"), self.real("threads"))
         self.assertEqual({"GPU 0": (0, "shrunk", 136 * MIB - 7394610696)}, memory)
         self.assertEqual([0], [row["device"] for row in told["other_gpus"]])
+
+
+class Bounds(Case):
+    """275 GiB: what two processes held in the same 4 seconds, one after the other."""
+
+    RUNS = tuple(name for name in NAMES if name != "torch-oom")  # which goes on in torch-oom-at-exit
+
+    def together(self, merged):
+        return {(row["kind"], row["device"]): row["together_upper_bytes"] for row in self.json("peak", merged) if row["kind"] != "all"}
+
+    def test_timeline_exceeds_no_bound_of_the_sum(self):
+        for names in (self.RUNS, ("gpt", "jax", "torch-oom-at-exit"), ("torch-oom-at-exit", "fill-refused")):
+            merged = self.merged(*names)
+            together, told = self.together(merged), self.json("timeline", merged)
+            for row in told["series"]:
+                if row["kind"] != "all":
+                    self.assertEqual(together[row["kind"], row["device"]], row["peak_bytes"], row["kind"])
+                self.assertLessEqual(max(row["highest_bytes"] + row["last_bytes"]), row["peak_bytes"], row["kind"])
+            peaks = [mark for mark in told["marks"] if mark["what"] == "peak"]
+            self.assertTrue(peaks)
+            for mark in peaks:
+                self.assertEqual(together[mark["kind"], mark["device"]], mark["bytes"], mark)
+
+    def test_page_has_the_same_bounds(self):
+        merged, page = self.merged(*self.RUNS), self.path("bounds.html")
+        if self.call("html", "-o", page, "--force", merged).returncode == 2:
+            self.skipTest("no page in this build")
+        told = self.page_data(page)["timeline"]
+        together = self.together(merged)
+        for mark in told["marks"]:
+            if mark["what"] == "peak":
+                self.assertEqual(together[mark["kind"], mark["device"]], mark["bytes"], mark)
+        for row in told["series"]:
+            self.assertLessEqual(max(row["highest_bytes"]), row["peak_bytes"])
+
+    def page_data(self, page):
+        with open(page, encoding="utf-8") as file:
+            return json.loads(re.search(r'<script [^>]*type="application/json"[^>]*>(.*?)</script>', file.read(), re.S).group(1))
+
+    def test_intervals_of_peaks_end_with_the_run(self):
+        for names in (self.RUNS, ("beside-others", "threads"), ("gpt", "gpt-no-cache")):
+            told = self.json("timeline", self.merged(*names))
+            for mark in told["marks"]:
+                self.assertLessEqual(mark["until_ns"] or 0, told["duration_ns"], mark)
+            rows = self.text("timeline", "--csv", self.merged(*names)).splitlines()
+            at = rows[0].split(",").index("to_ns")
+            self.assertEqual(told["duration_ns"], max(int(row.split(",")[at]) for row in rows[1:]))
+
+
+class StillRunning(Case):
+    """beside-others wrote its report on a signal, and held 6.89 GiB: it ended at 0 B."""
+
+    def test_holds_its_memory_to_the_end(self):
+        merged = self.merged("beside-others", "threads")
+        for row in self.json("timeline", merged)["series"]:
+            self.assertEqual({"device": 7394610696, "pinned": 32780}[row["kind"]], row["last_bytes"][-1])
+        self.assertIn("GPU 0: at most 6.89 GiB, 6.89 GiB at the last report (", self.text("timeline", merged))
+
+    def test_holds_it_beside_one_that_began_later(self):
+        def be_earlier(report):
+            report["timeline"]["start_ns"] -= 60_000_000_000
+            report["process"]["start_time_ns"] -= 60_000_000_000
+
+        self.changed("beside-others", be_earlier, "earlier.json")
+        merged = self.path("earlier.merged.json")
+        self.assertEqual(0, self.call("merge", "-o", merged, self.path("earlier.json"), self.real("threads")).returncode)
+        (device,) = [row for row in self.json("timeline", merged)["series"] if row["kind"] == "device"]
+        self.assertEqual(7394610696, device["last_bytes"][-1])
+        self.assertEqual(7394610696 + 136 * MIB, device["peak_bytes"])
+        (peak,) = [row for row in self.json("peak", merged) if row["kind"] == "device"]
+        self.assertEqual(7394610696 + 136 * MIB, peak["together_upper_bytes"])
+
+    def test_of_ended_ones_nothing_is_left(self):
+        merged = self.merged("gpt", "jax")
+        self.assertEqual({0}, {row["last_bytes"][-1] for row in self.json("timeline", merged)["series"]})
+        self.assertIn(", 0 B after all processes ended (", self.text("timeline", merged))
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ struct RunMark {
   // For the peak of a sum, of which only the bucket is known: it was before this. 0: it was at
   // at_ns.
   std::uint64_t until_ns = 0;
+  bool is_bound = false;                         // of the peak of a sum: `bytes` is an upper bound
   std::optional<std::uint64_t> process_ns = {};  // for several processes: by the process's own
                                                  // clock
 };
@@ -65,8 +66,7 @@ struct RunTimeline {
   std::uint64_t to_ns = 0;
   bool is_of_trace = false;
   bool is_snapshot = false;  // without history: each curve is one value, and no peak is known
-  // For several processes: whether their memory counts until they "ended", or "wrote reports"
-  // before that. "": one process.
+  // For several processes: what the end of the timeline is. "": one process.
   std::string end_of_several = {};
   std::vector<RunCurve> curves;          // the highest peak in the window first
   std::vector<RunMark> marks;            // those in the window, by time

@@ -29,6 +29,7 @@
 #include "reporter/view/text/filter_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/runs_text.h"
+#include "reporter/view/text/timeline_bounds.h"
 #include "reporter/view/text/timeline_text.h"
 
 namespace vramscope {
@@ -216,7 +217,8 @@ int page_of_report(const Arguments& given, const std::string& path, Report& repo
   constexpr std::size_t kPinners = 20;
   constexpr std::size_t kCells = 8000;
   add_joint_bounds(report);
-  const RunTimeline timeline = run_timeline(report, {});
+  RunTimeline timeline = run_timeline(report, {});
+  add_bounds(timeline, report);
   std::vector<MapPlace> places = memory_map(report);
   PageMap map;
   map.add(places, {.text = moment_of(report), .at_ns = report.timeline.duration_ns}, kPinners,

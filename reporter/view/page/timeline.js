@@ -65,7 +65,7 @@ export class Timeline {
     if (this.plot) this.plot.destroy();
     this.plot = new uPlot(options, this.data, this.chart);
     this.plot.root.setAttribute('role', 'img');
-    this.plot.root.setAttribute('aria-label', 'Memory over time: ' + this.series.map((one) => `${memoryName(this.report, one)}, at most ${bytesText(Math.max(...one.highest_bytes))}`).join('; '));
+    this.plot.root.setAttribute('aria-label', 'Memory over time: ' + this.series.map((one) => `${memoryName(this.report, one)}, at most ${bytesText(one.peak_bytes)}`).join('; '));
     if (this.window) this.plot.setScale('x', { min: this.window[0] / 1e9, max: this.window[1] / 1e9 });
   }
 
@@ -92,7 +92,7 @@ export class Timeline {
     this.fields[1].value = +(to / MILLION).toPrecision(9);
     const isAll = from === 0 && to === this.end();
     this.plot.setScale('x', { min: from / 1e9, max: to / 1e9 });
-    const peaks = this.series.map((one) => `${memoryName(this.report, one)} ${bytesText(this.most(one, from, to))}`);
+    const peaks = this.series.map((one) => `${memoryName(this.report, one)} ${bytesText(isAll ? one.peak_bytes : this.most(one, from, to))}`);
     const below = this.onWindow(isAll ? null : [from, to]);
     this.said.textContent = (isAll ? 'The whole run, ' + durationText(this.end()) : `From ${durationText(from)} to ${durationText(to)}`) + '; at most ' + peaks.join(', ') + '.' + below;
   }
@@ -145,7 +145,7 @@ export class Timeline {
     const when = (mark) => durationText(mark.at_ns)
       + (mark.until_ns === null ? '' : ` to ${durationText(mark.until_ns)}`)
       + (mark.process_ns === null || mark.process_ns === mark.at_ns ? '' : ` (${durationText(mark.process_ns)} in its process)`);
-    const items = this.timeline.marks.slice(0, 30).map((mark) => make('li', {}, `${when(mark)}: ${words[mark.what]} `, has_memory(mark) ? memoryName(this.report, mark) + ', ' : '', has_memory(mark) ? bytes(mark.bytes) : '', mark.what === 'ended' ? mark.text : ''));
+    const items = this.timeline.marks.slice(0, 30).map((mark) => make('li', {}, `${when(mark)}: ${words[mark.what]} `, has_memory(mark) ? memoryName(this.report, mark) + (mark.is_bound ? ', at most ' : ', ') : '', has_memory(mark) ? bytes(mark.bytes) : '', mark.what === 'ended' ? mark.text : ''));
     const named = (this.timeline.named || []).slice(0, 30).map((mark) => make('li', {}, `${durationText(mark.at_ns)}: mark ${mark.name}`));
     return make('ul', { id: 'marks' }, items.concat(named));
   }

@@ -334,7 +334,7 @@ Document report_head(const Report& report, const Page& page) {
   if (merged > 1) {
     text.paragraph(
         "each peak is the sum of the processes' own peaks, which may have occurred at different "
-        "times");
+        "times; current values are added likewise");
   }
   return text;
 }

@@ -23,18 +23,22 @@ std::uint64_t length_of(const Report& report) {
   return length;
 }
 
-// What processes held together peaked when none of them need have.
+// What processes held together peaked when none of them need have. The last bucket may be longer
+// than what was left of the run.
 void add_marks_of_sums(const Report& report, RunTimeline& timeline) {
   for (const TimelineSeries& series : report.timeline.series) {
     const auto most = std::max_element(series.highest.begin(), series.highest.end());
     if (most == series.highest.end() || *most == 0) continue;
     const auto bucket = static_cast<std::uint64_t>(most - series.highest.begin());
+    const std::uint64_t from_ns = bucket * series.bucket_ns;
+    const std::uint64_t end_ns = std::max(timeline.length_ns, from_ns + 1);
     timeline.marks.push_back({.what = RunMark::What::peak,
-                              .at_ns = bucket * series.bucket_ns,
+                              .at_ns = from_ns,
                               .kind = series.kind,
                               .device = series.device,
                               .bytes = *most,
-                              .until_ns = (bucket + 1) * series.bucket_ns});
+                              .until_ns = std::min(from_ns + series.bucket_ns, end_ns),
+                              .is_bound = true});
   }
 }
 
@@ -136,7 +140,8 @@ RunTimeline run_timeline(const Report& report, const TimelineChoice& choice) {
   timeline.start_ns = report.timeline.start_ns;
   timeline.length_ns = length_of(report);
   if (is_of_several(report))
-    timeline.end_of_several = have_all_ended(report) ? "ended" : "wrote reports";
+    timeline.end_of_several =
+        have_all_ended(report) ? "after all processes ended" : "at the last report";
   for (const TimelineSeries& series : report.timeline.series) {
     timeline.curves.push_back({.kind = series.kind,
                                .device = series.device,

@@ -13,8 +13,8 @@
 namespace vramscope {
 namespace {
 
-// Of all kinds of memory of a device together, 0: not known.
-std::uint64_t most_of_device(const Report& report, std::uint16_t device) {
+// Of all kinds of memory of a device together; 0: not known.
+PeakBounds bounds_of_device(const Report& report, std::uint16_t device) {
   std::vector<ReportOfProcess> reports;
   for (const MergedProcess& process : report.processes) {
     reports.push_back({.file = report.file, .process = process, .is_merged = true});
@@ -22,26 +22,38 @@ std::uint64_t most_of_device(const Report& report, std::uint16_t device) {
   std::vector<DeviceSum> sums = device_sums(report.processes);
   std::erase_if(sums, [&](const DeviceSum& sum) { return sum.index != device; });
   refine_from_traces(sums, reports);
-  return sums.size() == 1 ? sums.front().upper
-                          : 0;  // of several hosts each has a device of its own
+  if (sums.size() != 1) return {};  // of several hosts each has a device of its own
+  return {.lower = sums.front().lower, .upper = sums.front().upper};
 }
 
 template <class Row>
-std::uint64_t most_of(const Report& report, const Row& row) {
-  return row.is_of_all_kinds ? most_of_device(report, row.device)
-                             : sum_of_kind(report, row.kind, row.device).peak.upper;
+PeakBounds bounds_of(const Report& report, const Row& row) {
+  return row.is_of_all_kinds ? bounds_of_device(report, row.device)
+                             : sum_of_kind(report, row.kind, row.device).peak;
+}
+
+void cap(std::vector<std::uint64_t>& values, std::uint64_t most) {
+  for (std::uint64_t& value : values) value = std::min(value, most);
 }
 
 }  // namespace
 
 void add_bounds(RunTimeline& timeline, const Report& report) {
-  if (!is_of_several(report) || report.chosen) return;
+  if (!is_of_several(report) || (report.chosen && report.chosen->by_rows)) return;
   const bool is_whole = timeline.from_ns == 0 && timeline.to_ns >= timeline.length_ns;
   for (RunCurve& curve : timeline.curves) {
-    if (is_whole) curve.most_bytes = most_of(report, curve);
+    const std::uint64_t most = bounds_of(report, curve).upper;
+    if (most == 0) continue;
+    cap(curve.highest, most);
+    cap(curve.last, most);
+    if (is_whole) curve.most_bytes = most;
   }
   for (RunMark& mark : timeline.marks) {
-    if (mark.until_ns != 0) mark.bytes = std::max(mark.bytes, most_of(report, mark));
+    if (mark.until_ns == 0) continue;
+    const PeakBounds bounds = bounds_of(report, mark);
+    if (bounds.upper == 0) continue;
+    mark.bytes = bounds.upper;
+    mark.is_bound = bounds.lower != bounds.upper;
   }
 }
 

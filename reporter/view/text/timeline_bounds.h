@@ -1,4 +1,4 @@
-// add_bounds() has a timeline of several processes tell of the same peaks as `report` does.
+// add_bounds() makes a timeline of several processes give the same peaks as `report` and `peak`.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,10 +7,10 @@
 
 namespace vramscope {
 
-// Raises the bounds of curves and marks to what the processes of a merged report can have held
-// together when each one's dates are late or early by what is usual (usage_bounds.h): its buckets,
-// which were added as dated, do not tell that. Nothing of one process, and where rows were chosen.
-// May throw bad_alloc.
+// Sets the bounds of curves and marks to what the processes of a merged report can have held
+// together (usage_bounds.h). Buckets alone are no bounds: they add what processes held at different
+// instants of a bucket, and take the processes' dates as exact. No bucket is left above its bound.
+// Changes nothing of one process, nor if rows were chosen. May throw bad_alloc.
 void add_bounds(RunTimeline& timeline, const Report& report);
 
 }  // namespace vramscope

@@ -18,6 +18,10 @@ Column<Row> kind_or_all(const std::string& meaning) {
           OfType("kind_or_all")};
 }
 
+std::uint64_t begin_of(const RunCurve& curve, std::size_t bucket) {
+  return curve.first_ns + bucket * curve.bucket_ns;
+}
+
 constexpr std::string_view kMarkNames[] = {"peak", "refused", "reset", "ended"};
 
 }  // namespace
@@ -25,30 +29,29 @@ constexpr std::string_view kMarkNames[] = {"peak", "refused", "reset", "ended"};
 Columns<RunCurve> curve_columns() {
   using Row = RunCurve;
   const auto peak = [](const Row& row) {
-    return row.highest.empty() ? 0 : *std::max_element(row.highest.begin(), row.highest.end());
+    const auto highest = std::max_element(row.highest.begin(), row.highest.end());
+    return highest == row.highest.end() ? 0 : std::max(*highest, row.most_bytes);
   };
   return {
       kind_or_all<Row>(
           "`all`: sum of all kinds that take memory of the device; in a report, an upper bound"),
       device_column<Row>(&Row::device),
-      {"peak_bytes", "highest value of all buckets", peak},
+      {"peak_bytes",
+       "highest value of all buckets; for several processes together, an upper bound of it", peak},
       {"first_ns", "when the first bucket begins", &Row::first_ns},
       {"bucket_ns", "length of a bucket", &Row::bucket_ns}};
 }
 
 Columns<RunBucket> bucket_columns() {
   using Row = RunBucket;
-  const auto begin = [](const Row& row, std::size_t number) {
-    return row.curve->first_ns + number * row.curve->bucket_ns;
-  };
   const auto last = [](const Row& row) {
     const std::vector<std::uint64_t>& all = row.curve->last;
     return row.number < all.size() ? std::optional(all[row.number]) : std::nullopt;
   };
   return {{"kind", "", [](const Row& row) { return kind_name(*row.curve); }},
           {"device", "", [](const Row& row) { return row.curve->device; }},
-          {"from_ns", "", [=](const Row& row) { return begin(row, row.number); }},
-          {"to_ns", "", [=](const Row& row) { return begin(row, row.number + 1); }},
+          {"from_ns", "", [](const Row& row) { return begin_of(*row.curve, row.number); }},
+          {"to_ns", "", &Row::end_ns},
           {"highest_bytes", "", [](const Row& row) { return row.curve->highest[row.number]; }},
           {"last_bytes", "", last}};
 }
@@ -56,7 +59,10 @@ Columns<RunBucket> bucket_columns() {
 void add_timeline_csv(CsvText& csv, const RunTimeline& timeline, const RowChoice& choice) {
   std::vector<RunBucket> buckets;
   for (const RunCurve& curve : timeline.curves) {
-    for (std::size_t i = 0; i < curve.highest.size(); ++i) buckets.push_back({&curve, i});
+    for (std::size_t i = 0; i < curve.highest.size(); ++i) {
+      const std::uint64_t run_end_ns = std::max(timeline.length_ns, begin_of(curve, i) + 1);
+      buckets.push_back({&curve, i, std::min(begin_of(curve, i + 1), run_end_ns)});
+    }
   }
   const Columns<RunBucket> columns = bucket_columns();
   arrange(buckets, columns, choice);
@@ -84,9 +90,10 @@ Columns<RunMark> mark_columns() {
       kind_or_all<Row>("in a trace also `all`, as in `series`"),
       device_column<Row>(&Row::device),
       {"bytes",
-       "bytes of the peak (an upper bound for several processes together), or bytes requested; 0: "
+       "bytes of the peak (perhaps a bound, see `is_bound`), or bytes requested; 0: "
        "unknown",
        &Row::bytes},
+      {"is_bound", "`bytes` is an upper bound of the peak", &Row::is_bound},
       {"text",
        "for `reset`, the function; for several processes, which one was refused memory, or which "
        "one ended and how",

@@ -53,7 +53,7 @@ std::string mark_text(const RunMark& mark, const Page& page) {
   const std::string memory = whose_memory(mark);
   switch (mark.what) {
     case RunMark::What::peak:
-      return when + "peak of " + memory + (mark.until_ns != 0 ? ", at most " : ", ") +
+      return when + "peak of " + memory + (mark.is_bound ? ", at most " : ", ") +
              amount_text(mark.bytes);
     case RunMark::What::refused:
       return when + (mark.bytes == 0 ? "an allocation" : amount_text(mark.bytes)) + " of " +

@@ -96,11 +96,11 @@ class Window {
     return takes_device_memory(curve.kind);
   }
 
-  // What each process held when it ended does not count afterwards.
+  // What a process held when it ended does not count afterwards. What it held when it wrote its
+  // report and went on does.
   [[nodiscard]] std::string end() const {
     if (timeline_.to_ns < timeline_.length_ns) return "at " + duration_text(timeline_.to_ns);
-    if (timeline_.end_of_several.empty()) return "at the end";
-    return "after all processes " + timeline_.end_of_several;
+    return timeline_.end_of_several.empty() ? "at the end" : timeline_.end_of_several;
   }
 
   [[nodiscard]] std::string time_axis() const {

@@ -36,6 +36,7 @@ struct TimelineLook {
 struct RunBucket {
   const RunCurve* curve = nullptr;
   std::size_t number = 0;
+  std::uint64_t end_ns = 0;  // of the bucket, not after the end of the run
 };
 [[nodiscard]] Columns<RunBucket> bucket_columns();
 // Of every curve its buckets.

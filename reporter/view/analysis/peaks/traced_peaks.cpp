@@ -145,16 +145,18 @@ class Traces {
     std::vector<UsageBounds> bounded;
     for (std::size_t i = 0; i < sum.processes.size(); ++i) {
       const std::uint16_t device = sum.ordinals[i];
-      if (std::optional<Traced>& found = of(sum.processes[i])) {
+      const MergedProcess& process = reports_[sum.processes[i]].process;
+      // The trace ends with the report. Others may hold memory later, when the process still runs.
+      const bool tells_all = sum.processes.size() == 1 || is_end_known(process);
+      if (std::optional<Traced>& found = of(sum.processes[i]); found && tells_all) {
         processes.push_back(&*found);
         traced.push_back(&found->devices[device]);
         continue;
       }
       if (!sum.not_whole) sum.not_whole = sum.processes[i];
-      bounded.push_back(
-          usage_bounds(reports_[sum.processes[i]].process, [=](const KindFacts& kind) {
-            return takes_device_memory(kind.kind) && kind.device == device;
-          }));
+      bounded.push_back(usage_bounds(process, [=](const KindFacts& kind) {
+        return takes_device_memory(kind.kind) && kind.device == device;
+      }));
     }
     if (traced.empty() || !is_one_boot(processes)) return std::nullopt;
     for (UsageBounds& one : bounded) count_since(processes.front()->boot_ns, one);
