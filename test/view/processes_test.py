@@ -261,7 +261,7 @@ class Merged(RanksTest):
     def test_metrics_of_a_merged_report_are_sums_of_peaks(self):
         merged = self.path("all.json")
         self.call("merge", "-o", merged, self.ranks("ranks", 1, 1))
-        self.assertIn("The most that was live at once in each process, added.", self.call("export", "--format", "openmetrics", merged).stdout)
+        self.assertIn("The most that was live at once. Added over processes at different times.", self.call("export", "--format", "openmetrics", merged).stdout)
         self.assertIn("The most that was live at once.", self.call("export", "--format", "openmetrics", self.path("ranks/0.json")).stdout)
         self.assertNotIn("memory_viz draws", self.call("export", "--format", "memory_viz_json", merged).stderr)
 

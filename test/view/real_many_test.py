@@ -178,5 +178,44 @@ class StillRunning(Case):
         self.assertIn(", 0 B after all processes ended (", self.text("timeline", merged))
 
 
+class Exports(Case):
+    ADDED = " Added over processes at different times"
+
+    def helps(self, report):
+        text = self.text("export", "--format", "openmetrics", "-o", "-", report)
+        return dict(re.findall(r"# HELP vramscope_(\w+) (.*)", text)), set(re.findall(r"# TYPE vramscope_(\w+_bytes) gauge", text))
+
+    def test_openmetrics_says_which_figures_are_sums(self):
+        helps, gauges = self.helps(self.merged("gpt", "jax", "torch-oom-at-exit"))
+        self.assertLessEqual({"reserved_bytes", "needed_peak_bytes", "allocated_bytes", "ledger_bytes"}, gauges)
+        for name in gauges - {"device_memory_bytes"}:
+            self.assertIn(self.ADDED, helps[name], name)
+        alone, _ = self.helps(self.real("gpt"))
+        self.assertFalse([name for name, text in alone.items() if self.ADDED in text])
+
+
+    def test_curves_exceed_no_bound_of_the_sum(self):
+        merged, to = self.merged(*Bounds.RUNS), self.path("chrome.json")
+        done = self.call("export", "--force", "--format", "chrome", "-o", to, merged)
+        self.assertIn("leaves out", done.stderr)
+        self.assertIn("that its peaks are sums over 12 processes, each at its own time", done.stderr)
+        with open(to, encoding="utf-8") as file:
+            counters = [event for event in json.load(file)["traceEvents"] if event["ph"] == "C"]
+        most = max(value for event in counters for value in event["args"].values())
+        self.assertEqual(149554200576, most)
+        text = self.text("export", "--format", "massif", "-o", "-", merged)
+        self.assertIn(" of GPU 0 (GPU-ffdd25f9), at the peak the sum of all processes' own peaks\n", text)
+        others = [int(bytes_) for bytes_, tree in re.findall(r"mem_heap_B=(\d+)\n.*\n.*\nheap_tree=(\w+)", text) if tree == "empty"]
+        self.assertEqual(149554200576, max(others))
+
+
+class Names(Case):
+    def test_calls_names_gpus_as_other_verbs_do(self):
+        told = self.json("calls", self.folder_of("gpt", "threads"))
+        names = {(row["device"], row["memory"]) for row in told["served"] if row["device"] is not None}
+        self.assertEqual({(0, OTHER), (1, ONE)}, names)
+        self.assertIn(ONE + "  ", self.text("calls", self.folder_of("gpt", "threads")))
+
+
 if __name__ == "__main__":
     harness.main()

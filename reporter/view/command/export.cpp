@@ -10,6 +10,7 @@
 
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/peaks/timeline_cap.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
@@ -179,6 +180,7 @@ int export_report(const Arguments& arguments, const ExportFormat& format, std::s
   Filtering filtering(arguments.filter, use);
   if (!filtering.applies(*report, file)) return kBadInput;
   if (arguments.filter.kind.empty()) leave_out_views(*report);
+  cap_timeline(*report);
   const Exported exported(std::move(*report), cost_of(arguments), arguments.stacks,
                           names_from_symbols(), arguments.filter);
   return write(exported, format, output, arguments, lost);

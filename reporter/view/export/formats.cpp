@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/export/build_parts.h"
 #include "reporter/view/listing/format.h"
 
@@ -150,10 +151,17 @@ std::string lost_in(const Exported& exported, const ExportFormat& format) {
     if (format.shows == nullptr || format.shows(exported, kind)) continue;
     kinds.push_back(memory_name(exported.report(), kind.kind, kind.device));
   }
-  const std::string text = enumerated(kinds);
-  const std::string_view more =
-      exported.names() == nullptr ? format.lost_of_report : format.lost_of_trace;
-  return text + (text.empty() || more.empty() ? "" : "; ") + std::string(more);
+  std::string text = enumerated(kinds);
+  const auto add = [&](std::string_view more) {
+    text += (text.empty() || more.empty() ? "" : "; ") + std::string(more);
+  };
+  add(exported.names() == nullptr ? format.lost_of_report : format.lost_of_trace);
+  const bool tells_sums = format.write == write_openmetrics;  // of each figure
+  if (is_of_several(exported.report()) && !tells_sums) {
+    add("that its peaks are sums over " + count_text(exported.report().processes.size()) +
+        " processes, each at its own time");
+  }
+  return text;
 }
 
 std::string nothing_in(const Exported& exported, const ExportFormat& format) {

@@ -9,6 +9,7 @@
 
 #include "reporter/report/memory_name.h"
 #include "reporter/view/analysis/replay/trace_walk.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/export/formats.h"
 #include "reporter/view/export/named_stacks.h"
 #include "reporter/view/listing/format.h"
@@ -165,6 +166,8 @@ std::string write_massif(const Exported& exported, Output& output) {
                    [](const Moment& a, const Moment& b) { return a.ns < b.ns; });
   output << "desc: vramscope " << VRAMSCOPE_VERSION << ", bytes requested of "
          << memory_name(exported.report(), kind->kind, kind->device)
+         << (is_of_several(exported.report()) ? ", at the peak the sum of all processes' own peaks"
+                                              : "")
          << "\ncmd: " << command_of(exported.report()) << "\ntime_unit: ms\n";
   for (std::size_t i = 0; i < snapshots.size(); ++i) {
     const Moment& one = snapshots[i];

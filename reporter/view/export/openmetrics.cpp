@@ -40,7 +40,9 @@ std::string seconds(std::uint64_t ns) {
 class Metrics {
  public:
   Metrics(const Report& report, Output& output)
-      : output_(output), pid_(std::to_string(report.process.pid)) {}
+      : output_(output),
+        pid_(std::to_string(report.process.pid)),
+        is_of_several_(is_of_several(report)) {}
 
   // The next family. unit: the name's last word, or "".
   void family(std::string_view name, std::string_view type, std::string_view unit,
@@ -50,6 +52,11 @@ class Metrics {
     output_ << "# TYPE " << name_ << " " << type << "\n";
     if (!unit.empty()) output_ << "# UNIT " << name_ << " " << unit << "\n";
     output_ << "# HELP " << name_ << " " << help << "\n";
+  }
+  // The next family, a gauge of bytes. Processes ended, and peaked, at different times.
+  void bytes(std::string_view name, const std::string& help) {
+    family(name, "gauge", "bytes",
+           is_of_several_ ? help + " Added over processes at different times." : help);
   }
   void sample(const Labels& labels, const std::string& value, std::string_view suffix = "") {
     output_ << name_ << (is_counter_ ? "_total" : suffix) << "{pid=\"" << pid_ << "\"";
@@ -61,6 +68,7 @@ class Metrics {
  private:
   Output& output_;
   std::string pid_;
+  bool is_of_several_;
   std::string name_;
   bool is_counter_ = false;
 };
@@ -76,13 +84,10 @@ void add_kinds(const Exported& exported, Metrics& metrics) {
     for (const KindFacts& kind : exported.report().kinds)
       metrics.sample(labels_of(kind.kind, kind.device), value(kind));
   };
-  metrics.family("requested_bytes", "gauge", "bytes", "Requested and live.");
+  metrics.bytes("requested_bytes", "Requested and live.");
   add([](const KindFacts& kind) { return kind.current_bytes; });
   if (!tells_frees(exported.report())) return;  // a snapshot has what was live alone
-  metrics.family("requested_peak_bytes", "gauge", "bytes",
-                 is_of_several(exported.report())
-                     ? "The most that was live at once in each process, added."
-                     : "The most that was live at once.");
+  metrics.bytes("requested_peak_bytes", "The most that was live at once.");
   add([](const KindFacts& kind) { return kind.peak_bytes; });
   metrics.family("allocations", "counter", "", "Allocations.");
   add([](const KindFacts& kind) { return kind.allocations; });
@@ -97,9 +102,9 @@ void add_kept(const Exported& exported, Metrics& metrics) {
     for (const KeptUsage& one : usage.kept)
       kept[{usage.kind, usage.device, one.holder}] += one.bytes;
   }
-  metrics.family("kept_bytes", "gauge", "bytes",
-                 "Of the requested bytes: held by caches of frameworks, or kept by libraries by "
-                 "design.");
+  metrics.bytes("kept_bytes",
+                "Of the requested bytes: held by caches of frameworks, or kept by libraries by "
+                "design.");
   for (const auto& [key, bytes] : kept) {
     const auto& [kind, device, holder] = key;
     Labels labels = labels_of(kind, device);
@@ -133,16 +138,16 @@ void add_devices(const Exported& exported, Metrics& metrics) {
     metrics.family("device_memory_free_bytes", "gauge", "bytes", "Free when it was last asked.");
     add([](const DeviceReport& device) { return device.facts.free_bytes; });
   }
-  metrics.family("reserved_bytes", "gauge", "bytes", "What the cache holds of the kind device.");
+  metrics.bytes("reserved_bytes", "What the cache holds of the kind device.");
   add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.current); });
   if (tells_frees(exported.report())) {
-    metrics.family("reserved_peak_bytes", "gauge", "bytes", "The most that the cache held of it.");
+    metrics.bytes("reserved_peak_bytes", "The most that the cache held of the kind device.");
     add([](const DeviceReport& d) { return Stat(d.statistics.reserved_bytes.all.peak); });
-    metrics.family("needed_peak_bytes", "gauge", "bytes",
-                   "The most that was needed of it at once, or less: the rest was idle.");
+    metrics.bytes("needed_peak_bytes",
+                  "Of the reserved peak, at most this was needed at once: the rest was idle.");
     add([&](const DeviceReport& d) { return reserved_memory(exported.report(), d).needed_most; });
   }
-  metrics.family("allocated_bytes", "gauge", "bytes", "What blocks in use hold.");
+  metrics.bytes("allocated_bytes", "What blocks in use hold.");
   add([](const DeviceReport& d) -> std::optional<std::uint64_t> {
     const std::int64_t bytes = d.statistics.allocated_bytes.all.current;
     if (bytes < 0) return {};
@@ -151,10 +156,14 @@ void add_devices(const Exported& exported, Metrics& metrics) {
 }
 
 void add_ledger(const Exported& exported, Metrics& metrics) {
-  metrics.family(
-      "ledger_bytes", "gauge", "bytes",
+  constexpr std::string_view kOfOne =
       "Of the used memory of the device, by kind and owner; others: contexts, code and other "
-      "processes, where nobody measured the first two.");
+      "processes, where nobody measured the first two.";
+  constexpr std::string_view kOfSeveral =
+      "Of the used memory of the device, by kind and owner. Added over processes at different "
+      "times; others: at most what was outside of all these processes when one of them asked.";
+  metrics.family("ledger_bytes", "gauge", "bytes",
+                 is_of_several(exported.report()) ? kOfSeveral : kOfOne);
   for (const LedgerEntry& entry : exported.report().ledger) {
     if (entry.device_bytes == 0) continue;
     const std::string device = std::to_string(entry.device);
