@@ -19,6 +19,7 @@ namespace {
 // that no cache serves their number alone.
 struct ServedCalls {
   std::uint64_t ordinal = 0;
+  std::string memory;  // for people: memory_name()
   bool is_of_device = false;
   std::string what;
   Duration time;
@@ -58,6 +59,7 @@ void add_uncached(std::vector<ServedCalls>& rows, const Report& report) {
     const auto add = [&](std::string_view what, std::uint64_t count) {
       if (count == 0) return;
       rows.push_back({.ordinal = kind.device,
+                      .memory = memory_name(report, kind.kind, kind.device),
                       .is_of_device = has_device(kind.kind),
                       .what = std::string(what),
                       .time = {.count = count},
@@ -72,17 +74,19 @@ void add_uncached(std::vector<ServedCalls>& rows, const Report& report) {
 std::vector<ServedCalls> served_rows(const Report& report) {
   std::vector<ServedCalls> rows;
   if (report.chosen) return rows;
-  const auto add = [&](const Timing& timing, const FreeCalls& frees, bool is_of_device,
-                       std::uint64_t ordinal) {
+  const auto add = [&](const Timing& timing, const FreeCalls& frees, const std::string& memory,
+                       bool is_of_device, std::uint64_t ordinal) {
     Timing::visit(timing, [&](std::string_view part, const Duration& time) {
       if (time.count == 0) return;
-      rows.push_back({ordinal, is_of_device, std::string(part), time});
+      rows.push_back({ordinal, memory, is_of_device, std::string(part), time});
       if (part == "free_driver") rows.back().freed_nothing = frees.of_nothing;
     });
   };
-  for (const DeviceReport& device : report.devices)
-    add(device.timing, free_calls(report, device), true, device.facts.index);
-  add(report.host.timing, host_free_calls(report), false, 0);
+  for (const DeviceReport& device : report.devices) {
+    add(device.timing, free_calls(report, device), gpu_name(report, device.facts.index), true,
+        device.facts.index);
+  }
+  add(report.host.timing, host_free_calls(report), "pinned, registered", false, 0);
   add_uncached(rows, report);
   return rows;
 }
@@ -98,12 +102,6 @@ Columns<ServedCalls> served_columns() {
       return row.uncached ? std::nullopt : std::optional(row.time.*part);
     };
   };
-  const auto memory = [](const Row& row) {
-    const auto ordinal = static_cast<std::uint16_t>(row.ordinal);
-    if (row.uncached) return memory_name(*row.uncached, ordinal);
-    return row.is_of_device ? memory_name(Kind::device, ordinal)
-                            : std::string("pinned, registered");
-  };
   return {{"device", "number of the GPU; `null`: host memory", device},
           {"what",
            "as the report's `timing` has it; `alloc_uncached`, `free_uncached`: of kinds that no "
@@ -116,7 +114,7 @@ Columns<ServedCalls> served_columns() {
            timed(&Duration::max_ns), Titled("LONGEST")},
           {"memory",
            "by its name in text output: `GPU 0 physical`; `pinned, registered`: both together",
-           memory, Titled("MEMORY")},
+           &Row::memory, Titled("MEMORY")},
           {"freed_nothing",
            "in the row of frees by the driver: calls that had nothing to free, such as "
            "cudaFree(nullptr); `null`: not known, or another row",

@@ -343,7 +343,7 @@ std::string devices_line(const Report& report) {
       held += ", all kinds together: peak " + bounds_text(peak_bounds(whole, device.index)) +
               " requested";
     }
-    result += (result.empty() ? "GPU " : "; GPU ") + std::to_string(device.index) + ": " + held;
+    result += (result.empty() ? "" : "; ") + gpu_name(report, device.index) + ": " + held;
   }
   return result;
 }
