@@ -6,6 +6,7 @@
 One browser without a window opens all pages. Their pictures stay in BUILD/test/page/pictures."""
 import json
 import os
+import re
 import subprocess
 import sys
 import unittest
@@ -14,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../export"))
 import harness  # noqa: E402
 from import_case import MIB  # noqa: E402
-from page_case import HOSTILE, Pages, data_in, why_not  # noqa: E402
+from page_case import HOSTILE, Pages, data_in, sample, why_not  # noqa: E402
 
 MOST_BYTES = 2 << 20
 NUMBERS = ("peak_bytes", "peak_count", "live_bytes", "live_count", "total_bytes", "total_count", "total_ns")
@@ -347,6 +348,22 @@ class Page(unittest.TestCase):
         asked = "[114.5, 115.5, 12.25, 12.35, 1.125, 1.375, 114.51].map((mib) => bytesText(mib * 2 ** 20)).join()"
         python = [f"{mib:.{digits}f} MiB" for mib, digits in ((114.5, 0), (115.5, 0), (12.25, 1), (12.35, 1), (1.125, 2), (1.375, 2), (114.51, 0))]
         self.assertEqual(",".join(python) + "\n", self.said_by("numbers.js", "bytesText", asked))
+
+    def test_times_are_rounded_as_in_the_text(self):
+        """80.6 s was "1 min 20 s", and 119.6 s "1 min 59 s"."""
+        asked = [999, 1500, 999_499_999, 999_500_000, 59_960_000_000, 80_600_000_000, 99_499_999_999, 99_500_000_000, 119_600_000_000,
+                 3_599_499_999_999, 3_599_500_000_000, 7_259_600_000_000]  # fmt: skip
+        text = ["999 ns", "1.50 us", "999 ms", "1.00 s", "60.0 s", "80.6 s", "99.5 s", "1 min 40 s", "2 min 00 s", "59 min 59 s", "1 h 00 min", "2 h 01 min"]
+        self.assertEqual(text, self.said_by("numbers.js", "durationText", f"{asked}.map(durationText).join()").strip().split(","))
+        self.assertEqual(text, [self.time_in_text(ns) for ns in asked])
+
+    def time_in_text(self, ns):
+        """The length of a run, as `timeline` writes it."""
+        report, path = sample(), Page.pages.path("length.json")
+        report["timeline"]["duration_ns"] = ns
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(report, file)
+        return re.search(r" on, (.*), requested bytes", Page.pages.tool("timeline", path)).group(1)
 
     def test_hostile_names_are_text(self):
         seen = Page.seen["hostile"]

@@ -50,14 +50,15 @@ export function percentText(part, whole) {
   return share < 0.1 ? '< 0.1 %' : share > 99.9 ? '> 99.9 %' : fixed(share, 1) + ' %';
 }
 
-// "850 ns", "1.25 us", "3.40 ms", "12.0 s", "2 min 05 s".
-export function durationText(ns) {
-  if (ns < 1000) return Math.round(ns) + ' ns';
+// "850 ns", "1.25 us", "3.40 ms", "12.0 s", "2 min 05 s". Rounds as duration_text() does.
+export function durationText(exact) {
+  const ns = Math.round(exact);
+  if (ns < 1000) return ns + ' ns';
+  const seconds = Math.floor(ns / 1e9) + (ns % 1e9 >= 5e8 ? 1 : 0);
+  const two = (number) => String(number).padStart(2, '0');
+  if (seconds >= 3600) return `${Math.floor(seconds / 3600)} h ${two(Math.floor(seconds / 60) % 60)} min`;
+  if (seconds >= 100) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
   if (ns < 999.5e3) return threeDigits(ns / 1e3) + ' us';
   if (ns < 999.5e6) return threeDigits(ns / 1e6) + ' ms';
-  if (ns < 60e9) return threeDigits(ns / 1e9) + ' s';
-  const seconds = Math.floor(ns / 1e9);
-  const two = (number) => String(number).padStart(2, '0');
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
-  return `${Math.floor(seconds / 3600)} h ${two(Math.floor(seconds / 60) % 60)} min`;
+  return threeDigits(ns / 1e9) + ' s';
 }
