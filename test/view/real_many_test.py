@@ -148,6 +148,12 @@ class Bounds(Case):
             at = rows[0].split(",").index("to_ns")
             self.assertEqual(told["duration_ns"], max(int(row.split(",")[at]) for row in rows[1:]))
 
+    def test_bounds_that_read_alike_are_bounds(self):
+        """At least 5,879,107,072 bytes and at most 5,880,414,208: both 5.48 GiB."""
+        for arguments in (("report", self.real("gpt-no-cache")), ("peak", self.real("gpt-no-cache")),
+                          ("diff", self.real("gpt-no-cache"), self.real("gpt-no-cache-pytorch"))):  # fmt: skip
+            self.assertRegex(self.one_line(*arguments), r"need(ed:|s) at most 5\.48 GiB", arguments[0])
+
 
 class StillRunning(Case):
     """beside-others wrote its report on a signal, and held 6.89 GiB: it ended at 0 B."""
@@ -215,6 +221,38 @@ class Names(Case):
         names = {(row["device"], row["memory"]) for row in told["served"] if row["device"] is not None}
         self.assertEqual({(0, OTHER), (1, ONE)}, names)
         self.assertIn(ONE + "  ", self.text("calls", self.folder_of("gpt", "threads")))
+
+
+class OneReport(Case):
+    """A report that is compared with itself: "bounds, so the change is not known"."""
+
+    def test_has_not_changed(self):
+        for names in (("jax",), ("gpt-async",), ("gpt", "jax", "torch-oom-at-exit"), ("gpt-expandable", "nccl")):
+            file = self.real(names[0]) if len(names) == 1 else self.merged(*names)
+            text = self.text("diff", file, file)
+            self.assertNotIn(" -> ", text, names)
+            self.assertNotIn("the change is not known", text, names)
+            self.assertIn(", as before", text, names)
+            parts = re.search(r"  CHANGE +BEFORE +AFTER +PART\n((?:   .*\n)+)", text)
+            for row in parts.group(1).splitlines() if parts else []:
+                self.assertTrue(row.startswith("     0 B "), row)
+
+    def test_is_known_in_another_file(self):
+        self.changed("jax", lambda report: None, "copy.json")
+        self.assertNotIn(" -> ", self.text("diff", self.real("jax"), self.path("copy.json")))
+
+    def test_of_another_run_is_none(self):
+        def be_another(report):
+            report["process"]["pid"] += 1
+
+        self.changed("jax", be_another, "another.json")
+        self.assertIn("bounds, so the change is not known", self.one_line("diff", self.real("jax"), self.path("another.json")))
+
+
+class Sums(Case):
+    def test_diff_says_that_it_compares_sums(self):
+        text = self.text("diff", self.real("gpt"), self.folder_of("gpt", "threads"))
+        self.assertIn(", which adds 2 processes, each at its own peak\n", text)
 
 
 if __name__ == "__main__":

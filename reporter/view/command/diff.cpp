@@ -5,6 +5,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/diff/one_report.h"
 #include "reporter/view/analysis/diff/same_gpus.h"
 #include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/analysis/report_figures.h"
@@ -90,10 +91,15 @@ int publish_diff(const Listing& listing, const Differences& found, const DiffOf&
                                        : filter_head(filter, page) + diff_text(found, of, page));
 }
 
-// "was killed by SIGKILL", "went on (oom)": of a report that is not of all of its run.
-std::string unusual_end(const Report& report) {
+// "was killed by SIGKILL", "went on (oom)", "adds 3 processes, each at its own peak": of a report
+// that is not of all of its run, or of several.
+std::string what_it_covers(const Report& report, const std::string& at) {
   if (!tells_frees(report)) {
     return "has no history: it tells what was live at the snapshot, not the peak";
+  }
+  if (is_of_several(report)) {
+    const std::string words = "adds " + count_text(report.processes.size()) + " processes";
+    return at == "peak" ? words + ", each at its own peak" : words;
   }
   if (is_merged(report) || trigger_of(report) == Trigger::merged) return "";
   MergedProcess process;
@@ -177,6 +183,7 @@ bool filter_both(const Arguments& given, Report& before, Report& after) {
 void add_uses(const Arguments& given, const Report& before, const Report& after,
               const NameFrame& name, DiffOf& of) {
   of.other_gpus = other_gpus(before, after);
+  of.is_one_report = is_one_report(before, after);
   if (of.at == DiffAt::peak && given.filter.least_bytes() == 0) {
     of.uses = use_changes(before, after);
     of.memory_at_end = differences(before, after, DiffBy::kind, DiffAt::end, name).memory;
@@ -194,8 +201,8 @@ int show_differences(const Arguments& given, Report& before, Report& after) {
   if (!filter_both(given, before, after)) return kBadInput;
   DiffOf of{.before = given.before,
             .after = given.after,
-            .before_end = unusual_end(before),
-            .after_end = unusual_end(after),
+            .before_end = what_it_covers(before, given.at),
+            .after_end = what_it_covers(after, given.at),
             .by = static_cast<DiffBy>(index_of(kDiffByNames, given.by)),
             .at = static_cast<DiffAt>(index_of(kDiffAtNames, given.at)),
             .most = given.listing.most};

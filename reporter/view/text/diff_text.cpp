@@ -254,8 +254,10 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
   text += memory_text(found, page) + use_changes_text(of.uses, page) + at_end_text(of, page) +
           calls_changed_text(of.before_calls, of.after_calls, page);
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
-  const std::string next = peak_uses_text(of.use_before, of.use_after, page) +
-                           limit_text(found, of, page) + next_command("peak", of.after, page);
+  const std::string next =
+      peak_uses_text(of.use_before, of.use_after,
+                     of.is_one_report ? Sides::one_report : Sides::two_reports, page) +
+      limit_text(found, of, page) + next_command("peak", of.after, page);
   if (found.rows.empty())
     return text + "\nNo " + of_what + " changed.\n" + own_lines_text(found, page) +
            renamed_text(found, page) + next;

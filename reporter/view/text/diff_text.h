@@ -39,6 +39,7 @@ struct DiffOf {
   std::vector<OtherGpu> other_gpus = {};
   // What made each GPU as full as it was, where `at` is the peak and nothing was chosen.
   std::vector<PeakUse> use_before = {}, use_after = {};
+  bool is_one_report = false;  // it is compared with itself
 };
 
 // Of the rows, with before and after beside each other.

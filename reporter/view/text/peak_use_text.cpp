@@ -65,9 +65,8 @@ std::string known_text(const PeakUse& use) {
 // contexts and code (not known)".
 std::string needed_amount(const PeakUse& use) {
   std::vector<std::string> parts;
-  const std::string least = amount_text(use.needed_least);
-  const std::string most = amount_text(use.needed_most);
-  if (use.needed_most != 0) parts.push_back(least == most ? most : least + " to " + most);
+  if (use.needed_most != 0)
+    parts.push_back(interval_text({.lower = use.needed_least, .upper = use.needed_most}));
   for (const PeakUseRow& row : use.rows) {
     if (cutting_cache(row) == nullptr) continue;
     parts.push_back("the live part of " +
@@ -134,6 +133,7 @@ const PeakUse* use_of(const std::vector<PeakUse>& uses, std::uint16_t device) {
 }
 
 std::string change_text(const PeakUsePair& pair) {
+  if (pair.is_of_one_report) return bytes_text(0);
   const bool are_known = (!pair.before || pair.before->bytes) && (!pair.after || pair.after->bytes);
   if (!are_known || pair.row.part == PeakPart::reserved) return "";  // upper bounds have no change
   const auto bytes = [](const std::optional<PeakUseRow>& row) {
@@ -257,19 +257,25 @@ Columns<PeakUsePair> peak_use_pair_columns() {
 }
 
 std::string peak_uses_text(const std::vector<PeakUse>& before, const std::vector<PeakUse>& after,
-                           const Page& page) {
+                           Sides sides, const Page& page) {
+  const bool is_one = sides == Sides::one_report;
+  const auto both = [&](const std::string& one, const std::string& other) {
+    return is_one ? other + ", as before" : one + " -> " + other;
+  };
   std::string text;
   for (const PeakUse& use : after) {
     const PeakUse* const other = use_of(before, use.device);
     if (other == nullptr) continue;
+    std::vector<PeakUsePair> pairs = pairs_told(*other, use);
+    for (PeakUsePair& pair : pairs) pair.is_of_one_report = is_one;
     Table table = table_of(picked(peak_use_pair_columns(), {"CHANGE", "BEFORE", "AFTER", "PART"}),
-                           pairs_told(*other, use), page, 0);
+                           pairs, page, 0);
     table.place_last(Table::Last::wrapped);
-    text += "\n" +
-            sentence(title_of(use) + known_text(*other) + " -> " + known_text(use), Colour::bold,
-                     page) +
-            table.text(page) +
-            paragraph(kNeeded + needed_amount(*other) + " -> " + needed_amount(use), page);
+    text +=
+        "\n" +
+        sentence(title_of(use) + both(known_text(*other), known_text(use)), Colour::bold, page) +
+        table.text(page) +
+        paragraph(kNeeded + both(needed_amount(*other), needed_amount(use)), page);
   }
   return text;
 }

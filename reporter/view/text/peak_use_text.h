@@ -15,6 +15,7 @@ namespace vramscope {
 struct PeakUsePair {  // one row of two runs; nothing: that run has no such row
   PeakUseRow row;
   std::optional<PeakUseRow> before, after;
+  bool is_of_one_report = false;  // both are the same report
 };
 
 [[nodiscard]] Columns<PeakUseRow> peak_use_columns();
@@ -29,7 +30,10 @@ struct PeakUsePair {  // one row of two runs; nothing: that run has no such row
 
 // The rows of a GPU in both runs; "" and none where neither tells them.
 [[nodiscard]] std::vector<PeakUsePair> pairs_of(const PeakUse& before, const PeakUse& after);
+// one_report: what is not known of it has not changed either.
+enum class Sides : std::uint8_t { two_reports, one_report };
 [[nodiscard]] std::string peak_uses_text(const std::vector<PeakUse>& before,
-                                         const std::vector<PeakUse>& after, const Page& page);
+                                         const std::vector<PeakUse>& after, Sides sides,
+                                         const Page& page);
 
 }  // namespace vramscope

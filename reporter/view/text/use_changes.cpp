@@ -4,10 +4,14 @@
 
 #include <optional>
 
+#include "reporter/view/analysis/diff/one_report.h"
 #include "reporter/view/text/change_text.h"
+#include "reporter/view/text/words.h"
 
 namespace vramscope {
 namespace {
+
+constexpr const char* kAsBefore = ", as before";
 
 Columns<GpuPeaks> use_fields() {
   using Row = GpuPeaks;
@@ -24,12 +28,6 @@ Columns<GpuPeaks> use_fields() {
            [](const Row& row) { return row.used_at_most(); }}};
 }
 
-std::string both_text(const PeakBounds& bounds) {
-  const std::string upper = amount_text(bounds.upper);
-  const std::string lower = amount_text(bounds.lower);
-  return lower == upper ? upper : lower + " to " + upper;
-}
-
 // " (-5.27 GiB to -4.03 GiB)", from the least and the most that it can have changed.
 std::string bounded_change_text(const PeakBounds& before, const PeakBounds& after) {
   const auto least =
@@ -43,10 +41,11 @@ std::string bounded_change_text(const PeakBounds& before, const PeakBounds& afte
 }
 
 std::string change_within_bounds(const std::string& name, const PeakBounds& before,
-                                 const PeakBounds& after) {
+                                 const PeakBounds& after, bool is_of_one_report) {
+  if (is_of_one_report) return name + interval_text(after) + kAsBefore;
   const bool is_exact = before.lower == before.upper && after.lower == after.upper;
   return is_exact ? whole_text(name, before.upper, after.upper)
-                  : name + both_text(before) + " -> " + both_text(after) +
+                  : name + interval_text(before) + " -> " + interval_text(after) +
                         bounded_change_text(before, after);
 }
 
@@ -55,13 +54,16 @@ std::string used_text(const UseChange& use) {
   const std::optional<PeakBounds> before = use.before.used();
   const std::optional<PeakBounds> after = use.after.used();
   if (before && after)
-    return change_within_bounds(name + ", contexts and code included  ", *before, *after);
+    return change_within_bounds(name + ", contexts and code included  ", *before, *after,
+                                use.is_of_one_report);
   const auto side = [](const GpuPeaks& peaks, const std::optional<PeakBounds>& used) {
-    return used ? both_text(*used) : "at least " + amount_text(peaks.reserved.lower);
+    return used ? interval_text(*used) : "at least " + amount_text(peaks.reserved.lower);
   };
+  constexpr const char* kNotMeasured = ": contexts and code were not measured";
+  if (use.is_of_one_report) return name + "  " + side(use.after, after) + kAsBefore + kNotMeasured;
   const std::string where = before ? " in the second run" : after ? " in the first run" : "";
-  return name + "  " + side(use.before, before) + " -> " + side(use.after, after) +
-         ": contexts and code were not measured" + where;
+  return name + "  " + side(use.before, before) + " -> " + side(use.after, after) + kNotMeasured +
+         where;
 }
 
 bool tells_use(const GpuPeaks& peaks) { return peaks.lacks_outside || peaks.outside; }
@@ -78,9 +80,10 @@ Columns<UseChange> use_change_fields() {
 std::vector<UseChange> use_changes(const Report& before, const Report& after) {
   std::vector<UseChange> changes;
   const std::vector<GpuPeaks> uses = device_peaks(after);
+  const bool is_one = is_one_report(before, after);
   for (const GpuPeaks& was : device_peaks(before)) {
     for (const GpuPeaks& is : uses) {
-      if (is.device == was.device) changes.push_back({was.device, was, is});
+      if (is.device == was.device) changes.push_back({was.device, was, is, is_one});
     }
   }
   return changes;
@@ -90,7 +93,7 @@ std::string use_changes_text(const std::vector<UseChange>& uses, const Page& pag
   std::string text;
   for (const UseChange& use : uses) {
     text += paragraph(change_within_bounds(use.after.gpu + ", all reserved  ", use.before.reserved,
-                                           use.after.reserved),
+                                           use.after.reserved, use.is_of_one_report),
                       page);
     if (tells_use(use.before) && tells_use(use.after)) text += paragraph(used_text(use), page);
   }

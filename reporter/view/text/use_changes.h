@@ -19,6 +19,7 @@ struct UseChange {
   std::uint16_t device = 0;
   GpuPeaks before;
   GpuPeaks after;
+  bool is_of_one_report = false;  // compared with itself: bounds have not changed
 };
 // Of GPUs of which both tell. May throw bad_alloc.
 [[nodiscard]] std::vector<UseChange> use_changes(const Report& before, const Report& after);

@@ -107,10 +107,16 @@ std::string_view unified_words(const DeviceFacts& facts) {
   return facts.unified ? ", unified memory" : "";
 }
 
+std::string interval_text(const PeakBounds& bounds) {
+  const std::string lower = amount_text(bounds.lower);
+  const std::string upper = amount_text(bounds.upper);
+  if (bounds.lower == bounds.upper) return upper;
+  return lower == upper ? "at most " + upper : lower + " to " + upper;
+}
+
 std::string bounds_text(const PeakBounds& bounds) {
-  if (amount_text(bounds.lower) == amount_text(bounds.upper)) return amount_text(bounds.upper);
   if (bounds.lower < bounds.upper / 2) return "at most " + amount_text(bounds.upper);
-  return amount_text(bounds.lower) + " to " + amount_text(bounds.upper);
+  return interval_text(bounds);
 }
 
 std::string saved_text(const Savings& saved) {

@@ -54,7 +54,10 @@ inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
 // What nothing recorded accounts for, where nobody measured what of it this process's is.
 inline constexpr std::string_view kContextsAndOthers = "contexts, code and other processes";
 
-// "180 MiB", "120 MiB to 200 MiB", "at most 200 MiB" where the lower one tells nothing.
+// "180 MiB" if both bounds are equal, "120 MiB to 200 MiB", "at most 200 MiB" if both round to
+// that.
+[[nodiscard]] std::string interval_text(const PeakBounds& bounds);
+// The same, but "at most 200 MiB" also if the lower bound is below half of the upper one.
 [[nodiscard]] std::string bounds_text(const PeakBounds& bounds);
 
 // "410 ms to 1.66 s in 15 allocations (estimated); in 17 frees: not known", "up to 22.4 ms in ..",
