@@ -58,7 +58,7 @@ std::vector<Field> listings() {
   return {object("report", report_fields(none, "", {}, {}, {})),
           object("processes", runs_fields({}, {}, 0)),
           rows("sites", site_columns(none, {})),
-          rows("groups", group_columns(GroupBy::function)),
+          rows("groups", group_columns(GroupBy::function, RunHistory::known)),
           rows("peak", peak_fields(none, {}, 0)),
           object("leaks", leaks_fields(none, no_suppressions, {}, 0)),
           object("owners", owners_fields(none, 0)),

@@ -174,6 +174,29 @@ class Sums(Exports):
 
         self.of_each(check)
 
+    def test_a_snapshot_without_history_has_no_peaks(self):
+        """What was live at the snapshot was given as its peak."""
+        snapshot = self.path("gpt.pickle")
+        os.replace(self.exported("memory_viz", self.real("gpt"), binary=True), snapshot)
+        (device,) = (told := self.json("report", snapshot))["devices"]
+        history = ("reserved_peak_bytes", "needed_least_bytes", "needed_most_bytes", "reserved_of_all_kinds_bytes",
+                   "reserved_of_all_kinds_least_bytes", "allocated_peak_bytes", "num_ooms", "allocations", "hits")  # fmt: skip
+        self.assertEqual({None}, {device[name] for name in history})
+        self.assertEqual((7396655104, [], 7394610696), (device["reserved_current_bytes"], told["peak"], sum(row["bytes"] for row in told["live"])))
+        totals = ("peak_bytes", "total_bytes", "total_count")
+        for rows, names, live in ((self.json("sites", snapshot), totals, "live_bytes"),
+                                  (self.json("sites", "--group", "function", snapshot), totals, "live_bytes"),
+                                  (self.json("owners", "--by", "thread", snapshot), ("own_peak_bytes", *totals), "live_bytes"),
+                                  (self.json("owners", snapshot)["ledger"], ("at_peak_bytes", "peak_bytes"), "current_bytes"),
+                                  (told["ledger"], ("at_peak_bytes", "peak_bytes"), "current_bytes"),
+                                  (self.json("peak", snapshot), ("peak_bytes", "peak_ns", "together_upper_bytes", "peak_site"), "current_bytes")):  # fmt: skip
+            self.assertEqual({None}, {row[name] for row in rows for name in names}, names)
+            self.assertEqual(7394610696, sum(row[live] for row in rows if row.get("kind") != "cached"), names)
+        (curve,) = self.json("timeline", snapshot)["series"]
+        self.assertEqual((None, {7394610696}), (curve["peak_bytes"], set(curve["last_bytes"])))
+        told = self.json("diff", snapshot, self.real("gpt"))
+        self.assertEqual((False, True), (told["before_has_history"], told["after_has_history"]))
+
 
 if __name__ == "__main__":
     harness.main()

@@ -21,6 +21,7 @@ struct RunCurve {
   std::uint16_t device = 0;
   std::string memory = {};       // for people; "": of one process
   bool is_of_all_kinds = false;  // all kinds that take memory of the device, if it had several
+  bool is_snapshot = false;      // one value, of a snapshot without history
   std::uint64_t first_ns = 0;    // beginning of the first bucket
   std::uint64_t bucket_ns = 0;
   std::vector<std::uint64_t> highest = {};  // at any instant of the bucket

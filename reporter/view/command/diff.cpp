@@ -206,6 +206,8 @@ int show_differences(const Arguments& given, Report& before, Report& after) {
             .by = static_cast<DiffBy>(index_of(kDiffByNames, given.by)),
             .at = static_cast<DiffAt>(index_of(kDiffAtNames, given.at)),
             .most = given.listing.most};
+  of.before_has_history = tells_frees(before);
+  of.after_has_history = tells_frees(after);
   given.listing.rows().refuse_unless({names_of(diff_columns())});
   const NameFrame name = names_from_symbols(given.stacks.shown);
   Differences found = differences(before, after, of.by, of.at, name, given.filter.least_bytes());

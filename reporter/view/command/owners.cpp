@@ -60,7 +60,7 @@ int show_owners(Arguments& given) {
     }
     const Report all = with_others(report);
     OwnersAnswer answer = owners_answer(all, names_from_symbols());
-    arrange_owners(answer, given.listing.rows());
+    arrange_owners(answer, report, given.listing.rows());
     return owners_text(all, answer, page, given.listing.most);
   };
   const auto json = [&](const Report& report) {
@@ -73,7 +73,7 @@ int show_owners(Arguments& given) {
                      : add_axis_csv(rows, report, *axis_named(given.by), names_from_symbols(),
                                     given.listing.rows());
   };
-  given.columns = {given.by.empty() ? names_of(owner_columns())
+  given.columns = {given.by.empty() ? names_of(owner_columns(RunHistory::known))
                                     : names_of(axis_columns(Report(), Axis::owner))};
   if (given.filter.kind.empty()) given.prepare = leave_out_views;
   given.next = given.by.empty() ? "owners --by size" : "peak";

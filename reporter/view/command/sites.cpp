@@ -48,8 +48,10 @@ int show_groups(Arguments& given, SiteOrder order) {
   const auto rows = [&](const Report& report) {
     return group_rows(report, by, order, name, given.listing.rows());
   };
-  const auto columns = [by](const Report&) { return group_columns(by); };
-  given.columns = {names_of(group_columns(by))};
+  const auto columns = [by](const Report& report) {
+    return group_columns(by, run_history(report));
+  };
+  given.columns = {names_of(group_columns(by, RunHistory::known))};
   given.next = "sites";
   given.use.row_is_of_memory = true;
   given.row_of = [by, &name](const Report& report) { return rows_of_groups(report, by, name); };

@@ -53,6 +53,7 @@ TimelineChoice choice_of(const Arguments& given) {
 // Of another tool's file without history: what it calls a peak is what was live.
 void be_snapshot(RunTimeline& timeline) {
   timeline.is_snapshot = true;
+  for (RunCurve& curve : timeline.curves) curve.is_snapshot = true;
   std::erase_if(timeline.marks,
                 [](const RunMark& mark) { return mark.what == RunMark::What::peak; });
 }

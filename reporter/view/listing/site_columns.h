@@ -14,6 +14,7 @@
 #include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/history.h"
 #include "reporter/view/listing/site_listing.h"
 
 namespace vramscope {
@@ -105,13 +106,13 @@ template <class Row>
   return {
       {"peak_bytes",
        "requested bytes live at the peak of the kind and device; in a merged report, the sum over "
-       "its processes, each at its own peak; of a snapshot without history what was live",
+       "its processes, each at its own peak",
        of(&SiteTotals::peak_bytes), Titled("AT PEAK", yield.peak)},
       {"live_bytes", "requested bytes live when the report was made", of(&SiteTotals::live_bytes),
        Titled("NOW", yield.live)},
       {"live_count", "number of allocations that make up these bytes", of(&SiteTotals::live_count)},
-      {"total_bytes", "requested bytes ever allocated; of a snapshot without history what was live",
-       of(&SiteTotals::total_bytes), Titled("TOTAL", yield.total)},
+      {"total_bytes", "requested bytes ever allocated", of(&SiteTotals::total_bytes),
+       Titled("TOTAL", yield.total)},
       {"total_count", "number of allocations in the whole run", of(&SiteTotals::total_count),
        Titled("COUNT", yield.count)},
       {"total_ns", "time in the allocating calls; `null`: not measured",

@@ -156,6 +156,7 @@ Columns<AxisEntry> axis_columns(const Report& report, Axis axis, const ThreadNam
        "the value's own peak; in a merged report, the sum over its processes; null: `none`, whose "
        "own peak reports do not record, unless it held everything at the peak or freed nothing",
        own_peak, Titled(own_peak_title(report), 2)});
+  need_history(sums, kHistoryOfTotals, run_history(report));
   Columns<Row> columns{
       {"axis", "what `--by` chose", name, OneOf(kAxisWords)},
       {"value", "value on the axis; for `size_class`, the lower bound of the class in bytes",

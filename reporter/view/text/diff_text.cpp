@@ -323,6 +323,12 @@ Columns<Differences> diff_fields(const DiffOf& of) {
   return {
       {"before", "BEFORE, as typed", [&of](const All&) { return of.before; }},
       {"after", "AFTER, as typed", [&of](const All&) { return of.after; }},
+      {"before_has_history",
+       "false: BEFORE is a snapshot without history; with `at` `peak` or `total`, what was live "
+       "then is compared",
+       [&of](const All&) { return of.before_has_history; }},
+      {"after_has_history", "the same of AFTER",
+       [&of](const All&) { return of.after_has_history; }},
       {"by", "what is compared", [&of](const All&) { return of.by; }, OneOf(kDiffByNames)},
       {"at", "instant that is compared", [&of](const All&) { return of.at; }, OneOf(kDiffAtNames)},
       {"before_bytes", "requested bytes of all memory in BEFORE", &All::before_bytes},

@@ -40,6 +40,8 @@ struct DiffOf {
   // What made each GPU as full as it was, where `at` is the peak and nothing was chosen.
   std::vector<PeakUse> use_before = {}, use_after = {};
   bool is_one_report = false;  // it is compared with itself
+  // false: a snapshot, whose state is compared instead of its peak.
+  bool before_has_history = true, after_has_history = true;
 };
 
 // Of the rows, with before and after beside each other.

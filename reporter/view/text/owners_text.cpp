@@ -94,7 +94,7 @@ Document peak_part(const Report& report, const OwnersAnswer& answer, const Page&
   if (rows.empty()) return nothing_text(report);
   const bool is_told = std::any_of(rows.begin(), rows.end(),
                                    [](const OwnerRow& row) { return row.at_peak.has_value(); });
-  const Columns<OwnerRow> all = owner_columns();
+  const Columns<OwnerRow> all = owner_columns(run_history(report));
   Columns<OwnerRow> columns;
   if (is_told) {
     const std::size_t cells = page.width < kNarrow ? kShortBarCells : kBarCells;
@@ -212,7 +212,8 @@ std::string device_part(const Report& report, const GpuOwners& gpu, const Page& 
     if (is_cached(row)) cached += cached_text(row, used, report, page);
   }
   std::erase_if(rows, is_cached);
-  Columns<OwnerRow> columns = picked(owner_columns(), {"BYTES", "KIND", "OWNER"});
+  Columns<OwnerRow> columns =
+      picked(owner_columns(run_history(report)), {"BYTES", "KIND", "OWNER"});
   columns.insert(columns.begin() + 1, {{"SHARE", right}, [used](const OwnerRow& row) {
                                          return percent_text(row.entry.device_bytes, used);
                                        }});
@@ -225,35 +226,36 @@ std::string device_part(const Report& report, const GpuOwners& gpu, const Page& 
 
 }  // namespace
 
-Columns<OwnerRow> owner_columns() {
+Columns<OwnerRow> owner_columns(RunHistory history) {
   using Row = OwnerRow;
   const auto of = within(&Row::entry);
   const auto at_peak = [](const Row& row) { return row.at_peak ? amount_text(*row.at_peak) : ""; };
-  return {device_column<Row>(of(&LedgerEntry::device)),
-          {"kind", "kind of memory, or `cached`, `unaccounted`, `others`", of(&LedgerEntry::kind),
-           Titled("KIND")},
-          {"owner", "program or library whose code requested it, or the driver's purpose",
-           of(&LedgerEntry::owner), Titled("OWNER")},
-          {"current_bytes", "requested, live", of(&LedgerEntry::current_bytes), Titled("NOW", 1)},
-          {"at_peak_bytes",
-           "requested bytes when the kind was at its peak on the device; of a snapshot without "
-           "history what was live; `null`: not known, or no "
-           "call requested it",
-           &Row::at_peak, Titled("AT PEAK"), at_peak},
-          {"peak_bytes",
-           "this owner's own peak of the kind; in a merged report, the sum over its processes; of "
-           "a snapshot without history what was live",
-           of(&LedgerEntry::peak_bytes), Titled("OWN PEAK", 3)},
-          {"calls", "successful allocations", of(&LedgerEntry::calls), Titled("CALLS", 2)},
-          {"device_bytes", "its share of the device's used memory", of(&LedgerEntry::device_bytes),
-           Titled("BYTES")},
-          {{"MEMORY"}, &Row::memory}};
+  Columns<Row> columns{
+      device_column<Row>(of(&LedgerEntry::device)),
+      {"kind", "kind of memory, or `cached`, `unaccounted`, `others`", of(&LedgerEntry::kind),
+       Titled("KIND")},
+      {"owner", "program or library whose code requested it, or the driver's purpose",
+       of(&LedgerEntry::owner), Titled("OWNER")},
+      {"current_bytes", "requested, live", of(&LedgerEntry::current_bytes), Titled("NOW", 1)},
+      {"at_peak_bytes",
+       "requested bytes when the kind was at its peak on the device; `null`: not known, or no "
+       "call requested it",
+       &Row::at_peak, Titled("AT PEAK"), at_peak},
+      {"peak_bytes",
+       "this owner's own peak of the kind; in a merged report, the sum over its processes",
+       of(&LedgerEntry::peak_bytes), Titled("OWN PEAK", 3)},
+      {"calls", "successful allocations", of(&LedgerEntry::calls), Titled("CALLS", 2)},
+      {"device_bytes", "its share of the device's used memory", of(&LedgerEntry::device_bytes),
+       Titled("BYTES")},
+      {{"MEMORY"}, &Row::memory}};
+  need_history(columns, {"at_peak_bytes", "peak_bytes"}, history);
+  return columns;
 }
 
-Column<Report> ledger_field(const char* doc, const RowChoice& choice) {
-  return {"ledger", doc, owner_columns(), [choice](const Report& report) {
-            return chosen_rows(owner_rows(report), owner_columns(), choice);
-          }};
+Column<Report> ledger_field(const char* doc, const Report& report, const RowChoice& choice) {
+  const Columns<OwnerRow> columns = owner_columns(run_history(report));
+  return {"ledger", doc, columns,
+          [=](const Report& of) { return chosen_rows(owner_rows(of), columns, choice); }};
 }
 
 Columns<Report> owners_fields(const Report& report, const RowChoice& choice) {
@@ -274,12 +276,13 @@ Columns<Report> owners_fields(const Report& report, const RowChoice& choice) {
          return is_of_several(report) ? std::nullopt : std::optional(row.facts.free_bytes_age_ns);
        }}};
   return {{"devices", "GPUs", device, &Report::devices},
-          ledger_field("in the report's order", choice)};
+          ledger_field("in the report's order", report, choice)};
 }
 
-void arrange_owners(OwnersAnswer& answer, const RowChoice& choice) {
-  arrange(answer.at_peak, owner_columns(), choice);
-  for (GpuOwners& gpu : answer.gpus) arrange(gpu.rows, owner_columns(), choice);
+void arrange_owners(OwnersAnswer& answer, const Report& report, const RowChoice& choice) {
+  const Columns<OwnerRow> columns = owner_columns(run_history(report));
+  arrange(answer.at_peak, columns, choice);
+  for (GpuOwners& gpu : answer.gpus) arrange(gpu.rows, columns, choice);
 }
 
 Document owners_text(const Report& report, const OwnersAnswer& answer, const Page& page,
@@ -302,7 +305,8 @@ std::string owners_json(const Report& report, const RowChoice& choice) {
 }
 
 void add_owners_csv(CsvText& csv, const Report& report, const RowChoice& choice) {
-  add_rows(csv, chosen_rows(owner_rows(report), owner_columns(), choice), owner_columns());
+  const Columns<OwnerRow> columns = owner_columns(run_history(report));
+  add_rows(csv, chosen_rows(owner_rows(report), columns, choice), columns);
 }
 
 }  // namespace vramscope

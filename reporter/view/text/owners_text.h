@@ -10,17 +10,19 @@
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
+#include "reporter/view/listing/history.h"
 
 namespace vramscope {
 
-[[nodiscard]] Columns<OwnerRow> owner_columns();
+[[nodiscard]] Columns<OwnerRow> owner_columns(RunHistory history);
 // All of these rows.
-[[nodiscard]] Column<Report> ledger_field(const char* doc, const RowChoice& choice);
+[[nodiscard]] Column<Report> ledger_field(const char* doc, const Report& report,
+                                          const RowChoice& choice);
 // What owners_json() writes. The report outlives them.
 [[nodiscard]] Columns<Report> owners_fields(const Report& report, const RowChoice& choice);
 
 // The rows in the order that is asked for.
-void arrange_owners(OwnersAnswer& answer, const RowChoice& choice);
+void arrange_owners(OwnersAnswer& answer, const Report& report, const RowChoice& choice);
 
 // Each text and JSON ends with a newline. answer: of the report, arranged. most: rows of each
 // table; 0: all.

@@ -70,8 +70,9 @@ Columns<DeviceRow> device_memory_fields() {
       {"reserved_current_bytes", "in segments now",
        of([](Stats stats) { return stats.reserved_bytes.all.current; })},
       {"needed_least_bytes",
-       "lower bound of what was needed at one time: this much was in use. Reserved memory that is "
-       "not needed is idle; it is released when memory is needed",
+       "lower bound of what was needed at one time: this much was in use; a sum like "
+       "`reserved_peak_bytes`. Reserved memory that is not needed is idle; it is released when "
+       "memory is needed",
        memory(&ReservedMemory::needed_least)},
       {"needed_most_bytes",
        "upper bound of the same; below `reserved_peak_bytes` if the rest is known to have been "
@@ -92,7 +93,7 @@ Columns<DeviceRow> device_memory_fields() {
       {"idle_current_bytes", "idle now; null: not known", memory(&ReservedMemory::idle_now)},
       {"allocated_peak_bytes",
        "peak of bytes in blocks in use, with rounding; a sum like `reserved_peak_bytes`; null: not "
-       "known (PyTorch's snapshot, RMM's log)",
+       "known (RMM's log)",
        [](const Row& row) { return allocated_peak(*row.device); }},
       {"allocated_current_bytes", "in blocks in use now; null: not known",
        of([](Stats stats) { return if_known(stats.allocated_bytes.all.current); })}};
@@ -125,10 +126,19 @@ Columns<DeviceRow> device_call_fields() {
        }}};
 }
 
-Columns<DeviceRow> device_fields() {
+Columns<DeviceRow> device_fields(RunHistory history) {
   Columns<DeviceRow> fields = device_memory_fields();
   append(fields, device_call_fields());
+  need_history(fields,
+               {"reserved_peak_bytes", "needed_least_bytes", "needed_most_bytes",
+                "reserved_of_all_kinds_bytes", "reserved_of_all_kinds_least_bytes",
+                "allocated_peak_bytes", "num_ooms", "allocations", "hits"},
+               history);
   return fields;
+}
+
+std::vector<Share> shares_of_known_peak(const Report& report) {
+  return tells_frees(report) ? shares_of_peak(report) : std::vector<Share>();
 }
 
 // What made the peak, and what is still allocated.
@@ -137,10 +147,13 @@ constexpr struct {
   const char* meaning;
   std::vector<Share> (*shares)(const Report&);
 } kLists[] = {
-    {"peak", "sites live at the peak of each kind and device, the largest first", shares_of_peak},
+    {"peak",
+     "sites live at the peak of each kind and device, the largest first; empty: a snapshot without "
+     "history",
+     shares_of_known_peak},
     {"live", "sites of live memory, the largest first", shares_alive}};
 
-Columns<Report> head_fields(const std::string& path,
+Columns<Report> head_fields(const Report& report, const std::string& path,
                             const std::function<void(JsonText&)>& add_processes) {
   const auto merged = [=](JsonText& json, const Report&) {
     add_processes ? add_processes(json) : (void)json.null();
@@ -161,7 +174,7 @@ Columns<Report> head_fields(const std::string& path,
           {"devices",
            "GPUs in use; with filters, only GPUs on which something passes. The figures are those "
            "of the whole GPU",
-           device_fields(), device_rows}};
+           device_fields(run_history(report)), device_rows}};
 }
 
 }  // namespace
@@ -169,7 +182,7 @@ Columns<Report> head_fields(const std::string& path,
 Columns<Report> report_fields(const Report& report, const std::string& path, const NameFrame& name,
                               const RowChoice& choice,
                               const std::function<void(JsonText&)>& add_processes) {
-  Columns<Report> fields = head_fields(path, add_processes);
+  Columns<Report> fields = head_fields(report, path, add_processes);
   const Columns<Share> columns = share_columns(report, name);
   for (const auto& [list, meaning, shares] : kLists) {
     fields.push_back({list, meaning, columns, [=, shares = shares](const Report& of) {
@@ -178,7 +191,7 @@ Columns<Report> report_fields(const Report& report, const std::string& path, con
   }
   append(
       fields,
-      {ledger_field("bytes by owner, as in `owners`", 0),
+      {ledger_field("bytes by owner, as in `owners`", report, 0),
        {"sample_bytes", "one call stack was taken per this many bytes; 0: for every allocation",
         &Report::sample_bytes},
        {"dropped_stacks", "calls for which the table of sites was full", &Report::dropped_stacks},

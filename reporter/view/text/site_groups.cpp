@@ -144,12 +144,13 @@ bool is_order_of_groups(SiteOrder order) {
   return order != SiteOrder::temporary && order != SiteOrder::growth;
 }
 
-Columns<SiteGroup> group_columns(GroupBy by) {
+Columns<SiteGroup> group_columns(GroupBy by, RunHistory history) {
   using Row = SiteGroup;
   using enum Table::Align;
   const auto totals = [](const Row& row) -> const SiteTotals& { return row.totals; };
   const auto share = [](const Row& row) { return percent_text(row.totals.peak_bytes, row.whole); };
   Columns<Row> sums = totals_columns<Row>(totals, {1, 3, 5, 2, 7});
+  need_history(sums, kHistoryOfTotals, history);
   sums.insert(sums.begin() + 1, {{"SHARE", right, 4}, share});
   Columns<Row> columns{
       {"group", "what `--group` chose", &Row::by, OneOf(kGroupByNames)},
@@ -204,14 +205,14 @@ std::vector<SiteGroup> group_rows(const Report& report, GroupBy by, SiteOrder or
     return std::pair(rank_of_group(a, order), a.totals.total_bytes) >
            std::pair(rank_of_group(b, order), b.totals.total_bytes);
   });
-  return chosen_rows(std::move(groups), group_columns(by), choice);
+  return chosen_rows(std::move(groups), group_columns(by, run_history(report)), choice);
 }
 
 Document groups_text(const Report& report, GroupBy by, SiteOrder order, const NameFrame& name,
                      const Page& page, const RowChoice& choice) {
   const std::vector<SiteGroup> groups = group_rows(report, by, order, name, {0, choice.sort});
   if (groups.empty()) return nothing_text(report);
-  Columns<SiteGroup> columns = group_columns(by);
+  Columns<SiteGroup> columns = group_columns(by, run_history(report));
   keep(columns, title_of(order));
   const bool is_snapshot = !tells_frees(report);
   if (is_snapshot) keep_what_was_live(columns);

@@ -14,6 +14,7 @@
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/document.h"
 #include "reporter/view/listing/format.h"
+#include "reporter/view/listing/history.h"
 #include "reporter/view/text/sites_text.h"
 
 namespace vramscope {
@@ -38,7 +39,7 @@ struct SiteGroup {
 // Whether groups can be in this order; single places alone can be in the others.
 [[nodiscard]] bool is_order_of_groups(SiteOrder order);
 
-[[nodiscard]] Columns<SiteGroup> group_columns(GroupBy by);
+[[nodiscard]] Columns<SiteGroup> group_columns(GroupBy by, RunHistory history);
 
 // In which group each site of the report is.
 [[nodiscard]] RowOfSite rows_of_groups(const Report& report, GroupBy by, const NameFrame& name);

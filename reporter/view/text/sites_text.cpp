@@ -196,6 +196,7 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
       {"memory", "kinds and devices of its memory, by the names in text output: `GPU 0, pinned`",
        of(memory)}};
   append(columns, totals_columns<Row>(totals, {1, 3, 4, 2, 6}));
+  need_history(columns, kHistoryOfTotals, run_history(report));
   append(columns,
          {{"estimated", "the numbers are estimates from sampled stacks",
            of([](const Site& site) { return site.estimate.has_value(); })},

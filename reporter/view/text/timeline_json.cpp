@@ -28,7 +28,8 @@ constexpr std::string_view kMarkNames[] = {"peak", "refused", "reset", "ended"};
 
 Columns<RunCurve> curve_columns() {
   using Row = RunCurve;
-  const auto peak = [](const Row& row) {
+  const auto peak = [](const Row& row) -> std::optional<std::uint64_t> {
+    if (row.is_snapshot) return std::nullopt;
     const auto highest = std::max_element(row.highest.begin(), row.highest.end());
     return highest == row.highest.end() ? 0 : std::max(*highest, row.most_bytes);
   };
@@ -37,7 +38,10 @@ Columns<RunCurve> curve_columns() {
           "`all`: sum of all kinds that take memory of the device; in a report, an upper bound"),
       device_column<Row>(&Row::device),
       {"peak_bytes",
-       "highest value of all buckets; for several processes together, an upper bound of it", peak},
+       "highest value of all buckets; for several processes together, an upper bound of it; "
+       "`null`: a "
+       "snapshot without history, of which the only bucket tells what was live",
+       peak},
       {"first_ns", "when the first bucket begins", &Row::first_ns},
       {"bucket_ns", "length of a bucket", &Row::bucket_ns}};
 }
