@@ -250,6 +250,18 @@ class OneReport(Case):
 
 
 class Sums(Case):
+    def test_two_bounds_have_no_known_difference(self):
+        """ "at most 729 MiB above the median of 6.18 GiB", which was the mean of two upper bounds."""
+        files = [self.changed(name, lambda report, rank=rank: report["process"].update(rank=rank), f"rank-{rank}.json")
+                 for rank, name in enumerate(("gpt", "gpt-no-cache", "gpt-no-cache-pytorch", "gpt-async"))]  # fmt: skip
+        text = self.text("report", *files)
+        self.assertIn("): all needed at most 6.89 GiB, beside a median of at most 6.18 GiB\n", text)
+        (needed,) = [row for row in self.json("report", *files)["figures"] if row["figure"] == "needed_of_all_kinds_bytes"]
+        self.assertEqual([True] * 3, [needed[name + "_is_bound"] for name in ("min", "median", "max")])
+        (left,) = [row for row in self.json("report", *files)["figures"] if row["figure"] == "current_bytes"]
+        self.assertEqual([False] * 3, [left[name + "_is_bound"] for name in ("min", "median", "max")])
+
+
     def test_diff_says_that_it_compares_sums(self):
         text = self.text("diff", self.real("gpt"), self.folder_of("gpt", "threads"))
         self.assertIn(", which adds 2 processes, each at its own peak\n", text)

@@ -54,23 +54,32 @@ function differences(runs) {
   return rows.length > 0 ? table('What makes a peak differ from the median', ['Process', '#Difference', '#At its peak', '#In the process of the median', 'Where'], rows) : null;
 }
 
+// "at most 5.15 GiB" where only bounds are known.
+function bound(value, isBound) {
+  return isBound ? make('span', {}, 'at most ', bytes(value)) : bytes(value);
+}
+
+function peakOf(one) {
+  return bound(one.peak_bytes, one.peak_lower_bytes < one.peak_bytes);
+}
+
 export function processes(runs) {
   const hasRanks = runs.processes.some((one) => one.rank !== null);
-  const rows = runs.processes.map((one) => [hasRanks ? String(one.rank ?? '') : null, String(one.pid), name(one.executable.split('/').pop()), name(one.hostname), ending(one), bytes(one.peak_bytes), bytes(one.current_bytes), count(one.allocations)].filter((cell) => cell !== null));
+  const rows = runs.processes.map((one) => [hasRanks ? String(one.rank ?? '') : null, String(one.pid), name(one.executable.split('/').pop()), name(one.hostname), ending(one), peakOf(one), bytes(one.current_bytes), count(one.allocations)].filter((cell) => cell !== null));
   const most = Math.max(...runs.processes.map((one) => one.peak_bytes), 1);
   const bars = runs.processes.map((one) => {
     const meter = make('span', { class: 'meter' });
     meter.style.width = (100 * one.peak_bytes) / most + '%';
-    return [who(one), bytes(one.peak_bytes), meter];
+    return [who(one), peakOf(one), meter];
   });
   const peaks = table('Peaks side by side', ['Process', '#Peak', 'Share of the highest'], bars);
   peaks.querySelectorAll('td:last-child').forEach((cell) => cell.classList.add('wide'));
-  const show = (figure) => (figure.figure === 'allocations' ? count : bytes);
+  const show = (figure, value, isBound) => (figure.figure === 'allocations' ? count(value) : bound(value, isBound));
   const holder = (one, pid) => {
     const process = runs.processes.find((process) => process.pid === pid);
     return one.min === one.max ? '-' : process ? who(process) : String(pid);
   };
-  const figures = runs.figures.map((one) => [one.figure.replaceAll('_', ' '), show(one)(one.min), show(one)(one.median), show(one)(one.max), holder(one, one.min_pid), holder(one, one.max_pid)]);
+  const figures = runs.figures.map((one) => [one.figure.replaceAll('_', ' '), show(one, one.min, one.min_is_bound), show(one, one.median, one.median_is_bound), show(one, one.max, one.max_is_bound), holder(one, one.min_pid), holder(one, one.max_pid)]);
   const devices = runs.devices.map((one) => [one.gpu, name(one.name), count(one.pids.length), bytes(one.lower_bytes), bytes(one.upper_bytes)]);
   return [
     table('Processes, the highest peak first', [...(hasRanks ? ['Rank'] : []), 'Pid', 'Program', 'Host', 'Ended', '#Peak', '#Now', '#Allocations'], rows),

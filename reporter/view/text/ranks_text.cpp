@@ -28,6 +28,19 @@ std::string bound_word(const Figure& figure, const ReportOfProcess& one) {
   return is_exact ? "" : "at most ";
 }
 
+// The same of the median, which is the middle of two where their number is even.
+std::string bound_word_of_median(const Figure& figure, const Reports& reports,
+                                 const Spread& spread) {
+  const std::string low = bound_word(figure, reports[spread.median_in]);
+  if (!low.empty() || reports.size() % 2 != 0) return low;
+  const ReportOfProcess* high = nullptr;
+  for (const ReportOfProcess& one : reports) {
+    const bool is_above = figure.of(one) >= spread.median && &one != &reports[spread.median_in];
+    if (is_above && (high == nullptr || figure.of(one) < figure.of(*high))) high = &one;
+  }
+  return high == nullptr ? "" : bound_word(figure, *high);
+}
+
 // other: the process of the median, whose figure stands beside that of the outlier.
 std::string site_text(const Difference& row, const std::string& other, const Page& page) {
   constexpr std::size_t kFrames = 3;
@@ -43,16 +56,22 @@ std::string site_text(const Difference& row, const std::string& other, const Pag
   return paragraph(line, page, 4);
 }
 
-// "rank 3 (4711): peak 222 MiB, 96.0 MiB above the median of 126 MiB".
+// "rank 3 (4711): peak 222 MiB, 96.0 MiB above the median of 126 MiB". Two bounds have no known
+// difference: "peak at most 222 MiB, beside a median of 126 MiB".
 std::string outlier_text(const Reports& reports, const Figure& figure, const Spread& spread,
                          const Outlier& one, const Page& page) {
   const std::uint64_t apart =
       one.is_above ? one.number - spread.median : spread.median - one.number;
   const std::string most = bound_word(figure, reports[one.which]);
+  const std::string median_most = bound_word_of_median(figure, reports, spread);
+  const bool are_exact = most.empty() && median_most.empty();
+  const std::string beside =
+      are_exact
+          ? number_text(figure, apart) + (one.is_above ? " above" : " below") + " the median of "
+          : "beside a median of " + median_most;
   return paragraph(named_process(reports[one.which].process.process) + ": " + figure.name + " " +
-                       most + number_text(figure, one.number) + ", " + most +
-                       number_text(figure, apart) + (one.is_above ? " above" : " below") +
-                       " the median of " + number_text(figure, spread.median),
+                       most + number_text(figure, one.number) + ", " + beside +
+                       number_text(figure, spread.median),
                    page);
 }
 
@@ -119,12 +138,12 @@ std::string ranks_in(const Reports& reports, const std::vector<ProcessDifference
       return same == 1 ? process_text(reports[which].process.process)
                        : std::to_string(same) + " of " + std::to_string(reports.size());
     };
-    const auto number = [&](std::size_t which, std::uint64_t value) {
-      const bool is_bound = !bound_word(figure, reports[which]).empty();
-      return (is_bound ? "<= " : "") + number_text(figure, value);
+    const auto number = [&](const std::string& bound, std::uint64_t value) {
+      return (bound.empty() ? "" : "<= ") + number_text(figure, value);
     };
-    table.add({figure.name, number(spread.least_in, spread.least),
-               number(spread.median_in, spread.median), number(spread.most_in, spread.most),
+    table.add({figure.name, number(bound_word(figure, reports[spread.least_in]), spread.least),
+               number(bound_word_of_median(figure, reports, spread), spread.median),
+               number(bound_word(figure, reports[spread.most_in]), spread.most),
                who(spread.least_in), who(spread.most_in)});
     lines += difference_text(reports, difference, told, page, is_brief);
   }
@@ -186,12 +205,23 @@ Columns<FigureRow> figure_columns(const Reports& reports) {
       return reports[row.spread.*which].process.process.pid;
     };
   };
+  const auto is_bound = [&reports](const Row& row, std::size_t which) {
+    return !bound_word(*row.figure, reports[which]).empty();
+  };
   return {{"figure", "field of a process's row", [](const Row& row) { return row.figure->field(); },
            OneOf(kFigureFields)},
           {"min", "least", of(&Spread::least), in_unit},
           {"median", "median; of an even number the mean of the middle two", of(&Spread::median),
            in_unit},
           {"max", "most", of(&Spread::most), in_unit},
+          {"min_is_bound", "the process with the least had at most this, and perhaps clearly less",
+           [=](const Row& row) { return is_bound(row, row.spread.least_in); }},
+          {"median_is_bound", "the same of the median",
+           [&reports](const Row& row) {
+             return !bound_word_of_median(*row.figure, reports, row.spread).empty();
+           }},
+          {"max_is_bound", "the same of the most",
+           [=](const Row& row) { return is_bound(row, row.spread.most_in); }},
           {"min_pid", "process that has the least", pid(&Spread::least_in)},
           {"max_pid", "process that has the most", pid(&Spread::most_in)}};
 }
