@@ -14,6 +14,7 @@
 #include "reporter/view/text/functions_text.h"
 #include "reporter/view/text/leaks_text.h"
 #include "reporter/view/text/map_text.h"
+#include "reporter/view/text/moment_text.h"
 #include "reporter/view/text/oom_text.h"
 #include "reporter/view/text/options_text.h"
 #include "reporter/view/text/owners_text.h"
@@ -60,6 +61,7 @@ std::vector<Field> listings() {
           rows("sites", site_columns(none, {})),
           rows("groups", group_columns(GroupBy::function, RunHistory::known)),
           rows("peak", peak_fields(none, {}, 0)),
+          object("moment", moment_fields(none, {}, 0)),
           object("leaks", leaks_fields(none, no_suppressions, {}, 0)),
           object("owners", owners_fields(none, 0)),
           rows("axis", axis_columns(none, Axis::owner)),

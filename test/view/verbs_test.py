@@ -129,7 +129,7 @@ class Maps(ToolTest):
         self.assertEqual([], json.loads(self.call("map", "--json", file).stdout)["places"])
         self.assert_refused(["map", "--at", "peak", file], 2, "run with --trace FILE, or with --report-at-peak 10%")
         self.assert_refused(["map", "--at", "oom", file], 2, "memory never ran out")
-        self.assert_refused(["map", "--at", "1.5s", file], 2, "run with --trace FILE")
+        self.assert_refused(["map", "--at", "1.5s", file], 2, "a trace does, which run --trace FILE makes")
 
     def test_a_map_of_the_peak_is_of_the_report_that_was_made_at_it(self):
         file = self.sample()
@@ -148,7 +148,7 @@ class Maps(ToolTest):
         self.assertEqual(1, several.count("No segment was held"), several)
         self.assert_refused(["map", "--at", "peak", self.path("s.json")], 2, "or with --report-at-peak 10%")
         self.assertEqual(0, self.call("map", "--at", "peak", self.path("r.3.json")).returncode)
-        self.assert_refused(["map", "--at", "noon", file], 2, "'noon' is none of end, peak, oom")
+        self.assert_refused(["map", "--at", "noon", file], 2, "has no mark 'noon'; marks: none; --at also takes end")
         self.assert_refused(["map", "--kind", "disk", file], 2, "'disk' is none of device, ")
 
     def test_a_map_of_the_peak_says_so_where_memory_ran_out_at_it(self):

@@ -6,7 +6,6 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/filter/instant.h"
 #include "reporter/view/analysis/own_report.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/replay/trace_map.h"
@@ -14,10 +13,12 @@
 #include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
+#include "reporter/view/command/instant_input.h"
 #include "reporter/view/command/repeated_processes.h"
 #include "reporter/view/command/report_of_instant.h"
 #include "reporter/view/command/show.h"
 #include "reporter/view/import/imports.h"
+#include "reporter/view/text/instant_text.h"
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/report_text.h"
 
@@ -29,11 +30,6 @@ constexpr std::size_t kSegments = 5;  // of each pool, and sites
 struct Arguments : OneReport {
   std::string at = "end";
 };
-
-std::string no_moment(const std::string& given) {
-  const bool good = given == "end" || given == "peak" || given == "oom" || read_instant(given);
-  return good ? "" : "'" + given + "' is none of end, peak, oom, or a time such as 1.5s or 200ms";
-}
 
 // Of device memory the kind of which most was held at its peak; nullptr: none.
 const KindFacts* highest_of(const Report& report) {
@@ -125,9 +121,7 @@ std::string why_not(const Report& report, const std::string& at) {
   const std::string trace_of_it =
       trace.empty() ? "run with --trace FILE" : "give its trace, '" + trace + "'";
   if (at == "end") return "";
-  if (at != "peak" && at != "oom") {
-    return "holds only what there was when it was written: " + trace_of_it;
-  }
+  if (at != "peak" && at != "oom") return no_instant_in(report, at, "--at");
   if (trigger_of(report) == (at == "peak" ? Trigger::peak : Trigger::oom)) return "";
   if (at == "peak" && is_at_its_peak(report)) return "";
   if (at == "oom" && report.oom.count == 0) return "memory never ran out";
@@ -187,14 +181,17 @@ std::vector<MapPlace> places_of(const Report& report, const NameFrame& name,
   return places;
 }
 
-TraceInstant instant_of(const Arguments& given) {
-  TraceInstant instant;
+// Nothing: the trace lacks the instant.
+std::optional<TraceInstant> instant_in(TraceFollower& trace, const Arguments& given) {
   using enum TraceInstant::What;
-  instant.what = given.at == "end"    ? end
-                 : given.at == "peak" ? peak
-                 : given.at == "oom"  ? oom
-                                      : time;
-  if (instant.what == time) instant.at_ns = read_instant(given.at).value_or(0);
+  if (given.at == "end") return TraceInstant{.what = end};
+  if (given.at == "peak") return TraceInstant{.what = peak};
+  if (given.at == "oom") return TraceInstant{.what = oom};
+  if (!trace.follow({})) return std::nullopt;
+  const std::optional<AskedInstant> asked = instant_of(trace, given.at, "--at");
+  if (!asked) return std::nullopt;
+  TraceInstant instant{.what = time, .at_ns = asked->at_ns};
+  if (!asked->mark.empty()) instant.text = mark_text(*asked);
   return instant;
 }
 
@@ -203,7 +200,8 @@ std::optional<Report> open_trace(const std::string& path, const Arguments& given
                                  MapMoment& moment) {
   std::optional<TraceMap> map;
   const auto use = [&](TraceFollower& trace) {
-    map = trace_map(trace, instant_of(given), given.filter);
+    const std::optional<TraceInstant> instant = instant_in(trace, given);
+    if (instant) map = trace_map(trace, *instant, given.filter);
   };
   if (!follow_trace(path, given.reading, given.filter, FollowedTimes::all, use))
     return std::nullopt;
@@ -302,8 +300,9 @@ Verb add_map(CommandLine& line) {
   arguments->use = {.subject = Subject::segments, .inputs = Inputs::both, .of_a_trace = "map"};
   add_one_report(command, *arguments, kSegments);
   arguments->fits_screen = true;
-  command.option("--at", &arguments->at, "Choose the instant: end, peak, oom, or a time (1.5s)",
-                 {.value_name = "INSTANT", .why_not = no_moment, .shows_default = true});
+  command.option("--at", &arguments->at,
+                 "Choose the instant: end, peak, oom, a time (1.5s), or a mark (step#3)",
+                 {.value_name = "INSTANT", .why_not = no_instant_or_mark, .shows_default = true});
   add_filters(command, arguments->filter, arguments->use);
   add_redact(command, arguments->reading);
   add_view_options(command, arguments->stacks);

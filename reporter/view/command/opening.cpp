@@ -74,17 +74,12 @@ void say_no_report(const std::string& trace, std::string_view command) {
       std::string(command) + " " + shell_word(trace));
 }
 
-bool follow_trace(const std::string& path, const Reading& reading, const Filter& filter,
-                  FollowedTimes times, const std::function<void(TraceFollower&)>& use) {
-  std::string missing;
-  std::string problem;
+bool read_trace(const std::string& path, const Reading& reading,
+                const std::function<TraceTrouble(TraceReader&)>& use) {
+  TraceTrouble trouble;
   const auto follow = [&](TraceReader& reader) {
-    problem = reader.problem();
-    if (!problem.empty()) return;
-    TraceFollower trace(reader, filter, names_from_symbols(), times);
-    if (trace.missing().empty()) use(trace);
-    missing = trace.missing();
-    problem = trace.problem();
+    trouble.problem = reader.problem();
+    if (trouble.problem.empty()) trouble = use(reader);
   };
   if (is_import(path)) {
     const std::optional<ImportedRun> run = open_imported(path);
@@ -92,16 +87,26 @@ bool follow_trace(const std::string& path, const Reading& reading, const Filter&
     const std::string bytes = trace_of_import(*run);
     TraceReader reader(std::as_bytes(std::span(bytes)), TraceReader::Damage::refused);
     follow(reader);
-  } else if (const TraceInput input(path); (problem = input.problem()).empty()) {
+  } else if (const TraceInput input(path); (trouble.problem = input.problem()).empty()) {
     TraceReader reader(input.bytes(), TraceReader::Damage::refused);
     const std::string remark = take_in(reader, input.is_own(), path, reading);
     if (!remark.empty()) say(remark);
     follow(reader);
-    if (problem.empty() && !reader.is_complete()) say("'" + path + "' " + std::string(kNoEnd));
+    if (trouble.problem.empty() && !reader.is_complete())
+      say("'" + path + "' " + std::string(kNoEnd));
   }
-  if (!problem.empty()) say("cannot read '" + path + "': " + problem);
-  if (!missing.empty()) say("'" + path + "' " + missing);
-  return problem.empty() && missing.empty();
+  if (!trouble.problem.empty()) say("cannot read '" + path + "': " + trouble.problem);
+  if (!trouble.missing.empty()) say("'" + path + "' " + trouble.missing);
+  return trouble.problem.empty() && trouble.missing.empty();
+}
+
+bool follow_trace(const std::string& path, const Reading& reading, const Filter& filter,
+                  FollowedTimes times, const std::function<void(TraceFollower&)>& use) {
+  return read_trace(path, reading, [&](TraceReader& reader) {
+    TraceFollower trace(reader, filter, names_from_symbols(), times);
+    if (trace.missing().empty()) use(trace);
+    return TraceTrouble{.missing = trace.missing(), .problem = trace.problem()};
+  });
 }
 
 }  // namespace vramscope

@@ -27,6 +27,7 @@ namespace vramscope {
 
 struct Report;
 class TraceFollower;
+class TraceReader;
 enum class FollowedTimes : bool;
 
 enum ExitCode : int {
@@ -137,6 +138,15 @@ void settle_rows(Listing& listing);
 // Says that a verb which needs reports was given a trace, and which command tells of one what it
 // would: words behind "vramscope".
 void say_no_report(const std::string& trace, std::string_view command);
+
+// What a trace lacks of what is asked for, and what is wrong with its file; "": nothing.
+struct TraceTrouble {
+  std::string missing = {};
+  std::string problem = {};
+};
+// Has the trace in a file read by `use`, and says what trouble that met. False: some.
+[[nodiscard]] bool read_trace(const std::string& path, const Reading& reading,
+                              const std::function<TraceTrouble(TraceReader&)>& use);
 
 // Has the trace in a file followed by `use`; says what it lacks, or what is wrong with it. False:
 // something is.

@@ -16,13 +16,11 @@ void arrange_live(PeakAnswer& answer, const Report& report, const NameFrame& nam
   }
 }
 
-namespace {
-
-// On the axis requested bytes live then, which of all kinds together only owners are known for.
-Column<PeakOfKind> axis_field(Axis axis, const char* by) {
-  const bool has_all = axis == Axis::owner;
+Column<PeakOfKind> axis_field(Axis axis, const std::string& by, const std::string& when,
+                              AllKinds all) {
+  const bool has_all = axis == Axis::owner || all == AllKinds::have_no_rows;
   Field field{.name = std::string(kAxisNames[static_cast<std::size_t>(axis)]),
-              .doc = std::string("requested bytes live at the peak, by ") + by +
+              .doc = "requested bytes live " + when + ", by " + by +
                      (has_all ? "" : "; `null` in the row `all`"),
               .type = "numbers",
               .may_be_null = !has_all,
@@ -38,6 +36,13 @@ Column<PeakOfKind> axis_field(Axis axis, const char* by) {
             }
             json.end();
           }};
+}
+
+namespace {
+
+// Of all kinds together only owners are known.
+Column<PeakOfKind> axis_field(Axis axis, const char* by) {
+  return axis_field(axis, by, "at the peak", AllKinds::may_have_rows);
 }
 
 // What several processes held together at one time; of a choice of rows nobody knows.

@@ -225,6 +225,12 @@ void add_all_kinds(Document& text, const Report& report) {
 
 }  // namespace
 
+void add_live(Document& text, const Report& report, const PeakOfKind& peak, const NameFrame& name,
+              const Page& page, const RowChoice& choice) {
+  text.append(axis_lines(report, peak, name, page));
+  add_shares(text, report, peak, name, page, choice);
+}
+
 Document peak_text(const Report& report, const PeakAnswer& answer, const NameFrame& name,
                    const Page& page, const RowChoice& choice) {
   if (answer.joint.empty() && answer.kinds.empty()) return nothing_text(report);

@@ -23,6 +23,17 @@ void arrange_live(PeakAnswer& answer, const Report& report, const NameFrame& nam
 [[nodiscard]] Columns<PeakOfKind> peak_fields(const Report& report, const NameFrame& name,
                                               std::size_t most);
 
+// Of the JSON: bytes live then by the values of an axis. by: what the values are; when: "at the
+// peak". Rows of all kinds together know owners alone.
+enum class AllKinds : bool { have_no_rows, may_have_rows };
+[[nodiscard]] Column<PeakOfKind> axis_field(Axis axis, const std::string& by,
+                                            const std::string& when, AllKinds all);
+
+// What was live then: owners, threads, streams and ranges, and call sites. `choice.live_title`
+// stands above the call stacks.
+void add_live(Document& text, const Report& report, const PeakOfKind& peak, const NameFrame& name,
+              const Page& page, const RowChoice& choice);
+
 // answer: of the report, which outlives the text; arranged. JSON ends with a newline.
 [[nodiscard]] Document peak_text(const Report& report, const PeakAnswer& answer,
                                  const NameFrame& name, const Page& page, const RowChoice& choice);

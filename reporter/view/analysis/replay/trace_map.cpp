@@ -147,7 +147,7 @@ std::optional<TraceMap> trace_map(TraceFollower& trace, const TraceInstant& inst
   }
   if (segments->by_pytorch()) map.report.process.options = {{"policy", "pytorch"}};
   segments->put_into(map.report);
-  map.moment = {.text = instant.what == time ? "then" : found.text,
+  map.moment = {.text = instant.what == time ? instant.text : found.text,
                 .at_ns = time_of(instant, trace, found, *segments),
                 .is_of_trace = true,
                 .are_inferred = segments->are_inferred()};

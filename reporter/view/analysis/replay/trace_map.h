@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/map_moment.h"
@@ -15,7 +16,8 @@ namespace vramscope {
 struct TraceInstant {
   enum class What : std::uint8_t { end, peak, oom, time };
   What what = What::end;
-  std::uint64_t at_ns = 0;  // for `time`: after the trace's first event
+  std::uint64_t at_ns = 0;    // for `time`: after the trace's first event
+  std::string text = "then";  // for `time`: how texts call it
 };
 
 struct TraceMap {

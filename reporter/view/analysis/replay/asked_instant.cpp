@@ -1,0 +1,125 @@
+// Looks for marks by name and number.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/analysis/replay/asked_instant.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "reporter/view/analysis/filter/instant.h"
+
+namespace vramscope {
+namespace {
+
+// The known times of the marks of one name, by number from 1.
+struct Marks {
+  std::map<std::uint64_t, std::uint64_t> clocks_ns = {};
+  std::uint64_t all = 0;
+};
+
+Marks marks_named(const RecorderFacts& facts, std::string_view name) {
+  Marks marks;
+  for (const MarkFact& mark : facts.marks) {
+    if (mark.name == name) marks.clocks_ns[++marks.all] = mark.clock_ns;
+  }
+  for (const RepeatedMark& mark : facts.repeated_marks) {
+    if (mark.name != name || mark.clocks_ns.empty()) continue;
+    // The times are those of marks 0, n, 2n, ..., as MarkRows keeps them.
+    const std::uint64_t sparsest = (mark.marks + mark.clocks_ns.size() - 1) / mark.clocks_ns.size();
+    const std::uint64_t step = std::bit_ceil(sparsest);
+    // A name that was forgotten meanwhile is counted anew.
+    const auto is_before = [&](const auto& kept) { return kept.second < mark.clocks_ns.front(); };
+    const auto before = static_cast<std::uint64_t>(
+        std::count_if(marks.clocks_ns.begin(), marks.clocks_ns.end(), is_before));
+    for (std::size_t i = 0; i < mark.clocks_ns.size(); ++i) {
+      marks.clocks_ns.try_emplace(before + 1 + i * step, mark.clocks_ns[i]);
+    }
+    marks.all = std::max(marks.all, before + mark.marks);
+  }
+  return marks;
+}
+
+std::vector<std::string> names_of_marks(const RecorderFacts& facts) {
+  std::set<std::string> names;
+  for (const MarkFact& mark : facts.marks) names.insert(mark.name);
+  for (const RepeatedMark& mark : facts.repeated_marks) names.insert(mark.name);
+  return {names.begin(), names.end()};
+}
+
+// "step#3" is the third "step". Nothing: no number stands behind a '#'.
+std::optional<std::pair<std::string, std::uint64_t>> numbered(std::string_view asked) {
+  const std::size_t sign = asked.rfind('#');
+  if (sign == asked.npos || sign == 0) return std::nullopt;
+  const std::string_view digits = asked.substr(sign + 1);
+  std::uint64_t number = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool is_whole = read.ec == std::errc() && read.ptr == digits.data() + digits.size();
+  if (!is_whole || number == 0) return std::nullopt;
+  return std::pair(std::string(asked.substr(0, sign)), number);
+}
+
+AskedInstant mark_of(const TraceFollower& trace, const std::string& name, const Marks& marks,
+                     std::optional<std::uint64_t> number) {
+  using enum AskedInstant::State;
+  AskedInstant asked{.mark = name, .repetitions = marks.all, .is_named = number.has_value()};
+  if (marks.clocks_ns.empty()) {
+    const auto is_it = [&](const RangeFact& range) { return range.name == name; };
+    const auto& ranges = trace.names().facts.ranges;
+    asked.state = std::any_of(ranges.begin(), ranges.end(), is_it) ? range : no_mark;
+    asked.known = names_of_marks(trace.names().facts);
+    return asked;
+  }
+  const auto last = std::prev(marks.clocks_ns.end());
+  const auto its = number ? marks.clocks_ns.find(*number) : last;
+  if (its == marks.clocks_ns.end()) {
+    asked.state = *number > marks.all ? too_few : not_recorded;
+    asked.repetition = *number > marks.all ? *number : last->first;
+    return asked;
+  }
+  asked.repetition = its->first;
+  asked.at_ns = after(trace.begin_ns(), its->second);
+  return asked;
+}
+
+}  // namespace
+
+AskedInstant find_instant(const TraceFollower& trace, std::string_view asked) {
+  if (asked == "end") return {.at_ns = trace.length_ns(), .is_end = true};
+  if (const std::optional<std::uint64_t> time = read_instant(asked)) {
+    const bool is_in = *time <= trace.length_ns();
+    return {.state = is_in ? AskedInstant::State::found : AskedInstant::State::after_end,
+            .at_ns = *time};
+  }
+  const RecorderFacts& facts = trace.names().facts;
+  const std::string name(asked);
+  const Marks whole = marks_named(facts, name);
+  const auto with_number = numbered(asked);
+  if (!whole.clocks_ns.empty() || !with_number) return mark_of(trace, name, whole, std::nullopt);
+  const auto& [its_name, number] = *with_number;
+  return mark_of(trace, its_name, marks_named(facts, its_name), number);
+}
+
+AskedInstant find_instant(const Report& report, std::string_view asked) {
+  const auto with_number = numbered(asked);
+  const std::string name = with_number ? with_number->first : std::string(asked);
+  const auto is_it = [&](const NamedInstant& mark) {
+    return mark.name == asked || mark.name == name;
+  };
+  const bool is_time = asked == "end" || read_instant(asked);
+  const bool are_all_kept = report.range_marks <= report.marks.size();
+  AskedInstant found{.mark = is_time ? "" : name};
+  if (is_time || !are_all_kept || std::any_of(report.marks.begin(), report.marks.end(), is_it)) {
+    return found;
+  }
+  found.state = AskedInstant::State::no_mark;
+  std::set<std::string> names;
+  for (const NamedInstant& mark : report.marks) names.insert(mark.name);
+  found.known.assign(names.begin(), names.end());
+  return found;
+}
+
+}  // namespace vramscope

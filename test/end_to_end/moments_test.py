@@ -1,0 +1,173 @@
+"""What was live at an instant of a run, by time or by mark."""
+# SPDX-License-Identifier: Apache-2.0
+import collections
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+import harness
+from trace_case import MIB, TraceTest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "view"))
+import listings  # noqa: E402
+
+BEGIN = """
+import ctypes, time
+cuda, own = ctypes.CDLL("libcuda.so.1"), ctypes.CDLL(None)
+MIB = 1 << 20
+context = ctypes.c_void_p()
+cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context)
+def plain(bytes):
+    block = ctypes.c_uint64()
+    assert cuda.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(bytes)) == 0
+    return block
+def free(block):
+    assert cuda.cuMemFree_v2(block) == 0
+def mark(name):
+    assert own.vramscope_v1_mark(name.encode()) == 0
+"""
+# 20 MiB stay; each of five steps has 7 MiB for a while, and leaves 3 MiB.
+STEPS = BEGIN + """
+def weights(): return plain(20 * MIB)
+def activations(): return plain(7 * MIB)
+def leftover(): return plain(3 * MIB)
+def pinned():
+    host = ctypes.c_void_p()
+    assert cuda.cuMemHostAlloc(ctypes.byref(host), ctypes.c_size_t(5 * MIB), 0) == 0
+kept = weights()
+mark("loaded")
+for i in range(5):
+    mark("step")
+    used = activations()
+    leftover()
+    mark("half")
+    free(used)
+pinned()
+mark("end#1")
+"""
+# Marks that a trace keeps only in part: 700 of one name, after 600 of others.
+MANY = BEGIN + """
+for i in range(600): mark(f"other {i}")
+for i in range(700):
+    plain(MIB)
+    mark("step")
+"""
+
+def function_of(row):
+    """The function that calls plain(), or else asks the driver."""
+    names = [re.split(r"[ (]", frame)[0] for frame in row["frames"]]
+    return next(name for name in names if name != "plain")
+
+
+class Moments(TraceTest):
+    def run_of(self, script, **variables):
+        """The trace and the report of a run."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        outcome, (trace,) = self.traced([sys.executable, "-c", script], folder=folder, **variables)
+        self.assertEqual((0, ""), (outcome.status, outcome.stderr))
+        (report,) = pathlib.Path(folder).glob("*.json")
+        return trace, report
+
+    def held_at(self, instant, *words):
+        """Bytes live then, by kind and innermost function."""
+        done = self.run_tool("peak", "--at", instant, "--json", *words)
+        self.assertEqual(0, done.returncode, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual([], listings.problems("moment", found))
+        held = collections.Counter()
+        for kind in found["memory"]:
+            self.assertEqual(kind["live_bytes"], sum(share["bytes"] for share in kind["live"]))
+            for axis in ("owner", "thread", "stream", "range"):
+                if "--site" not in words:  # of which a report does not know
+                    self.assertEqual(kind["live_bytes"], sum(kind[axis].values()), axis)
+            for share in kind["live"]:
+                held[function_of(share)] += share["bytes"] // MIB
+        return found, dict(held)
+
+    def refusal(self, *words):
+        done = self.run_tool(*words)
+        self.assertEqual((2, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")), done.stderr)
+        return done.stderr
+
+    def test_all_that_was_live_at_a_mark_is_told_by_place(self):
+        trace, report = self.run_of(STEPS)
+        for file in (trace, report):
+            found, held = self.held_at("step#3", file)
+            self.assertEqual(("step", 3, 5), tuple(found[name] for name in ("mark", "repetition", "repetitions")))
+            self.assertEqual({"weights": 20, "leftover": 6}, held, "what was there before counts")
+        self.assertEqual({"weights": 20, "activations": 7, "leftover": 9}, self.held_at("half#3", trace)[1])
+        found, held = self.held_at("step", trace)
+        self.assertEqual((5, {"weights": 20, "leftover": 12}), (found["repetition"], held), "the last")
+        self.assertEqual({"weights": 20}, self.held_at("loaded", trace)[1])
+        self.assertEqual({"weights": 20, "leftover": 15, "pinned": 5}, self.held_at("end#1", trace)[1], "a mark of that name")
+
+    def test_the_same_is_told_of_a_time_and_of_the_end(self):
+        trace, report = self.run_of(STEPS)
+        found, held = self.held_at("half#2", trace)
+        self.assertEqual(held, self.held_at(f"{found['at_ns']}ns", trace)[1])
+        self.assertIsNone(self.held_at(f"{found['at_ns']}ns", trace)[0]["mark"])
+        self.assertEqual(self.held_at("end", report)[1], self.held_at("end", trace)[1])
+        self.assertEqual({"leftover": 15}, self.held_at("end", "--site", "leftover", report)[1])
+        self.assertEqual([], self.held_at("0ns", trace)[0]["memory"])
+        self.assertIn("At 0 ns: 0 B requested bytes live\n", self.run_tool("peak", "--at", "0", trace).stdout)
+
+    def test_a_map_of_that_instant_has_the_same_bytes(self):
+        trace, report = self.run_of(STEPS)
+        for file, at in ((trace, "step#3"), (report, "half#3"), (trace, "loaded")):
+            held = self.held_at(at, "--kind", "device", file)[0]["memory"][0]["live_bytes"]
+            done = self.run_tool("map", "--at", at, "--kind", "device", "--json", file)
+            self.assertEqual(0, done.returncode, done.stderr)
+            (place,) = json.loads(done.stdout)["places"]
+            self.assertEqual(held, place["requested_bytes"], at)
+        text = self.run_tool("map", "--at", "step#3", trace).stdout
+        self.assertRegex(text, r"GPU 0 at mark step \(3 of 5\), after [0-9.]+ [mu]s: ")
+
+    def test_the_text_says_which_mark_and_leads_to_the_map(self):
+        trace, report = self.run_of(STEPS)
+        text = self.run_tool("peak", "--at", "step", trace).stdout
+        self.assertRegex(text, r"^At mark step \(5 of 5\), after [0-9.]+ ms: 32\.0 MiB requested bytes live")
+        self.assertIn("\nGPU 0: 32.0 MiB requested in 5 allocations\n  all of it: owner ", text)
+        self.assertRegex(text, r"\n +12\.0 MiB +37\.5 % +4 +leftover ")
+        self.assertTrue(text.endswith(f"\nNext: vramscope map --at step {trace}\n"), text)
+        self.assertEqual(0, self.run_tool(*text.splitlines()[-1].split()[2:]).returncode)
+        for more in ("--tree", "--full", "--csv"):
+            self.assertIn("leftover", self.run_tool("peak", "--at", "step", more, trace).stdout)
+        done = self.run_tool("peak", "--at", "step#2", report)
+        self.assertIn(f"; this answer is from its trace, {trace}\n", done.stderr)
+
+    def test_what_a_file_does_not_have_is_one_line(self):
+        trace, report = self.run_of(STEPS)
+        for verb in ("peak", "map"):
+            self.assertIn("has no mark 'stop'; marks: end#1, half, loaded, step; --at also takes end", self.refusal(verb, "--at", "stop", trace))
+            self.assertIn("has no mark 'step' number 6; the program set it 5 times", self.refusal(verb, "--at", "step#6", trace))
+            self.assertRegex(self.refusal(verb, "--at", "1h", trace), r"ends after [0-9.]+ m?s, before --at 1 h 00 min")
+            trace.rename(trace.with_suffix(".other"))
+            self.assertIn("give its trace, '", self.refusal(verb, "--at", "step", report))
+            trace.with_suffix(".other").rename(trace)
+        untraced = json.loads(report.read_text())
+        untraced["trace"]["path"] = ""
+        report.write_text(json.dumps(untraced))
+        self.assertIn("does not tell what was live at step: a trace does, which run --trace FILE makes", self.refusal("peak", "--at", "step", report))
+        for verb in ("peak", "map"):
+            self.assertIn("has no mark 'stop'; marks: end#1, half, loaded, step; --at also takes", self.refusal(verb, "--at", "stop", report))
+        self.assertIn("does not go with --from and --to", self.refusal("peak", "--at", "step", "--from", "1ms", trace))
+
+    def test_of_a_range_a_line_says_that_marks_have_times(self):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        _, (trace,) = self.traced([harness.program("nvtx_ranges")], folder=folder, NVTX_INJECTION64_PATH=harness.LIBRARY)
+        self.assertIn("has times of marks, not of ranges such as 'epoch': set a mark there", self.refusal("peak", "--at", "epoch", trace))
+        self.assertEqual(("half", 1, 1), tuple(self.held_at("half", trace)[0][name] for name in ("mark", "repetition", "repetitions")))
+
+    def test_of_many_marks_some_are_known_and_the_last_of_these_is_said(self):
+        trace, _ = self.run_of(MANY)
+        found, _ = self.held_at("step", trace)
+        self.assertEqual((689, 700), (found["repetition"], found["repetitions"]), "each sixteenth from the first on")
+        self.assertEqual(689 * MIB, sum(kind["live_bytes"] for kind in found["memory"]))
+        self.assertEqual(17 * MIB, self.held_at("step#17", trace)[0]["memory"][0]["live_bytes"])
+        self.assertIn("the last known one is 'step'#689", self.refusal("peak", "--at", "step#700", trace))
+
+
+if __name__ == "__main__":
+    harness.main()
