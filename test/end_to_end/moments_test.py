@@ -1,4 +1,4 @@
-"""What was live at an instant of a run, by time or by mark."""
+"""What was live at an instant of a run, by time or by mark, and what is held from one to another."""
 # SPDX-License-Identifier: Apache-2.0
 import collections
 import json
@@ -54,6 +54,21 @@ for i in range(700):
     plain(MIB)
     mark("step")
 """
+# A server that sleeps and wakes: it ought to have given back all but 2 MiB while it slept.
+SERVER = BEGIN + """
+def config(): return plain(2 * MIB)
+def model(): return plain(64 * MIB)
+def request(): return plain(8 * MIB)
+config()
+blocks = [model() for _ in range(3)]
+mark("sleep")
+for block in blocks[1:]: free(block)
+mark("asleep")
+new = [model(), request()]
+mark("wake")
+free(new[1])
+"""
+
 
 def function_of(row):
     """The function that calls plain(), or else asks the driver."""
@@ -167,6 +182,55 @@ class Moments(TraceTest):
         self.assertEqual(689 * MIB, sum(kind["live_bytes"] for kind in found["memory"]))
         self.assertEqual(17 * MIB, self.held_at("step#17", trace)[0]["memory"][0]["live_bytes"])
         self.assertIn("the last known one is 'step'#689", self.refusal("peak", "--at", "step#700", trace))
+
+    def between(self, *words, status=0):
+        done = self.run_tool("check", "--json", "--between", *words)
+        self.assertEqual((status, ""), (done.returncode, done.stderr), words)
+        found = json.loads(done.stdout)
+        self.assertEqual([], listings.problems("between", found))
+        return found
+
+    def test_what_is_held_over_a_sleep_is_told_by_place_and_owner(self):
+        trace, report = self.run_of(SERVER)
+        found = self.between("sleep", "wake", trace)
+        (one,) = found["traces"]
+        self.assertTrue(found["passed"] and one["passed"])
+        figures = {name: one[f"{name}_bytes"] // MIB for name in ("live", "held", "allocated", "new")}
+        self.assertEqual({"live": 194, "held": 66, "allocated": 72, "new": 72}, figures)
+        self.assertEqual((4, 2, 2, 2), tuple(one[f"{name}_count"] for name in figures))
+        held, new = collections.Counter(), collections.Counter()
+        for site in one["sites"]:
+            held[function_of(site)] += site["held_bytes"] // MIB
+            new[function_of(site)] += site["new_bytes"] // MIB
+        self.assertEqual(({"config": 2, "model": 64}, {"model": 64, "request": 8}), (+held, +new))
+        self.assertEqual((one["held_bytes"], one["new_bytes"]),
+                         tuple(sum(owner[f"{name}_bytes"] for owner in one["owners"]) for name in ("held", "new")))  # fmt: skip
+        self.assertEqual(0, self.between("sleep", "asleep", trace)["traces"][0]["new_bytes"])
+        self.assertEqual(64 * MIB, self.between("wake", "end", "--site", "model", trace)["traces"][0]["new_bytes"] + 64 * MIB)
+
+    def test_limits_of_what_is_held_and_new_give_the_exit_status(self):
+        trace, report = self.run_of(SERVER)
+        for limits, status in ((("--max-held", "66MiB"), 0), (("--max-held", "65MiB"), 1), (("--max-new", "72MiB"), 0), (("--max-new", "0"), 1),
+                               (("--max-held", "66MiB", "--max-new", "71MiB"), 1)):  # fmt: skip
+            self.assertEqual(status == 0, self.between("sleep", "wake", *limits, trace, status=status)["passed"], limits)
+        done = self.run_tool("check", "--between", "sleep", "wake", "--max-held", "2MiB", trace)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("failed: ", done.stdout)
+        self.assertIn("Held: live at A and at B: 66.0 MiB in 2 allocations, 64.0 MiB above the limit of 2.00 MiB\n", done.stdout)
+        self.assertRegex(done.stdout, r"\n +64\.0 MiB +1 +(GPU 0 +)?model ")
+        rows = self.run_tool("check", "--csv", "--between", "sleep", "wake", trace).stdout.splitlines()
+        self.assertEqual(["file", "site"], rows[0].split(",")[:2])
+        self.assertEqual(5, len(rows), rows)
+        self.assertEqual(0, self.run_tool("check", "--between", "sleep", "wake", report).returncode)
+
+    def test_instants_in_the_wrong_order_and_other_limits_are_one_line(self):
+        trace, report = self.run_of(SERVER)
+        self.assertIn("--between takes the earlier instant first", self.refusal("check", "--between", "wake", "sleep", trace))
+        self.assertIn("has no mark 'nap'", self.refusal("check", "--between", "nap", "wake", trace))
+        self.assertIn("not by other limits", self.refusal("check", "--between", "sleep", "wake", "--max-peak", "1", trace))
+        self.assertIn("--max-held", self.refusal("check", "--max-held", "1", report))
+        trace.unlink()
+        self.assertIn("does not tell what was live at sleep: give its trace, '", self.refusal("check", "--between", "sleep", "wake", report))
 
 
 if __name__ == "__main__":

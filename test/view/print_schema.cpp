@@ -6,6 +6,7 @@
 #include "reporter/view/doctor/findings_text.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/axis_text.h"
+#include "reporter/view/text/between_text.h"
 #include "reporter/view/text/call_changes_text.h"
 #include "reporter/view/text/calls_text.h"
 #include "reporter/view/text/check_text.h"
@@ -78,6 +79,7 @@ std::vector<Field> listings() {
           object("diff", diff_fields({})),
           object("call_changes", call_changes_fields(0)),
           object("check", check_fields(0)),
+          object("between", between_fields(no_name, 0)),
           rows("replay", replay_fields({})),
           rows("fit", fit_fields({})),
           object("trace", trace_fields(none, {}, {})),

@@ -32,7 +32,7 @@ class Formatter : public CLI::Formatter {
   }
   // FILE says what it is: only that there may be more of them is worth a word.
   std::string make_option_opts(const CLI::Option* option) const override {
-    if (!option->get_positional()) return CLI::Formatter::make_option_opts(option);
+    if (!option->get_positional()) return without_count(CLI::Formatter::make_option_opts(option));
     return option->get_expected_max() > 1 ? " ..." : "";
   }
   std::string make_subcommand(const CLI::App* verb) const override {
@@ -62,6 +62,12 @@ class Formatter : public CLI::Formatter {
   }
 
  private:
+  // The name of two values, "A B", says how many they are.
+  static std::string without_count(std::string opts) {
+    constexpr std::string_view kCount = " x 2";
+    const std::size_t at = opts.find(kCount);
+    return at == opts.npos ? opts : opts.erase(at, kCount.size());
+  }
   // The lines of a text, each behind `margin` columns.
   [[nodiscard]] std::string behind(const std::string& text, std::size_t margin) const {
     std::istringstream lines(wrapped(text, width_ - margin));
@@ -90,6 +96,7 @@ void set(CLI::App& app, CLI::Option& option, const OptionTraits& traits) {
   if (traits.shows_default) option.capture_default_str();
   if (!traits.group.empty()) option.group(traits.group);
   if (traits.is_hidden) option.group("");
+  if (traits.values > 1) option.expected(traits.values);
   if (!traits.needs.empty()) option.needs(app.get_option(traits.needs));
 }
 

@@ -34,6 +34,7 @@ struct OptionTraits {
   bool shows_default = false;             // in --help
   std::string group = {};                 // its heading in --help; "": the usual one
   bool is_hidden = false;                 // read, but in no help
+  int values = 1;                         // that stand behind its name, of one for a vector
   std::string needs = {};                 // another option, without which this one is a mistake
   std::vector<std::string> choices = {};  // all it takes, for a shell to complete; {}: files
 };

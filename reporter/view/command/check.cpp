@@ -8,12 +8,14 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/diff/same_gpus.h"
 #include "reporter/view/analysis/site_usage.h"
+#include "reporter/view/command/check_between.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
 #include "reporter/view/command/repeated_processes.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/text/check_text.h"
+#include "reporter/view/text/instant_text.h"
 
 namespace vramscope {
 namespace {
@@ -26,7 +28,9 @@ struct Arguments {
   std::string peak, reserved, used, leak, total, allocations;  // "": no limit
   bool no_oom = false;
   bool interim = false;
-  std::string baseline;  // "": none
+  std::vector<std::string> between;  // two instants; {}: reports are judged, not traces
+  std::string held, added;           // limits of that
+  std::string baseline;              // "": none
   std::string tolerance = "0%";
   std::vector<std::string> suppress;
   bool no_usual = false;
@@ -180,6 +184,21 @@ bool is_of_whole_devices(Filter filter) {
   return filter.is_empty();
 }
 
+// Of what is held from one instant of a trace to another; judges no report.
+int check_instants(Arguments& given, bool any_other) {
+  if (any_other || !given.baseline.empty()) {
+    return refuse(
+        "check: --between judges traces by --max-held and --max-new, not by other limits");
+  }
+  return check_between(
+      {.files = given.files,
+       .instants = given.between,
+       .limits = {.held = size_limit(given.held), .added = size_limit(given.added)},
+       .listing = given.listing,
+       .filter = given.filter,
+       .reading = given.reading});
+}
+
 int check(Arguments& given) {
   const CheckLimits limits{
       .peak = size_limit(given.peak),
@@ -191,6 +210,7 @@ int check(Arguments& given) {
       .refusals = given.no_oom ? std::optional<std::uint64_t>(0) : std::nullopt};
   const bool any_limit = limits.peak || limits.leak || limits.total || limits.allocations ||
                          limits.reserved || limits.used || limits.refusals;
+  if (!given.between.empty()) return check_instants(given, any_limit);
   if (!any_limit && given.baseline.empty()) {
     say("check: a limit is missing, such as --max-peak 10GiB or --against BASELINE; see vramscope "
         "check --help");
@@ -256,6 +276,15 @@ Verb add_check(CommandLine& line) {
                   .why_not = no_percent,
                   .shows_default = true,
                   .needs = "--against"});
+  command.option(
+      "--between", &arguments->between,
+      "Show what a trace holds from instant A to instant B: times, marks (step#3) or end",
+      {.value_name = "A B", .why_not = no_instant_or_mark, .values = 2});
+  command.option("--max-held", &arguments->held, "Limit bytes live at A and still held at B",
+                 {.value_name = "BYTES", .why_not = no_size, .needs = "--between"});
+  command.option("--max-new", &arguments->added,
+                 "Limit bytes allocated between A and B and held at B",
+                 {.value_name = "BYTES", .why_not = no_size, .needs = "--between"});
   command.option("--suppress", &arguments->suppress,
                  "Ignore leaks that FILE lists (LeakSanitizer's syntax); repeatable",
                  {.value_name = "FILE"});
@@ -273,7 +302,8 @@ Verb add_check(CommandLine& line) {
       "Examples:\n"
       "  vramscope check --max-peak 10GiB --max-leak 0 vramscope.train.4711.json\n"
       "  vramscope check --kind pinned --max-peak 1GiB 'run/*.json'\n"
-      "  vramscope check --against main.json --tolerance 2% vramscope.train.4711.json");
+      "  vramscope check --against main.json --tolerance 2% vramscope.train.4711.json\n"
+      "  vramscope check --between sleep wake --max-held 1GiB server.4711.trace");
   return {.command = &command, .act = [arguments] { return check(*arguments); }};
 }
 
