@@ -184,6 +184,16 @@ bool is_of_whole_devices(Filter filter) {
   return filter.is_empty();
 }
 
+CheckLimits limits_of(const Arguments& given) {
+  return {.peak = size_limit(given.peak),
+          .leak = size_limit(given.leak),
+          .total = size_limit(given.total),
+          .allocations = size_limit(given.allocations),
+          .reserved = size_limit(given.reserved),
+          .used = size_limit(given.used),
+          .refusals = given.no_oom ? std::optional<std::uint64_t>(0) : std::nullopt};
+}
+
 // Of what is held from one instant of a trace to another; judges no report.
 int check_instants(Arguments& given, bool any_other) {
   if (any_other || !given.baseline.empty()) {
@@ -200,14 +210,7 @@ int check_instants(Arguments& given, bool any_other) {
 }
 
 int check(Arguments& given) {
-  const CheckLimits limits{
-      .peak = size_limit(given.peak),
-      .leak = size_limit(given.leak),
-      .total = size_limit(given.total),
-      .allocations = size_limit(given.allocations),
-      .reserved = size_limit(given.reserved),
-      .used = size_limit(given.used),
-      .refusals = given.no_oom ? std::optional<std::uint64_t>(0) : std::nullopt};
+  const CheckLimits limits = limits_of(given);
   const bool any_limit = limits.peak || limits.leak || limits.total || limits.allocations ||
                          limits.reserved || limits.used || limits.refusals;
   if (!given.between.empty()) return check_instants(given, any_limit);
@@ -249,6 +252,16 @@ int check(Arguments& given) {
   return status != kFine || all_passed(all) ? status : kThreshold;
 }
 
+void add_between(Command& command, Arguments& arguments) {
+  command.option("--between", &arguments.between,
+                 "Show what a trace holds from A to B: times, marks (step#3) or end",
+                 {.value_name = "A B", .why_not = no_instant_or_mark, .values = 2});
+  command.option("--max-held", &arguments.held, "Limit bytes live at A and still held at B",
+                 {.value_name = "BYTES", .why_not = no_size, .needs = "--between"});
+  command.option("--max-new", &arguments.added, "Limit bytes allocated between A and B, held at B",
+                 {.value_name = "BYTES", .why_not = no_size, .needs = "--between"});
+}
+
 }  // namespace
 
 Verb add_check(CommandLine& line) {
@@ -276,15 +289,7 @@ Verb add_check(CommandLine& line) {
                   .why_not = no_percent,
                   .shows_default = true,
                   .needs = "--against"});
-  command.option(
-      "--between", &arguments->between,
-      "Show what a trace holds from instant A to instant B: times, marks (step#3) or end",
-      {.value_name = "A B", .why_not = no_instant_or_mark, .values = 2});
-  command.option("--max-held", &arguments->held, "Limit bytes live at A and still held at B",
-                 {.value_name = "BYTES", .why_not = no_size, .needs = "--between"});
-  command.option("--max-new", &arguments->added,
-                 "Limit bytes allocated between A and B and held at B",
-                 {.value_name = "BYTES", .why_not = no_size, .needs = "--between"});
+  add_between(command, *arguments);
   command.option("--suppress", &arguments->suppress,
                  "Ignore leaks that FILE lists (LeakSanitizer's syntax); repeatable",
                  {.value_name = "FILE"});
