@@ -5,6 +5,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/doctor/findings_text.h"
 #include "reporter/view/listing/site_columns.h"
+#include "reporter/view/text/advice_text.h"
 #include "reporter/view/text/axis_text.h"
 #include "reporter/view/text/between_text.h"
 #include "reporter/view/text/call_changes_text.h"
@@ -59,6 +60,7 @@ std::vector<Field> listings() {
   const CallsOf calls{.report = none, .calls = {}, .name = no_name};
   return {object("report", report_fields(none, "", {}, {}, {})),
           object("processes", runs_fields({}, {}, 0)),
+          rows("advice", advice_columns(none, {})),
           rows("sites", site_columns(none, {})),
           rows("groups", group_columns(GroupBy::function, RunHistory::known)),
           rows("peak", peak_fields(none, {}, 0)),

@@ -67,6 +67,7 @@ struct Verb {
 [[nodiscard]] Verb add_map(CommandLine& line);
 [[nodiscard]] Verb add_owners(CommandLine& line);
 [[nodiscard]] Verb add_check(CommandLine& line);
+[[nodiscard]] Verb add_advise(CommandLine& line);
 [[nodiscard]] Verb add_merge(CommandLine& line);
 [[nodiscard]] Verb add_symbols_verb(CommandLine& line);
 [[nodiscard]] Verb add_diff(CommandLine& line);
