@@ -23,13 +23,14 @@ table = []
 def remember(): table.append(plain(2 * MIB))
 for i in range(40):
     mark("request")
-    used = plain(8 * MIB)
+    for size in (8, 1): free(plain(size * MIB))
     remember()
-    free(used)
     if not fault and len(table) > 4: free(table.pop(0))
 if not fault:
     while table: free(table.pop())
 """
+# The same, but the program frees all as it ends.
+GROWS_UNTIL_END = GROWS.replace("if not fault:\n    while", "if True:\n    while")
 # Functions with the names of those by which pools are known.
 POOLS = """
 def grow(pieces): return [plain(16 * MIB) for _ in range(pieces)]
@@ -150,6 +151,11 @@ class Advise(TraceTest):
         row = self.check(GROWS, "grows", 40 * 2 * MIB, "exact", "remember")
         self.assertEqual((40, 40), (row["count"], row["of_count"]))
         self.assertIn("it grows by 2.00 MiB every mark 'request'", row["evidence"])
+
+    def test_memory_that_grows_until_the_program_frees_it_at_its_end(self):
+        row = self.check(GROWS_UNTIL_END, "grows", 39 * 2 * MIB, "exact", "remember")
+        self.assertEqual(("sites --by growth", 39, 39), (row["command"], row["count"], row["of_count"]))
+        self.assertIn("live at the peak after ", row["evidence"])
 
     def test_pools_of_two_libraries_side_by_side(self):
         row = self.check(POOLS, "two_pools", 6 * 16 * MIB, "at_most")

@@ -5,6 +5,7 @@
 
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/analysis/advice/trace_advice.h"
 #include "reporter/view/analysis/own_report.h"
 #include "reporter/view/analysis/replay/trace_report.h"
@@ -28,10 +29,13 @@ struct Arguments : OneReport {
 // What the trace shows; says why not.
 std::optional<Report> open_trace(const std::string& path, Arguments& given) {
   std::optional<TraceAdvice> advice;
-  const auto use = [&](TraceFollower& trace) {
-    advice = trace_advice(trace, given.stacks, names_from_symbols());
+  const NameFrame name = names_from_symbols();
+  const auto use = [&](TraceReader& reader) {
+    TraceFollower trace(reader);
+    advice = trace_advice(reader, trace, given.stacks, name);
+    return TraceTrouble{.missing = trace.missing(), .problem = trace.problem()};
   };
-  if (!follow_trace(path, given.reading, {}, FollowedTimes::all, use)) return std::nullopt;
+  if (!read_trace(path, given.reading, use) || !advice) return std::nullopt;
   given.of_trace = std::move(advice->found);
   given.has_segments = advice->has_segments;
   return std::move(advice->report);

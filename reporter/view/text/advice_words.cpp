@@ -48,7 +48,14 @@ std::string of_run(const Report& report) {
 
 AdviceWords of_growth(const Report& report, const Advice& advice, const NameFrame& name) {
   std::string shown = counted_of(advice) + " of this call site " +
-                      (advice.count == 1 ? "is" : "are") + " still live";
+                      (advice.count == 1 ? "is" : "are") + " live " +
+                      (advice.peak_ns != 0 ? "at the peak after " + duration_text(advice.peak_ns)
+                       : advice.intervals != 0 ? "at the peak"
+                                               : "at the end");
+  if (advice.intervals != 0) {
+    shown += "; its live bytes rose in " + std::to_string(advice.rises) + " of " +
+             counted(advice.intervals, "interval") + " of the run, and fell only at its end";
+  }
   if (advice.rate) {
     const auto& site = report.sites[static_cast<std::size_t>(advice.sites.front().site)];
     const CallSite where = call_site(report, site, name, kFramesShown);
@@ -62,7 +69,7 @@ AdviceWords of_growth(const Report& report, const Advice& advice, const NameFram
   return {.title = "Memory that only grows, a cache without a limit or a leak",
           .shown = shown,
           .to_do = "give the cache a limit, or free what a pass allocated when the pass ends",
-          .command = "leaks"};
+          .command = advice.peak_ns != 0 || advice.intervals != 0 ? "sites --by growth" : "leaks"};
 }
 
 AdviceWords of_pools(const Advice& advice) {

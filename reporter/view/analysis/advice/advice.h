@@ -15,7 +15,7 @@
 namespace vramscope {
 
 // What is looked for. Those after `from_trace` need the order of allocations and frees.
-//   grows           a call site keeps memory again and again, and frees none
+//   grows           a call site keeps memory again and again, and frees none until the program ends
 //   two_pools       pools of two libraries hold memory of one GPU side by side
 //   fragmented      blocks of one call site keep segments that are mostly free
 //   small_segments  small blocks of many call sites keep segments that are mostly free
@@ -63,6 +63,10 @@ struct Advice {
   std::uint64_t refused_ns = 0;           // when memory ran out, where that instant was looked at
   std::uint64_t last_ns = 0;              // when the range allocated last
   std::optional<GrowthRate> rate = {};
+  // Of growth without a rate: intervals of the run in which the live bytes rose, and all since the
+  // first allocation.
+  std::uint64_t rises = 0;
+  std::uint64_t intervals = 0;
 };
 
 // Memory first, the most first; then time, the most first. May throw bad_alloc.
@@ -74,6 +78,10 @@ struct MapPlace;
 // Returns whether the segments of a report are of an instant that matters. At the end of a program
 // little is live, and its segments say nothing of the peak.
 [[nodiscard]] bool has_telling_segments(const Report& report);
+
+// Finds memory that only grows, as far as leaks_of() does: of the report's instant. May throw
+// bad_alloc.
+[[nodiscard]] std::vector<Advice> growing_in(const Report& report, const NameFrame& name);
 
 // Finds what a report shows. Takes the report of one process. May throw bad_alloc.
 [[nodiscard]] std::vector<Advice> advice_of_report(const Report& report, const NameFrame& name);

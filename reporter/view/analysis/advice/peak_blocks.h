@@ -68,6 +68,7 @@ class PeakBlocks final : public TraceObserver {
   };
   [[nodiscard]] const std::map<Tag, LastAllocation>& last() const { return last_; }
   [[nodiscard]] std::uint64_t allocations_until_peak() const { return until_peak_; }
+  [[nodiscard]] std::uint64_t allocations() const { return allocations_; }
 
  private:
   [[nodiscard]] bool counts(const TraceBlock& block) const;

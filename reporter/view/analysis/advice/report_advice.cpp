@@ -11,6 +11,7 @@
 #include "reporter/report/reserved_memory.h"
 #include "reporter/report/trigger.h"
 #include "reporter/view/analysis/advice/advice.h"
+#include "reporter/view/analysis/leaks/framework_caches.h"
 #include "reporter/view/analysis/memory_map.h"
 #include "reporter/view/analysis/peaks/peak_caches.h"
 #include "reporter/view/analysis/report_figures.h"
@@ -46,25 +47,59 @@ std::uint64_t peak_of(const Report& report, Kind kind, std::uint16_t device) {
   return 0;
 }
 
-// A place that grows by less than a hundredth of the peak may be told by `leaks`.
-void add_growing(std::vector<Advice>& all, const Report& report, const NameFrame& name) {
-  Suppressions usual;
-  usual.add_usual();
-  for (const Leak& leak : leaks_of(report, usual, name).leaks) {
-    const Share& share = leak.share;
-    const bool grows = leak.looks == LeakClass::grows;
-    if (!grows || share.bytes < kMebibyte ||
-        share.bytes < peak_of(report, share.kind, share.device) / 100) {
+// What a program frees as it ends grows all the same: the live bytes of such a site rose in most
+// intervals of the run, and never fell before the last one. Intervals are measured in allocations:
+// where most are the site's own, it may have allocated all in one go.
+struct Rising {
+  std::uint64_t rises = 0;
+  std::uint64_t intervals = 0;
+  bool has_fallen = false;
+  std::uint64_t first_bytes = 0;  // at the end of the first interval
+  std::uint64_t last_bytes = 0;
+};
+Rising rising_of(const Site& site) {
+  Rising rising;
+  for (const std::uint64_t live : site.live_past) {
+    if (rising.intervals == 0 && live == 0) continue;
+    if (++rising.intervals == 1) rising.first_bytes = live;
+    rising.rises += live > rising.last_bytes ? 1 : 0;
+    rising.has_fallen = rising.has_fallen || live < rising.last_bytes;
+    rising.last_bytes = live;
+  }
+  return rising;
+}
+
+bool only_grows(const Rising& rising, const SiteTotals& totals) {
+  constexpr std::uint64_t kLeastIntervals = 4;
+  constexpr std::uint64_t kLeastCount = 8;
+  return !rising.has_fallen && rising.intervals >= kLeastIntervals &&
+         rising.rises >= rising.intervals * 3 / 4 && totals.peak_count >= kLeastCount &&
+         rising.first_bytes <= rising.last_bytes / 2;
+}
+
+void add_freed_at_end(std::vector<Advice>& all, const Report& report, const NameFrame& name) {
+  FrameworkCaches caches(report, name);
+  for (const SiteUsage& usage : usage_by_site(report)) {
+    const Site& site = report.sites[usage.site];
+    const SiteTotals& totals = usage.totals;
+    const std::uint64_t peak = peak_of(report, usage.kind, usage.device);
+    if (site.parts.size() != 1 || totals.live_count != 0 || !is_worth(totals.peak_bytes, peak)) {
       continue;
     }
-    all.push_back({.what = FindingKind::grows,
-                   .saves_bytes = share.bytes,
-                   .kind = share.kind,
-                   .device = share.device,
-                   .sites = {{static_cast<std::int64_t>(share.site), share.bytes, share.count}},
-                   .count = share.count,
-                   .of_count = report.sites[share.site].totals.total_count,
-                   .rate = growth_rate(report, leak)});
+    const Rising rising = rising_of(site);
+    if (totals.total_count > report.timeline.allocations / 3) continue;
+    if (!only_grows(rising, totals) || caches.of(site, usage.kind)) continue;
+    all.push_back(
+        {.what = FindingKind::grows,
+         .saves_bytes = totals.peak_bytes,
+         .kind = usage.kind,
+         .device = usage.device,
+         .sites = {{static_cast<std::int64_t>(usage.site), totals.peak_bytes, totals.peak_count}},
+         .whole_bytes = peak,
+         .count = totals.peak_count,
+         .of_count = totals.total_count,
+         .rises = rising.rises,
+         .intervals = rising.intervals});
   }
 }
 
@@ -255,9 +290,33 @@ bool has_telling_segments(const Report& report) {
   }
 }
 
-std::vector<Advice> advice_of_report(const Report& report, const NameFrame& name) {
+// A place that grows by less than a hundredth of the peak may be told by `leaks`.
+std::vector<Advice> growing_in(const Report& report, const NameFrame& name) {
+  Suppressions usual;
+  usual.add_usual();
   std::vector<Advice> all;
-  add_growing(all, report, name);
+  for (const Leak& leak : leaks_of(report, usual, name).leaks) {
+    const Share& share = leak.share;
+    const std::uint64_t peak = peak_of(report, share.kind, share.device);
+    if (leak.looks != LeakClass::grows || share.bytes < kMebibyte || share.bytes < peak / 100) {
+      continue;
+    }
+    all.push_back({.what = FindingKind::grows,
+                   .saves_bytes = share.bytes,
+                   .kind = share.kind,
+                   .device = share.device,
+                   .sites = {{static_cast<std::int64_t>(share.site), share.bytes, share.count}},
+                   .whole_bytes = peak,
+                   .count = share.count,
+                   .of_count = report.sites[share.site].totals.total_count,
+                   .rate = growth_rate(report, leak)});
+  }
+  return all;
+}
+
+std::vector<Advice> advice_of_report(const Report& report, const NameFrame& name) {
+  std::vector<Advice> all = growing_in(report, name);
+  if (trigger_of(report) != Trigger::trace) add_freed_at_end(all, report, name);
   add_pools(all, report, name);
   add_rounding(all, report);
   add_repeated(all, report);

@@ -80,7 +80,8 @@ Phases phases_of(const PeakBlocks& blocks, const TagValues& values) {
 
 class Finder {
  public:
-  Finder(TraceFollower& trace, const Report& report) : trace_(trace), values_(trace.names()) {
+  Finder(TraceReader& reader, TraceFollower& trace, const Report& report, const NameFrame& name)
+      : reader_(reader), trace_(trace), name_(name), values_(trace.names()) {
     for (std::size_t i = 0; i < report.sites.size(); ++i) {
       for (const std::uint32_t number : report.sites[i].numbers) {
         places_[number] = static_cast<std::int64_t>(i);
@@ -100,7 +101,7 @@ class Finder {
     if (!trace_.follow({&blocks})) return false;
     blocks.finish();
     const Phases phases = phases_of(blocks, values_);
-    if (!add_overlap(all, phases)) return false;
+    if (!add_growing(all, blocks) || !add_overlap(all, phases)) return false;
     add_late(all, blocks, phases);
     return add_map(advice);
   }
@@ -115,10 +116,13 @@ class Finder {
   }
   [[nodiscard]] std::vector<AdviceSite> sites_of(const std::map<Tag, AdviceSite>& by_tag) const;
   void add_late(std::vector<Advice>& all, const PeakBlocks& blocks, const Phases& phases) const;
+  [[nodiscard]] bool add_growing(std::vector<Advice>& all, const PeakBlocks& blocks) const;
   [[nodiscard]] bool add_overlap(std::vector<Advice>& all, const Phases& phases);
   [[nodiscard]] bool add_map(TraceAdvice& found);
 
+  TraceReader& reader_;
   TraceFollower& trace_;
+  const NameFrame& name_;
   const TagValues values_;
   std::map<std::size_t, std::int64_t> places_;  // indices into the report's sites, by number
   PeakInstant::Found peak_;
@@ -140,6 +144,30 @@ std::vector<AdviceSite> Finder::sites_of(const std::map<Tag, AdviceSite>& by_tag
                    [](const AdviceSite& a, const AdviceSite& b) { return a.bytes > b.bytes; });
   sites.resize(std::min(sites.size(), kSitesNamed));
   return sites;
+}
+
+// What grew until the peak, even if the program freed it as it ended. A peak in the first half of
+// the run is another matter: a program that only loads until then grows, too.
+bool Finder::add_growing(std::vector<Advice>& all, const PeakBlocks& blocks) const {
+  if (blocks.allocations_until_peak() < blocks.allocations() / 2) return true;
+  const Filter until{.to = std::to_string(peak_.at_ns) + "ns"};
+  TraceFollower trace(reader_, until, name_);
+  const std::optional<Report> report = detailed_report(trace, until);
+  if (!report) return false;
+  for (Advice& advice : growing_in(*report, name_)) {
+    AdviceSite& site = advice.sites.front();
+    site.site = place_of_number(report->sites[static_cast<std::size_t>(site.site)].numbers.front());
+    const bool is_known = std::any_of(all.begin(), all.end(), [&](const Advice& other) {
+      return other.what == FindingKind::grows && other.sites.front().site == site.site;
+    });
+    if (is_known || advice.saves_bytes < kLeastBytes ||
+        advice.saves_bytes < peak_.bytes / kLateShare) {
+      continue;
+    }
+    advice.peak_ns = peak_.at_ns;
+    all.push_back(std::move(advice));
+  }
+  return true;
 }
 
 // A trace does not record when memory is used. A phase is over where it has allocated nothing for a
@@ -260,15 +288,15 @@ bool Finder::add_map(TraceAdvice& found) {
 
 }  // namespace
 
-std::optional<TraceAdvice> trace_advice(TraceFollower& trace, const StackChoice& stacks,
-                                        const NameFrame& name) {
+std::optional<TraceAdvice> trace_advice(TraceReader& reader, TraceFollower& trace,
+                                        const StackChoice& stacks, const NameFrame& name) {
   std::optional<Report> report = detailed_report(trace, {});
   if (!report) return std::nullopt;
   report->process.options = trace.names().process.settings;
   choose_frames(*report, stacks);
   TraceAdvice advice{.report = std::move(*report), .found = {}};
   advice.found = advice_of_report(advice.report, name);
-  if (!Finder(trace, advice.report).find(advice)) return std::nullopt;
+  if (!Finder(reader, trace, advice.report, name).find(advice)) return std::nullopt;
   put_largest_first(advice.found);
   return advice;
 }

@@ -22,9 +22,9 @@ struct TraceAdvice {
 // Which frames are kept.
 struct StackChoice;
 
-// trace: lets everything pass. Reads it several times. Nothing on failure: missing() or problem()
-// of the trace then says why. May throw bad_alloc.
-[[nodiscard]] std::optional<TraceAdvice> trace_advice(TraceFollower& trace,
+// trace: of the reader, lets everything pass. Reads it several times. Nothing on failure: missing()
+// or problem() of the trace then says why. May throw bad_alloc.
+[[nodiscard]] std::optional<TraceAdvice> trace_advice(TraceReader& reader, TraceFollower& trace,
                                                       const StackChoice& stacks,
                                                       const NameFrame& name);
 
