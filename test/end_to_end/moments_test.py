@@ -128,6 +128,19 @@ class Moments(TraceTest):
         self.assertEqual([], self.held_at("0ns", trace)[0]["memory"])
         self.assertIn("At 0 ns: 0 B requested bytes live\n", self.run_tool("peak", "--at", "0", trace).stdout)
 
+    def test_of_the_end_the_text_says_whose_it_is(self):
+        trace, report = self.run_of(STEPS)
+        other = pathlib.Path(self.folder, "other.json")
+        changed = json.loads(report.read_text())
+        changed["process"]["pid"] += 1
+        other.write_text(json.dumps(changed))
+        for files, begins in (([trace], "At the end of the trace: 40.0 MiB "), ([report], "At the end: 40.0 MiB "),
+                              ([report, other], "When each report was written: 80.0 MiB ")):  # fmt: skip
+            self.assertIn(begins, self.run_tool("peak", "--at", "end", *files).stdout)
+        changed["trigger"] = "signal"
+        other.write_text(json.dumps(changed))
+        self.assertTrue(self.run_tool("peak", "--at", "end", other).stdout.startswith("When the report was written: 40.0 MiB "))
+
     def test_a_map_of_that_instant_has_the_same_bytes(self):
         trace, report = self.run_of(STEPS)
         for file, at in ((trace, "step#3"), (report, "half#3"), (trace, "loaded")):

@@ -97,9 +97,10 @@ int show_moment(Arguments& given) {
   given.use.measure = Measure::live;
   given.prepare = {};
   const NameFrame name = names_from_symbols(given.stacks.shown);
-  AskedInstant instant;
+  AskedInstant instant{.is_end = given.at == kEnd};
   const auto open = [&](std::string& path) { return open_at(path, given, instant); };
   const auto found_in = [&](const Report& report) {
+    if (instant.is_end) instant.at_ns = report.timeline.duration_ns;
     MomentAnswer answer = moment_answer(report, instant);
     arrange_live(answer, report, name, given.listing.rows());
     return answer;

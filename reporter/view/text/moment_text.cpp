@@ -3,6 +3,7 @@
 #include "reporter/view/text/moment_text.h"
 
 #include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/instant_text.h"
@@ -29,6 +30,13 @@ Columns<PeakOfKind> kind_fields(const Report& report, const NameFrame& name, std
           axis(Axis::thread, "thread"),
           axis(Axis::stream, "stream"),
           axis(Axis::range, "range")};
+}
+
+std::string when_text(const Report& report, const AskedInstant& instant, const Page& page) {
+  if (!instant.is_end) return instant_text(instant, page);
+  if (trigger_of(report) == Trigger::trace) return "at the end of the trace";
+  if (is_of_several(report)) return "when each report was written";
+  return is_final(report) ? "at the end" : "when the report was written";
 }
 
 }  // namespace
@@ -61,7 +69,7 @@ Columns<MomentAnswer> moment_fields(const Report& report, const NameFrame& name,
 Document moment_text(const Report& report, const MomentAnswer& answer, const NameFrame& name,
                      const Page& page, const RowChoice& choice) {
   Document text;
-  const std::string when = capitalised(instant_text(answer.instant, page));
+  const std::string when = capitalised(when_text(report, answer.instant, page));
   text.sentence(when + ": " + amount_text(answer.bytes()) + " requested bytes live" +
                 (answer.kinds.empty() ? "" : ", by kind of memory and call site"));
   for (const PeakOfKind& row : answer.kinds) {
