@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "reporter/report/report.h"
@@ -17,14 +19,14 @@ constexpr std::uint64_t kMillisecond = 1'000'000;
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 
 // A run of a second with one call site.
-Report made(Kind kind, const SiteTotals& totals, std::uint64_t temporary) {
+Report made(Kind kind, const SiteTotals& totals, std::vector<std::uint64_t> lifetimes) {
   Report report;
   report.trigger = "exit";
   report.process.mode = "cache";
   report.timeline.duration_ns = 1000 * kMillisecond;
   Site& site = report.sites.emplace_back();
   site.totals = totals;
-  site.temporary_count = temporary;
+  site.lifetimes = std::move(lifetimes);
   site.parts.push_back({.kind = kind, .device = 0, .totals = totals});
   report.kinds.push_back({.kind = kind,
                           .current_bytes = totals.live_bytes,
@@ -46,8 +48,13 @@ SiteTotals loop_of(std::uint64_t count, std::uint64_t total_ns) {
           .total_ns = total_ns};
 }
 
-TEST(Advice, OfTemporaryAllocationsTheTimeOfAllButOneIsSaved) {
-  const Report report = made(Kind::device, loop_of(1000, 100 * kMillisecond), 1000);
+// Below 1 us, 10 us, 100 us, ...
+std::vector<std::uint64_t> lives(std::uint64_t below_100_us, std::uint64_t below_100_ms) {
+  return {0, 0, below_100_us, 0, 0, below_100_ms};
+}
+
+TEST(Advice, OfAllocationsThatLiveBrieflyTheTimeOfAllButOneIsSaved) {
+  const Report report = made(Kind::device, loop_of(1000, 100 * kMillisecond), lives(900, 100));
 
   const std::vector<Advice> found = found_in(report);
 
@@ -56,17 +63,22 @@ TEST(Advice, OfTemporaryAllocationsTheTimeOfAllButOneIsSaved) {
   EXPECT_EQ(found[0].saves_ns, 99'900'000U);
   EXPECT_EQ(found[0].saves_bytes, 0U);
   EXPECT_EQ(found[0].sure, Certainty::about);
+  EXPECT_EQ(found[0].count, 900U);
+  EXPECT_EQ(found[0].lived_ns, 100'000U);
   EXPECT_EQ(words_of(report, found[0], {}).saves, "saves about 99.9 ms");
 }
 
 TEST(Advice, MemoryThatLivesOnIsNotTemporary) {
-  EXPECT_TRUE(found_in(made(Kind::device, loop_of(1000, 100 * kMillisecond), 899)).empty());
-  EXPECT_TRUE(found_in(made(Kind::device, loop_of(99, 100 * kMillisecond), 99)).empty());
+  const SiteTotals totals = loop_of(1000, 100 * kMillisecond);
+  EXPECT_TRUE(found_in(made(Kind::device, totals, lives(899, 101))).empty());
+  EXPECT_TRUE(found_in(made(Kind::device, totals, lives(899, 0))).empty()) << "101 are live";
+  EXPECT_TRUE(found_in(made(Kind::device, loop_of(99, 100 * kMillisecond), lives(99, 0))).empty());
 }
 
 TEST(Advice, TimeBelowAHundredthOfTheRunIsNotWorthAWord) {
-  EXPECT_TRUE(found_in(made(Kind::device, loop_of(1000, 9 * kMillisecond), 1000)).empty());
-  EXPECT_TRUE(found_in(made(Kind::registered, loop_of(100, 9 * kMillisecond), 0)).empty());
+  const SiteTotals totals = loop_of(1000, 9 * kMillisecond);
+  EXPECT_TRUE(found_in(made(Kind::device, totals, lives(1000, 0))).empty());
+  EXPECT_TRUE(found_in(made(Kind::registered, totals, lives(1000, 0))).empty());
 }
 
 TEST(Advice, OfRepeatedPinningTheTimeOfAllButWhatIsKeptIsSaved) {
@@ -75,7 +87,7 @@ TEST(Advice, OfRepeatedPinningTheTimeOfAllButWhatIsKeptIsSaved) {
   totals.peak_bytes = 4 * kMebibyte;
 
   for (const Kind kind : {Kind::pinned, Kind::registered}) {
-    const Report report = made(kind, totals, 100);
+    const Report report = made(kind, totals, lives(100, 0));
     const std::vector<Advice> found = found_in(report);
 
     ASSERT_EQ(found.size(), 1U);
@@ -90,7 +102,7 @@ TEST(Advice, OfRepeatedPinningTheTimeOfAllButWhatIsKeptIsSaved) {
 TEST(Advice, BuffersThatStayPinnedAreNotPinnedAgain) {
   SiteTotals totals = loop_of(100, 200 * kMillisecond);
   totals.peak_count = totals.live_count = 100;
-  EXPECT_TRUE(found_in(made(Kind::pinned, totals, 0)).empty());
+  EXPECT_TRUE(found_in(made(Kind::pinned, totals, {})).empty());
 }
 
 TEST(Advice, MemoryComesBeforeTimeAndTheLargestSavingFirst) {

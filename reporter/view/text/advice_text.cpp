@@ -50,7 +50,10 @@ bool has_ranges(const Report& report) {
 Columns<AdviceSite> site_rows(const Report& report, const NameFrame& name) {
   return with_site<AdviceSite>(
       report, name, &AdviceSite::site,
-      {{"bytes", "requested bytes; of blocks with their rounding where segments are mostly free",
+      {{"bytes",
+        "requested bytes: live at the instant that the finding is about; ever allocated, if it is "
+        "about time; lost to rounding or, of blocks with their rounding, in segments that are "
+        "mostly free",
         &AdviceSite::bytes, Titled("BYTES")},
        {"count", "number of allocations or blocks", &AdviceSite::count, Titled("COUNT", 2)}});
 }
@@ -117,6 +120,10 @@ Columns<Advice> advice_columns(const Report& report, const NameFrame& name) {
        if_any(&Advice::peak_ns)},
       {"last_ns", "time of the last allocation in the range; `null`: does not apply",
        if_any(&Advice::last_ns)},
+      {"lived_ns",
+       "a power of ten; as many allocations as `count` says lived less long; `null`: does not "
+       "apply",
+       if_any(&Advice::lived_ns)},
       {"title", "the finding in words", word(&AdviceWords::title)},
       {"evidence", "figures that show it, in words", word(&AdviceWords::shown)},
       {"advice", "what to do, in words", word(&AdviceWords::to_do)},

@@ -137,12 +137,11 @@ AdviceWords of_pinning(const Report& report, const Advice& advice) {
 AdviceWords of_temporary(const Report& report, const Advice& advice) {
   const std::size_t threads = report.threads.size();
   return {.title = "Temporary allocations in a loop",
-          .shown = counted_of(advice) +
-                   " were freed before the next allocation of their thread; the saving is the time "
-                   "in the allocating calls" +
+          .shown = counted_of(advice) + " lived less than " + duration_text(advice.lived_ns) +
+                   "; the saving is the time in the allocating calls" +
                    (threads > 1 ? ", summed over threads" : "") + of_run(report),
           .to_do = "allocate once before the loop, and use the memory again",
-          .command = "sites --by temporary"};
+          .command = "sites --by time"};
 }
 
 AdviceWords of_late(const Advice& advice) {

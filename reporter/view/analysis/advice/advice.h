@@ -21,7 +21,7 @@ namespace vramscope {
 //   small_segments  small blocks of many call sites keep segments that are mostly free
 //   rounded         requests are just above a multiple of the driver's page
 //   pinned_again    host memory is pinned and unpinned again and again
-//   temporary       a call site allocates and frees at once, again and again
+//   temporary       a call site allocates and soon frees, again and again
 //   freed_late      memory of a range that was over is live at the peak, and freed afterwards
 //   overlap         two ranges of different threads hold memory at the peak
 #define VRAMSCOPE_FINDINGS(X) \
@@ -62,6 +62,7 @@ struct Advice {
   std::uint64_t peak_ns = 0;              // when the peak was
   std::uint64_t refused_ns = 0;           // when memory ran out, where that instant was looked at
   std::uint64_t last_ns = 0;              // when the range allocated last
+  std::uint64_t lived_ns = 0;             // all of `count` lived less than this
   std::optional<GrowthRate> rate = {};
   // Of growth without a rate: intervals of the run in which the live bytes rose, and all since the
   // first allocation.
