@@ -223,6 +223,13 @@ class Names(Case):
         self.assertIn(ONE + "  ", self.text("calls", self.folder_of("gpt", "threads")))
 
 
+    def test_a_summary_of_many_tells_gpus_apart(self):
+        """ "GPU 0  4 processes", of two GPUs."""
+        text = self.text("map", self.folder_of("gpt", "threads", "cupy", "fill-refused"))
+        self.assertIn("  " + ONE + "  3 processes, peaks from 130 MiB to 139 GiB, that of fill (6566)\n", text)
+        self.assertIn("  " + OTHER + "  1 process, peak 136 MiB\n", text)
+
+
 class OneReport(Case):
     """A report that is compared with itself: "bounds, so the change is not known"."""
 
@@ -261,6 +268,22 @@ class Sums(Case):
         (left,) = [row for row in self.json("report", *files)["figures"] if row["figure"] == "current_bytes"]
         self.assertEqual([False] * 3, [left[name + "_is_bound"] for name in ("min", "median", "max")])
 
+
+    def test_a_gpu_of_one_process_is_no_sum(self):
+        text = self.text("owners", self.folder_of("gpt", "threads"))
+        self.assertIn("\nAs its process ended: 158 MiB used on " + OTHER, text)
+        self.assertIn("  others, not in it: when its process looked, at most 527 MiB were outside of it\n", text)
+        self.assertIn("\nAs each process ended, at different times, added: ", self.text("owners", self.folder_of("gpt", "jax")))
+
+    def test_diff_gives_what_several_requested_together(self):
+        names = ("gpt", "jax", "torch-oom-at-exit")
+        (device,) = self.json("diff", self.real("gpt"), self.merged(*names))["devices"]
+        self.assertEqual(146028888064, device["after"]["requested_bytes"])  # 248 GiB: all peaks of all kinds
+        self.assertEqual(7394610696, device["before"]["requested_bytes"])
+
+    def test_diff_says_who_went_on(self):
+        merged = self.merged("beside-others", "threads")
+        self.assertIn(", which adds 2 processes, each at its own peak; 1 went on after its report\n", self.text("diff", merged, self.real("threads")))
 
     def test_diff_says_that_it_compares_sums(self):
         text = self.text("diff", self.real("gpt"), self.folder_of("gpt", "threads"))

@@ -98,8 +98,14 @@ std::string what_it_covers(const Report& report, const std::string& at) {
     return "has no history: it tells what was live at the snapshot, not the peak";
   }
   if (is_of_several(report)) {
-    const std::string words = "adds " + count_text(report.processes.size()) + " processes";
-    return at == "peak" ? words + ", each at its own peak" : words;
+    const std::string words = "adds " + count_text(report.processes.size()) + " processes" +
+                              (at == "peak" ? ", each at its own peak" : "");
+    const auto went_on = std::count_if(report.processes.begin(), report.processes.end(),
+                                       [](const auto& one) { return end_of(one) == End::went_on; });
+    return words + (went_on == 0 ? ""
+                                 : "; " + count_text(went_on) +
+                                       (went_on == 1 ? " went on after its report"
+                                                     : " went on after their reports"));
   }
   if (is_merged(report) || trigger_of(report) == Trigger::merged) return "";
   MergedProcess process;

@@ -122,8 +122,20 @@ Document peak_part(const Report& report, const OwnersAnswer& answer, const Page&
       (report.chosen ? "" : reserved_text(report, page) + unaccounted_text(report, page)));
 }
 
+std::size_t processes_on(const Report& report, std::uint16_t device) {
+  return static_cast<std::size_t>(
+      std::count_if(report.processes.begin(), report.processes.end(), [&](const auto& process) {
+        return std::any_of(process.kinds.begin(), process.kinds.end(), [&](const KindFacts& kind) {
+          return takes_device_memory(kind.kind) && kind.device == device && kind.peak_bytes != 0;
+        });
+      }));
+}
+
 // When what is told of the device was so. Of several processes it was told at an instant of each.
-std::string when_used(const Report& report) {
+std::string when_used(const Report& report, std::uint16_t device) {
+  if (is_of_several(report) && processes_on(report, device) == 1) {
+    return have_all_ended(report) ? "As its process ended: " : "As its process wrote its report: ";
+  }
   if (is_of_several(report)) {
     return have_all_ended(report) ? "As each process ended, at different times, added: "
                                   : "As each process wrote its report, at different times, added: ";
@@ -179,7 +191,7 @@ std::string used_title(const Report& report, const GpuOwners& gpu, const Page& p
   const DeviceFacts& facts = *gpu.facts;
   const bool lacks_contexts = is_of_several(report) && !is_measured(facts.measured_by);
   std::string title =
-      when_used(report) + (gpu.managed != 0 ? "up to " : "") + amount_text(gpu.used);
+      when_used(report, facts.index) + (gpu.managed != 0 ? "up to " : "") + amount_text(gpu.used);
   const bool is_known = facts.total_bytes != 0;  // not in files of other tools
   if (!is_of_several(report) && is_known) title += " of " + amount_text(facts.total_bytes);
   return title + " used on " + gpu_name(report, facts.index) +
@@ -192,12 +204,13 @@ std::string used_title(const Report& report, const GpuOwners& gpu, const Page& p
 // What was outside of all processes of a merged report, which no sum has.
 std::string others_of_several(const Report& report, const GpuOwners& gpu, const Page& page) {
   if (!is_of_several(report) || gpu.others == 0) return "";
-  return paragraph(
-      "others, not in it: when the process that saw least outside itself looked, at "
-      "most " +
-          amount_text(gpu.others) + " were outside of these " +
-          count_text(report.processes.size()) + " processes",
-      page);
+  const std::size_t processes = processes_on(report, gpu.facts->index);
+  const bool is_one = processes == 1;
+  const std::string who = is_one ? "its process" : "the process that saw least outside itself";
+  const std::string whose = is_one ? "it" : "these " + count_text(processes) + " processes";
+  return paragraph("others, not in it: when " + who + " looked, at most " +
+                       amount_text(gpu.others) + " were outside of " + whose,
+                   page);
 }
 
 // What is used of the device in the end, by whom.

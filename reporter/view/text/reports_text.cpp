@@ -3,7 +3,9 @@
 #include "reporter/view/text/reports_text.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "reporter/report/gpus.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/report_figures.h"
@@ -40,14 +42,39 @@ void ReportsSummary::add(const Report& report) {
   ++reports_;
   if (trigger_of(report) == Trigger::trace) ++traces_;
   processes_.insert(identity_of(process));
-  for (const KindFacts& kind : report.kinds) {
-    if (!holds_memory(kind.kind) || kind.peak_bytes == 0) continue;
-    Peaks& peaks = peaks_[{kind.kind, kind.device}];
-    peaks.least = peaks.count++ == 0 ? kind.peak_bytes : std::min(peaks.least, kind.peak_bytes);
-    if (kind.peak_bytes <= peaks.most) continue;
-    peaks.most = kind.peak_bytes;
-    peaks.whose = named_process(process);
+  MergedProcess one;
+  one.process = process;
+  one.kinds = report.kinds;
+  for (const DeviceReport& device : report.devices) {
+    one.devices.push_back({.index = device.facts.index,
+                           .name = device.facts.name,
+                           .uuid = device.facts.uuid,
+                           .pci_bus_id = device.facts.pci_bus_id});
   }
+  each_.push_back(std::move(one));
+}
+
+std::map<ReportsSummary::Memory, ReportsSummary::Peaks> ReportsSummary::peaks() const {
+  const Gpus gpus(each_);
+  std::map<Memory, Peaks> all;
+  for (const MergedProcess& one : each_) {
+    for (const KindFacts& kind : one.kinds) {
+      if (!holds_memory(kind.kind) || kind.peak_bytes == 0) continue;
+      Memory memory{kind.kind, kind.device, memory_name(kind.kind, kind.device)};
+      for (const ProcessDevice& device : one.devices) {
+        if (!has_device(kind.kind) || device.index != kind.device) continue;
+        const Gpu& gpu = gpus.of(one, device);
+        const std::string more = kind.kind == Kind::device ? "" : " " + kind_text(kind.kind);
+        memory = {kind.kind, gpu.place, gpu.label + more};
+      }
+      Peaks& peaks = all[memory];
+      peaks.least = peaks.count++ == 0 ? kind.peak_bytes : std::min(peaks.least, kind.peak_bytes);
+      if (kind.peak_bytes <= peaks.most) continue;
+      peaks.most = kind.peak_bytes;
+      peaks.whose = named_process(one.process);
+    }
+  }
+  return all;
 }
 
 std::string ReportsSummary::text(const std::string& typed, const Page& page) const {
@@ -67,16 +94,17 @@ std::string ReportsSummary::text(const std::string& typed, const Page& page) con
                               Colour::bold, page) +
                      "\n";
   std::size_t shown = 0;
-  for (const auto& [place, peaks] : peaks_) {
+  const std::map<Memory, Peaks> all = this->peaks();
+  for (const auto& [memory, peaks] : all) {
     if (shown++ == kPlaces) break;
-    std::string line = memory_name(place.first, place.second) + "  " + of_each(peaks.count);
+    std::string line = std::get<2>(memory) + "  " + of_each(peaks.count);
     line += peaks.least == peaks.most ? ", peak " + amount_text(peaks.most)
                                       : ", peaks from " + amount_text(peaks.least) + " to " +
                                             amount_text(peaks.most) + ", that of " + peaks.whose;
     text += paragraph(printable(line, page), page);
   }
-  if (peaks_.size() > kPlaces) {
-    text += "  and " + counted(peaks_.size() - kPlaces, "more kind") + " of memory\n";
+  if (all.size() > kPlaces) {
+    text += "  and " + counted(all.size() - kPlaces, "more kind") + " of memory\n";
   }
   if (are_traces) return text + "\n";  // only reports are shown side by side, or as one
   const std::string words = typed == "FILE..." ? typed : shell_path(typed, page);

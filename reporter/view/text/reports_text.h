@@ -8,16 +8,16 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
+#include <vector>
 
 #include "allocator/base/place.h"
 #include "reporter/report/merged_process.h"
+#include "reporter/report/report.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
 
 namespace vramscope {
-
-struct Report;
 
 // "train, rank 3 (4711): vramscope.train.4711.json", in bold.
 [[nodiscard]] std::string heading_text(const Report& report, std::string_view path,
@@ -42,10 +42,13 @@ class ReportsSummary {
     std::uint64_t most = 0;
     std::string whose = {};  // that
   };
+  using Memory = std::tuple<Kind, std::size_t, std::string>;  // kind, place of the GPU, name
+  [[nodiscard]] std::map<Memory, Peaks> peaks() const;
+
   std::size_t reports_ = 0;
   std::size_t traces_ = 0;  // of these
   std::set<ProcessIdentity> processes_;
-  std::map<std::pair<Kind, std::uint16_t>, Peaks> peaks_;
+  std::vector<MergedProcess> each_;  // only what tells GPUs apart, and their kinds of memory
 };
 
 }  // namespace vramscope

@@ -76,6 +76,7 @@ std::string never_freed_phrase(const Report& report) {
   if (!tells_frees(report)) return "live at the snapshot";
   const std::string deaths = trigger_of(report) == Trigger::trace ? "" : deaths_text(report);
   if (!deaths.empty()) return deaths;
+  if (is_of_several(report)) return "not freed when each report was written";
   if (trigger_of(report) != Trigger::trace) return "not freed when the report was written";
   const bool is_cut = report.chosen && report.chosen->until_ns;
   return "not freed " + (is_cut ? "after " + duration_text(*report.chosen->until_ns)

@@ -44,6 +44,13 @@ PeakBounds requested_of(const Report& report, std::uint16_t device) {
     if (joint.device == device) return {joint.lower, joint.upper};
   }
   if (!is_of_several(report)) return peak_bounds(merged_processes(report).front(), device);
+  PeakBounds bounds;
+  for (const DeviceSum& sum : device_sums(report.processes)) {
+    if (sum.index != device) continue;  // several have one number if there are very many
+    bounds.lower = std::max(bounds.lower, sum.lower);
+    bounds.upper += sum.upper;
+  }
+  if (bounds.upper != 0) return bounds;
   return over_processes(report,
                         [device](const MergedProcess& one) { return peak_bounds(one, device); });
 }

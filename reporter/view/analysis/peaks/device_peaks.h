@@ -14,7 +14,8 @@ namespace vramscope {
 struct Report;
 
 // The peaks of all kinds of memory together. Values that were highest at different times have
-// bounds. For several processes the upper bound is the sum of theirs.
+// bounds. For several processes the upper bound of `reserved` is the sum of theirs, and `requested`
+// has the bounds of device_sums().
 struct GpuPeaks {
   std::uint16_t device = 0;
   std::string gpu = {};  // for people: gpu_name()
