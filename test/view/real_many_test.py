@@ -281,6 +281,16 @@ class Sums(Case):
         self.assertEqual(146028888064, device["after"]["requested_bytes"])  # 248 GiB: all peaks of all kinds
         self.assertEqual(7394610696, device["before"]["requested_bytes"])
 
+    def test_a_page_of_two_knows_what_it_compares(self):
+        page = self.path("two.html")
+        if self.call("html", "-o", page, "--force", self.merged("gpt", "jax"), self.real("threads")).returncode == 2:
+            self.skipTest("no page in this build")
+        with open(page, encoding="utf-8") as file:
+            data = re.search(r'<script [^>]*type="application/json"[^>]*>(.*?)</script>', file.read(), re.S).group(1)
+        told = json.loads(data)["diff"]
+        self.assertEqual((2, 1), (told["before_processes"], told["after_processes"]))
+        self.assertEqual([["GPU-ffdd25f9-bdfa-48c6-40ce-3499b1a4f842"]], [one["before_uuids"] for one in told["other_gpus"]])
+
     def test_diff_says_who_went_on(self):
         merged = self.merged("beside-others", "threads")
         self.assertIn(", which adds 2 processes, each at its own peak; 1 went on after its report\n", self.text("diff", merged, self.real("threads")))

@@ -5,7 +5,6 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/report/report.h"
-#include "reporter/view/analysis/diff/one_report.h"
 #include "reporter/view/analysis/diff/same_gpus.h"
 #include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/analysis/report_figures.h"
@@ -188,8 +187,6 @@ bool filter_both(const Arguments& given, Report& before, Report& after) {
 // What stands around the rows: how full the devices were, and what the driver's calls took.
 void add_uses(const Arguments& given, const Report& before, const Report& after,
               const NameFrame& name, DiffOf& of) {
-  of.other_gpus = other_gpus(before, after);
-  of.is_one_report = is_one_report(before, after);
   if (of.at == DiffAt::peak && given.filter.least_bytes() == 0) {
     of.uses = use_changes(before, after);
     of.memory_at_end = differences(before, after, DiffBy::kind, DiffAt::end, name).memory;
@@ -212,8 +209,7 @@ int show_differences(const Arguments& given, Report& before, Report& after) {
             .by = static_cast<DiffBy>(index_of(kDiffByNames, given.by)),
             .at = static_cast<DiffAt>(index_of(kDiffAtNames, given.at)),
             .most = given.listing.most};
-  of.before_has_history = tells_frees(before);
-  of.after_has_history = tells_frees(after);
+  describe_sides(of, before, after);
   given.listing.rows().refuse_unless({names_of(diff_columns())});
   const NameFrame name = names_from_symbols(given.stacks.shown);
   Differences found = differences(before, after, of.by, of.at, name, given.filter.least_bytes());

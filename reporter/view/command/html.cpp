@@ -254,7 +254,8 @@ int page_of_two(const Arguments& given) {
   choose_frames(*before, given.stacks);
   choose_frames(*after, given.stacks);
   const NameFrame name = names_from_symbols();
-  const DiffOf of{.before = before_path, .after = after_path, .most = kDifferences};
+  DiffOf of{.before = before_path, .after = after_path, .most = kDifferences};
+  describe_sides(of, *before, *after);
   const std::string diff =
       diff_json(differences(*before, *after, of.by, of.at, name, filter.least_bytes()), of);
   leave_out_small_rows(*after, filter, kPageUse);

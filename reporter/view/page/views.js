@@ -24,12 +24,23 @@ function change(value) {
 
 const held = (side) => (side === null ? '' : bytes(side.bytes));
 
+// What makes the two sides hard to compare, as the text of diff says it.
+function sides(diff) {
+  const sums = [[diff.before, diff.before_processes], [diff.after, diff.after_processes]].filter(([, count]) => count > 1);
+  const gpu = (uuids, hosts) => (uuids.length === 0 ? 'an unknown GPU' : uuids.length === 1 ? uuids[0].slice(0, 12) : counted(uuids.length, 'GPU')) + (hosts.length === 1 ? ` of ${hosts[0]}` : '');
+  return [
+    ...sums.map(([file, count]) => make('p', { class: 'note' }, name(file), ` adds ${count} processes, each at its own peak.`)),
+    ...diff.other_gpus.map((one) => make('p', { class: 'note' }, `GPU ${one.device} was `, name(gpu(one.before_uuids, one.before_hosts)), ', and is ', name(gpu(one.after_uuids, one.after_hosts)), ': compared by number.')),
+  ];
+}
+
 export function changes(diff) {
   const rows = (all, where) => all.map((one) => [change(one.change_bytes), held(one.before), held(one.after), one.what, one.memory, ...(where ? [where(one)] : [])]);
   const frames = (one) => stack((one.after || one.before).frames || []);
   const heads = ['#Change', '#Before', '#After', 'What', 'Memory'];
   return [
-    make('p', {}, 'Requested bytes at the peak of each memory: ', bytes(diff.before_bytes), ' in ', name(diff.before), ', ', bytes(diff.after_bytes), ' in ', name(diff.after), ': ', change(diff.after_bytes - diff.before_bytes), '.'),
+    make('p', {}, 'Requested bytes at the peak of each memory, added: ', bytes(diff.before_bytes), ' in ', name(diff.before), ', ', bytes(diff.after_bytes), ' in ', name(diff.after), ': ', change(diff.after_bytes - diff.before_bytes), '.'),
+    ...sides(diff),
     table('Each memory as a whole', heads, rows(diff.memory)),
     diff.rows.length > 0 ? table('Call sites', [...heads, 'Where'], rows(diff.rows, frames)) : make('p', {}, 'No call site changed.'),
     make('p', { class: 'note' }, counted(diff.equal, 'call site') + ' did not change.'),

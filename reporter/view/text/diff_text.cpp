@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "reporter/report/memory_name.h"
+#include "reporter/view/analysis/diff/one_report.h"
 #include "reporter/view/analysis/report_figures.h"
+#include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/listing/site_listing.h"
@@ -236,6 +238,15 @@ std::string at_end_text(const DiffOf& of, const Page& page) {
 
 }  // namespace
 
+void describe_sides(DiffOf& of, const Report& before, const Report& after) {
+  of.other_gpus = other_gpus(before, after);
+  of.is_one_report = is_one_report(before, after);
+  of.before_has_history = tells_frees(before);
+  of.after_has_history = tells_frees(after);
+  of.before_processes = std::max<std::size_t>(before.processes.size(), 1);
+  of.after_processes = std::max<std::size_t>(after.processes.size(), 1);
+}
+
 bool crosses(const Differences& found, std::uint64_t limit) {
   return rows_above(found, limit) != 0 ||
          std::any_of(found.sums.begin(), found.sums.end(),
@@ -323,6 +334,9 @@ Columns<Differences> diff_fields(const DiffOf& of) {
   return {
       {"before", "BEFORE, as typed", [&of](const All&) { return of.before; }},
       {"after", "AFTER, as typed", [&of](const All&) { return of.after; }},
+      {"before_processes", "processes whose figures are added in BEFORE; each has its own peak",
+       [&of](const All&) { return of.before_processes; }},
+      {"after_processes", "the same in AFTER", [&of](const All&) { return of.after_processes; }},
       {"before_has_history",
        "false: BEFORE is a snapshot without history; with `at` `peak` or `total`, what was live "
        "then is compared",

@@ -42,7 +42,12 @@ struct DiffOf {
   bool is_one_report = false;  // it is compared with itself
   // false: a snapshot, whose state is compared instead of its peak.
   bool before_has_history = true, after_has_history = true;
+  std::size_t before_processes = 1, after_processes = 1;  // whose figures are added
 };
+
+// Notes what the two reports are: GPUs with one number that differ, how many processes, whether
+// both are one report or snapshots. May throw bad_alloc.
+void describe_sides(DiffOf& of, const Report& before, const Report& after);
 
 // Of the rows, with before and after beside each other.
 [[nodiscard]] Columns<Difference> diff_columns();
