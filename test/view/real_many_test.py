@@ -215,6 +215,19 @@ class Exports(Case):
         self.assertEqual(149554200576, max(others))
 
 
+class Refusals(Case):
+    def test_in_json_are_of_a_process(self):
+        """Two of them had number 1, and no field said whose they were."""
+        names = {"torch-oom-at-exit": 6531, "fill-refused": 6566}
+        told = self.json("oom", "-n", "0", self.merged(*names))["events"]
+        for name, pid in names.items():
+            alone = self.json("oom", "-n", "0", self.real(name))["events"]
+            self.assertEqual({pid}, {event["process_pid"] for event in alone})
+            fields = ("number", "repeats", "process_ns", "bytes")
+            self.assertEqual([[event[field] for field in fields] for event in alone],
+                             [[event[field] for field in fields] for event in told if event["process_pid"] == pid])  # fmt: skip
+
+
 class Names(Case):
     def test_calls_names_gpus_as_other_verbs_do(self):
         told = self.json("calls", self.folder_of("gpt", "threads"))

@@ -157,7 +157,8 @@ std::string lost_in(const Exported& exported, const ExportFormat& format) {
   };
   add(exported.names() == nullptr ? format.lost_of_report : format.lost_of_trace);
   const bool tells_sums = format.write == write_openmetrics;  // of each figure
-  if (is_of_several(exported.report()) && !tells_sums) {
+  const bool has_peaks = format.write != write_folded || exported.cost() == Cost::peak;
+  if (is_of_several(exported.report()) && has_peaks && !tells_sums) {
     add("that its peaks are sums over " + count_text(exported.report().processes.size()) +
         " processes, each at its own time");
   }

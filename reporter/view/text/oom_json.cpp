@@ -6,6 +6,7 @@
 #include "reporter/view/analysis/refused_requests.h"
 #include "reporter/view/listing/site_columns.h"
 #include "reporter/view/text/oom_text.h"
+#include "reporter/view/text/own_time.h"
 #include "reporter/view/text/tried_text.h"
 
 namespace vramscope {
@@ -17,15 +18,23 @@ Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
   const auto served = std::make_shared<SiteCells>(report, name);
   return with_site<Row>(
       report, name, &Row::site, {},
-      {{"number", "number among all failures, starting at 1", &Row::number},
+      {{"number", "number among all failures of its process, starting at 1", &Row::number},
+       {"process_pid", "process that was refused; `null`: not known",
+        [&report](const Row& row) {
+          const MergedProcess* const one = own_refusal(report, row).process;
+          const std::int64_t pid = one == nullptr ? report.process.pid : one->process.pid;
+          return pid == 0 ? std::nullopt : std::optional(pid);
+        }},
        {"repeats",
-        "number of the previous refusal of the same request (PyTorch and CuPy retry after emptying "
-        "their caches); null: a new request",
+        "number of the previous refusal of the same request, by the same process (PyTorch and CuPy "
+        "retry after emptying their caches); null: a new request",
         [&report](const Row& row) {
           const auto repeated = repeated_request(report, row);
           return repeated ? std::optional(repeated->number) : std::nullopt;
         }},
        {"time_ns", "after time 0, when recording began", &Row::time_ns},
+       {"process_ns", "the same, but after the start of recording in that process",
+        [&report](const Row& row) { return own_time_ns(report, row); }},
        {"function", "driver function that failed", &Row::function},
        kind_column<Row>(&Row::kind),
        device_column<Row>(&Row::device),

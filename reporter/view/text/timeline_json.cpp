@@ -121,7 +121,7 @@ Columns<RunTimeline> timeline_fields(std::size_t most) {
                  {"last_bytes", "requested bytes at the end of each bucket", &RunCurve::last}});
   return {
       {"start_ns", "of the run, since 1970", &All::start_ns},
-      {"duration_ns", "number of intervals in the run", &All::length_ns},
+      {"duration_ns", "length of the run", &All::length_ns},
       {"from_ns",
        "start of the window; like all times below, counted from time 0, when recording began",
        &All::from_ns},
