@@ -135,6 +135,15 @@ class Bounds(Case):
         for row in told["series"]:
             self.assertLessEqual(max(row["highest_bytes"]), row["peak_bytes"])
 
+    def test_a_share_of_a_bound_is_one(self):
+        page = self.path("share.html")
+        names = ("gpt", "gpt-no-cache", "gpt-no-cache-pytorch")
+        runs = [self.changed(name, lambda report: report["timeline"].update(start_ns=10**18), f"at-once-{name}.json") for name in names]
+        if self.call("html", "-o", page, "--force", *runs).returncode == 2:
+            self.skipTest("no page in this build")
+        sentence = next(one for one in self.page_data(page)["verdict"] if one.startswith("GPU 0: the 3 processes"))
+        self.assertRegex(sentence, r" held \S+ GiB to \S+ GiB at one time, at most \S+ % of the device's 140 GiB; ")
+
     def page_data(self, page):
         with open(page, encoding="utf-8") as file:
             return json.loads(re.search(r'<script [^>]*type="application/json"[^>]*>(.*?)</script>', file.read(), re.S).group(1))

@@ -57,10 +57,12 @@ std::string joint_sentence(const Report& report, std::uint16_t device) {
 }
 
 // ", 1.1 % of the device's 16.0 GiB".
-std::string share_of_device(const Report& report, const KindFacts& kind, std::uint64_t bytes) {
+// Of the upper bound, unless both are equal.
+std::string share_of_device(const Report& report, const KindFacts& kind, const PeakBounds& bounds) {
   const DeviceFacts* const device = device_of(report, kind);
   if (device == nullptr || !takes_device_memory(kind.kind) || device->total_bytes == 0) return "";
-  return ", " + percent_text(bytes, device->total_bytes) + " of the device's " +
+  return std::string(", ") + (bounds.lower == bounds.upper ? "" : "at most ") +
+         percent_text(bounds.upper, device->total_bytes) + " of the device's " +
          amount_text(device->total_bytes);
 }
 
@@ -83,7 +85,7 @@ std::string sum_sentence(const Report& report, const KindFacts& kind) {
   const PeakBounds bounds = sum_of_kind(report, kind.kind, kind.device).peak;
   const std::string memory = capitalised(memory_name(report, kind.kind, kind.device));
   const std::string held =
-      bounds_text(bounds) + " at one time" + share_of_device(report, kind, bounds.upper);
+      bounds_text(bounds) + " at one time" + share_of_device(report, kind, bounds);
   if (processes == 1) return memory + ": the one process that used it held " + held + ".";
   return memory + ": the " + std::to_string(processes) + " processes that used it held " + held +
          "; their own peaks, each at its own time, add up to " + amount_text(kind.peak_bytes) + ".";
@@ -96,7 +98,7 @@ std::string peak_sentence(const Report& report, const KindFacts& kind) {
   std::string text = capitalised(memory_name(report, kind.kind, kind.device)) + " held ";
   text += amount_text(kind.peak_bytes) +
           (tells_frees(report) ? " at its peak" : " at the snapshot") +
-          share_of_device(report, kind, kind.peak_bytes);
+          share_of_device(report, kind, {kind.peak_bytes, kind.peak_bytes});
   if (!tells_frees(report)) return text + "; its peak is not known.";
   return text + ", " + duration_text(kind.peak_ns) + " after the first call.";
 }
