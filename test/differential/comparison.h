@@ -19,7 +19,7 @@ inline constexpr Rule kRules[] = {
     {"free memory",
      "Some of the memory that it freed stays reserved, but counts as free in `cudaMemGetInfo`."},
     {"addresses come back elsewhere", "Some of the memory that it freed stays reserved"},
-    {"parts of segments stay here", "A block that is a part of a segment cannot be exported"},
+    {"parts of segments stay here", "A block that is not a whole segment cannot be exported"},
     {"exports are whole segments",
      "The process that opens it sees the whole segment, up to 2 MiB more"},
     {"errors show later", "A device error appears at the next wait or the 64th allocation"},

@@ -87,14 +87,14 @@ BEHAVIOURS = [
     Behaviour("A thread may end inside a call, cancelled or by `pthread_exit`", ("cancelled",)),
 ]
 
-NO_EXPORT = "A block that is a part of a segment cannot be exported"
+NO_EXPORT = "A block that is not a whole segment cannot be exported"
 # What a mode changes on purpose, and the words of the manual, "Mode cache", that say so. "cache" stands for
 # its ways of reuse too.
 BY_DESIGN = {
     ("capture_free free", "cache"): "A free during stream capture succeeds",
     ("capture_free free", "dedicated"): "A free during stream capture succeeds",
     ("ipc_export", "cache"): NO_EXPORT,
-    ("pinned_race contexts", "cache"): "Some freed pinned memory stays pinned. GPU work that still uses it",
+    ("pinned_race contexts", "cache"): "Some freed pinned memory stays pinned. If GPU work still uses freed pinned memory",
     ("sync_memops", "cache"): NO_EXPORT,
 }
 
