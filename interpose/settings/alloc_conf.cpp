@@ -294,7 +294,7 @@ std::string unknown(std::string_view name) {
 
 std::string excludes(const Item& item, const Limits& before) {
   const char* other = before.expandable_segments ? "expandable_segments" : "growing_segments";
-  return "allocator setting " + quoted(item) + " excludes " + other +
+  return "allocator setting " + quoted(item) + " cannot be combined with " + other +
          ":True; keeping what was set before";
 }
 

@@ -141,7 +141,7 @@ class Growing(Expandable):
         both = {**GROWING, "VRAMSCOPE_ALLOC_CONF": "growing_segments:True,expandable_segments:True"}
         outcome = self.run_program([harness.program("contents")], "cache", **both)
         self.assertEqual(1, len(outcome.stderr.splitlines()), outcome.stderr)
-        self.assertIn("expandable_segments:True excludes growing_segments:True", outcome.stderr)
+        self.assertIn("expandable_segments:True cannot be combined with growing_segments:True", outcome.stderr)
 
 
 if __name__ == "__main__":

@@ -200,9 +200,10 @@ TEST(AllocConf, SegmentsGrowInOneWayOnly) {
   EXPECT_TRUE(growing.problems.empty());
   const AllocConf both = parse_alloc_conf("growing_segments:True,expandable_segments:True", {});
   ASSERT_EQ(both.problems.size(), 1u);
-  EXPECT_EQ(both.problems[0],
-            "allocator setting expandable_segments:True excludes growing_segments:True; keeping "
-            "what was set before");
+  EXPECT_EQ(
+      both.problems[0],
+      "allocator setting expandable_segments:True cannot be combined with growing_segments:True; "
+      "keeping what was set before");
 
   const AllocConf other = parse_alloc_conf("expandable_segments:True", growing.limits);
   EXPECT_TRUE(other.limits.growing_segments);

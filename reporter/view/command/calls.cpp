@@ -118,8 +118,8 @@ Verb add_calls(CommandLine& line) {
                   .shows_default = true,
                   .choices = choices_in(listed(kCallsByNames))});
   command.footer(
-      "calls lists what the program called; functions lists what Vramscope can record. For two "
-      "runs, see diff --by call.\n"
+      "vramscope calls lists what the program called; vramscope functions lists what Vramscope can "
+      "record. For two runs, see diff --by call.\n"
       "Examples:\n"
       "  vramscope calls vramscope.train.4711.json\n"
       "  vramscope calls --by thread train.4711.trace         every call of each thread\n"

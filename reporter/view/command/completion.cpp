@@ -40,8 +40,7 @@ int print_manual(const CommandLine& line, const std::string& page) {
 
 Verb add_completion(CommandLine& line) {
   auto shell = std::make_shared<std::string>();
-  Command& command =
-      line.add_verb("completion", "Print a script that completes vramscope in a shell");
+  Command& command = line.add_verb("completion", "Print a shell completion script for vramscope");
   command.positional("SHELL", shell.get(), kShells, one_of(kShells));
   command.footer(
       "An installation puts the script where shells look for it.\n"

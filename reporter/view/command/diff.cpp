@@ -250,7 +250,8 @@ Verb add_diff(CommandLine& line) {
                   .why_not = no_diff_axis,
                   .shows_default = true,
                   .choices = choices_in(diff_axes())});
-  command.option("--at", &arguments->at, "Compare the memory at this time: " + listed(kDiffAtNames),
+  command.option("--at", &arguments->at,
+                 "Compare bytes at the peak, the end, or in total: " + listed(kDiffAtNames),
                  {.value_name = "WHEN",
                   .why_not = one_of(kDiffAtNames),
                   .shows_default = true,
@@ -267,7 +268,7 @@ Verb add_diff(CommandLine& line) {
   command.footer(
       "diff matches call sites by functions, files and lines, or by functions alone if a file was "
       "renamed. You can therefore compare two builds. --by function compares functions of the "
-      "program, --by call functions of the driver.\n"
+      "program, and --by call compares functions of the driver.\n"
       "--threshold applies to the memory of each GPU, to the host's, and to each row. A percentage "
       "refers to all memory of BEFORE.\n"
       "Examples:\n"

@@ -78,7 +78,8 @@ Verb add_doctor(CommandLine& line) {
   Command& command = line.add_verb("doctor", "Find out why nothing is recorded");
   command.words("PROGRAM|PID", arguments->words,
                 "A program, or a running process; default: this machine");
-  command.flag("--sim", arguments->simulate, "Check for the simulated device, as in run --sim");
+  command.flag("--sim", arguments->simulate,
+               "Check whether recording works on the simulated device; see run --sim");
   add_simulated_model(command, arguments->simulated_model);
   add_listing_options(command, arguments->listing);
   command.footer(

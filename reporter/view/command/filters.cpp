@@ -70,9 +70,9 @@ void add_filters(Command& command, Filter& filter, const FilterUse& use) {
   };
   option("--device", &filter.device, "Select the memory of device N", "N", not_a_count);
   add(&Filter::kind, "Select a kind of memory: device, pinned, managed, ...", "KIND", not_a_kind);
-  add(&Filter::owner, "Select the memory of OWNER, as owners names it", "OWNER");
+  add(&Filter::owner, "Select the memory of OWNER; vramscope owners lists the names", "OWNER");
   add(&Filter::thread, "Select a thread by name, number or start function", "THREAD");
-  add(&Filter::stream, "Select a stream, as owners --by stream names it", "STREAM");
+  add(&Filter::stream, "Select a stream; vramscope owners --by stream lists the names", "STREAM");
   add(&Filter::range, "Select an NVTX range by name or path; none: outside all ranges", "RANGE");
   add(&Filter::site, "Select call stacks by REGEX in function, file or library", "REGEX",
       no_pattern);

@@ -33,8 +33,8 @@ Verb add_fit(CommandLine& line) {
   add_trial_options(command, arguments->trial);
   add_listing_options(command, arguments->listing);
   command.footer(
-      "Without --policy, --alloc-conf and --mode, the recording's settings and the usual ones are "
-      "tried.\n"
+      "Without --policy, --alloc-conf and --mode, fit uses the recording's settings and the usual "
+      "ones.\n"
       "Examples:\n"
       "  vramscope run --trace train.%p.trace ./train\n"
       "  vramscope fit train.4711.trace\n"

@@ -21,8 +21,8 @@ Verb add_functions(CommandLine& line) {
       "PATH is routed if the library answers the call, direct if the driver answers it and the "
       "library records the result, and bounded if the driver answers it after the library has "
       "checked --device-memory-limit. LOOKED UP AS is the name that programs pass to "
-      "cuGetProcAddress, SINCE the version of CUDA. The runtime's functions (cudaMalloc, ...) all "
-      "call these.\nExamples:\n  vramscope "
+      "cuGetProcAddress; SINCE is the version of CUDA that first has the "
+      "function. The runtime's functions (cudaMalloc, ...) all call these.\nExamples:\n  vramscope "
       "functions | grep -i ipc                    is a call of mine recorded?\n  vramscope "
       "functions --json | jq -r '.[] | select(.effect == \"allocate\").symbol'");
   const auto text = [](const std::vector<InterceptedFunction>& rows, const Page& page) {

@@ -101,7 +101,7 @@ Verb add_leaks(CommandLine& line) {
   command.flag("--full", arguments->full, "Show whole call stacks with types, paths and lines");
   command.flag(
       "--tree", [arguments] { arguments->stacks.shown = Stacks::as_tree; },
-      "Show a tree of call stacks for each class");
+      "Show a tree of call stacks for each class: grows, left, late, kept");
   command.exclude("--full", "--tree");
   command.exclude("--tree", "--sort");
   command.flag("--error-exitcode", arguments->exit_code,
@@ -110,9 +110,9 @@ Verb add_leaks(CommandLine& line) {
   add_view_options(command, arguments->stacks);
   add_reading(command, arguments->reading);
   command.footer(
-      "A suppression file lists memory that is meant to stay. Each line is leak:PATTERN. leaks "
-      "looks for PATTERN in every function, source file and library of the call stack (* is "
-      "anything, ^ the beginning, $ the end; # begins a comment):\n"
+      "A suppression file lists memory that is meant to stay. Each line is leak:PATTERN. "
+      "vramscope leaks looks for PATTERN in every function, source file and library of the call "
+      "stack (* is anything, ^ the beginning, $ the end; # begins a comment):\n"
       "  leak:^load_tables\n"
       "  leak:/libmymodel.so\n"
       "What cuBLAS, cuDNN, NCCL, MPI, PyTorch, TensorFlow, JAX, CuPy, RMM and other libraries keep "

@@ -307,9 +307,10 @@ Verb add_map(CommandLine& line) {
   add_redact(command, arguments->reading);
   add_view_options(command, arguments->stacks);
   command.footer(
-      "Examples:\n  vramscope map vramscope.train.4711.json        is it fragmentation, and what "
-      "holds it?\n  vramscope map --at peak train.4711.trace       any instant of a trace (run "
-      "--trace),\n                                                 or of a report with its trace "
+      "Examples:\n  vramscope map vramscope.train.4711.json        is memory fragmented, and "
+      "which blocks cause it?\n  vramscope map --at peak train.4711.trace       any instant of a "
+      "trace (run --trace),\n                                                 or of a report with "
+      "its trace "
       "beside it\n  vramscope map --kind pinned -n 0 r.json        every segment of pinned "
       "memory\n  vramscope map --site 'make_.*' r.json          segments with blocks from matching "
       "call stacks");

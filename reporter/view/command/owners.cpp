@@ -95,8 +95,10 @@ Verb add_owners(CommandLine& line) {
                  {.value_name = "AXIS", .why_not = no_axis, .choices = choices_in(kAxisWords)});
   command.footer(
       "The parts at exit add up to the used memory of a GPU. Threads have the names that the "
-      "system knows. Python before 3.14 does not pass thread names to the system, so owners shows "
-      "the function in which the thread began. For functions of the program, see sites --group "
+      "system knows. Python before 3.14 does not pass thread names to the system, so vramscope "
+      "owners "
+      "shows the function in which the thread began. For functions of the program, see sites "
+      "--group "
       "function; to compare two reports by function, see diff --by function.\nExamples:\n  "
       "vramscope owners "
       "vramscope.train.4711.json\n  vramscope owners --by range vramscope.train.4711.json    by "

@@ -239,10 +239,10 @@ Verb add_recover(CommandLine& line) {
       "Wait SECONDS for a running process to write its report; 0: copy its record at once",
       {.value_name = "SECONDS", .why_not = not_a_count, .shows_default = true});
   command.option("-o,--output", &arguments->how.output,
-                 "Write the report to FILE or into FOLDER; never overwrites",
+                 "Write the report to FILE or into FOLDER, without overwriting",
                  {.value_name = "FILE|FOLDER"});
   command.flag("--discard", arguments->discards,
-               "Delete live files of dead processes; says what they hold");
+               "Delete dead processes' live files, and say what they hold");
   command.exclude("--discard", "--output");
   add_symbols_option(command, arguments->symbols);
   command.footer(
@@ -252,10 +252,9 @@ Verb add_recover(CommandLine& line) {
       "leaves everything else alone.\nOn a terminal, recover prints a table and the next command; "
       "elsewhere it prints the paths of the reports.\nA live file is sparse: ls shows 60 GB, but "
       "du shows that it takes a few MiB. Copy it with tools that keep holes (tar --sparse, rsync "
-      "--sparse).\nrecover also removes the notes that killed runs left in the folder for "
-      "temporary "
-      "files.\nExamples:\n  vramscope recover                        all killed programs of this "
-      "user\n  vramscope report \"$(vramscope recover 4711)\"");
+      "--sparse).\nrecover also removes the small files that killed runs left in the folder for "
+      "temporary files.\nExamples:\n  vramscope recover                        all killed programs "
+      "of this user\n  vramscope report \"$(vramscope recover 4711)\"");
   return {.command = &command,
           .act = [arguments] { return recover(*arguments); },
           .judges_output = true};  // a name that is taken gets another ending

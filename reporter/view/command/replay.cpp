@@ -28,14 +28,14 @@ int show_replays(TrialArguments& given) {
 Verb add_replay(CommandLine& line) {
   auto arguments = std::make_shared<TrialArguments>();
   Command& command =
-      line.add_verb("replay", "Show what a run would have taken under other settings");
+      line.add_verb("replay", "Show a run's memory and driver time under other settings");
   command.positional("FILE", &arguments->files, kTrialFilesHelp);
   add_trial_options(command, arguments->trial);
   add_replay_options(command, arguments->trial);
   add_listing_options(command, arguments->listing);
   command.footer(
-      "Without --policy, --alloc-conf and --mode, the recording's settings and the usual ones are "
-      "played.\n"
+      "Without --policy, --alloc-conf and --mode, replay uses the recording's settings and the "
+      "usual ones.\n"
       "Examples:\n"
       "  vramscope run --trace train.%p.trace ./train\n"
       "  vramscope replay train.4711.trace\n"

@@ -279,7 +279,9 @@ void add_settings(Command& command, Arguments& arguments) {
     };
     const OptionTraits traits{.value_name = is_flag ? "" : "VALUE",
                               .why_not = why_not,
-                              .group = "Settings, also as VRAMSCOPE_NAME",
+                              .group =
+                                  "Settings (also environment variables: VRAMSCOPE_MODE, "
+                                  "VRAMSCOPE_OUTPUT, ...)",
                               .choices = choices_in(row.accepted)};
     if (is_flag) {
       command.flag(flags, value, help, traits);

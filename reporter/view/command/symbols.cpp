@@ -61,7 +61,8 @@ int name_all(const Arguments& given) {
 void add_symbols_option(Command& command, SymbolsWish& wish) {
   command.option(
       "--symbols", &wish.until,
-      "Add function names and lines to reports: off, end (however long), or within SECONDS",
+      "Add function names and lines to reports: off, end (take as long as needed), or SECONDS "
+      "(stop after that time)",
       {.value_name = "WHEN", .why_not = not_until, .shows_default = true});
 }
 

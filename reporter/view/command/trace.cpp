@@ -119,7 +119,7 @@ int show_trace(TraceArguments& arguments) {
 Verb add_trace(CommandLine& line) {
   auto arguments = std::make_shared<TraceArguments>();
   Command& command = line.add_verb("trace", "Summarize or list the events of a trace");
-  command.positional("FILE", &arguments->file, "A trace, also compressed with zstd");
+  command.positional("FILE", &arguments->file, "A trace, plain or compressed with zstd");
   add_listing_options(command, arguments->listing);
   add_layout_options(command, arguments->stacks);
   add_filters(command, arguments->filter, {.inputs = Inputs::traces});

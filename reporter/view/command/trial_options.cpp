@@ -110,11 +110,13 @@ void add_trial_options(Command& command, TrialOptions& options) {
 
 void add_replay_options(Command& command, TrialOptions& options) {
   command.option("--capacity", &options.capacity,
-                 "Give the GPU this memory; 24GiB, or by device 0:24GiB,1:10GiB",
+                 "Give the GPU this much memory; 24GiB, or by device 0:24GiB,1:10GiB",
                  {.value_name = "SIZE", .why_not = no_capacity});
-  command.option("--call-costs", &options.call_costs,
-                 "Take call times of: h200, trace, or ALLOCATE,FREE such as 47us,38us",
-                 {.value_name = "COSTS", .why_not = no_costs});
+  command.option(
+      "--call-costs", &options.call_costs,
+      "Assume these call times: h200 (as measured there), trace (as recorded), or ALLOCATE,FREE "
+      "such as 47us,38us",
+      {.value_name = "COSTS", .why_not = no_costs});
 }
 
 MadeRows make_rows(TrialSteps& trace, const TrialOptions& options) {

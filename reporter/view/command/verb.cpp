@@ -51,7 +51,7 @@ void add_listing_options(Command& command, Listing& listing) {
   command.flag("--json", listing.json, "Print exact numbers as JSON");
   const std::string usual =
       listing.most == 0 ? "" : "; default " + std::to_string(listing.most) + " as text";
-  command.flag("--csv", listing.csv, "Print rows as comma-separated values with a title line");
+  command.flag("--csv", listing.csv, "Print rows as comma-separated values with a header line");
   command.exclude("--csv", "--json");
   command.option("--sort", &listing.sort,
                  "Sort by COLUMN of --csv, largest first; +COLUMN: smallest first",
@@ -62,7 +62,7 @@ void add_listing_options(Command& command, Listing& listing) {
                  {.value_name = "FILE"});
   add_force(command, listing.forced);
   add_share(command, listing.shared);
-  command.flag("--wide", listing.wide, "Do not cut lines at the terminal's width or COLUMNS");
+  command.flag("--wide", listing.wide, "Do not cut lines at the terminal's width or $COLUMNS");
 }
 
 void add_force(Command& command, bool& forced) {
