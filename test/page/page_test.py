@@ -295,7 +295,7 @@ class Page(unittest.TestCase):
         self.assertRegex(seen["byMouse"], r"0x[0-9a-f]+: ")
         self.assertRegex(seen["byKey"], r"0x[0-9a-f]+: ")
         if seen["pins"]:
-            self.assertIn("pins the segment", seen["pin"])
+            self.assertIn("holds the segment", seen["pin"])
 
     def test_two_reports_show_what_changed(self):
         self.assertIn(5000, Page.seen["changes"]["changes"])

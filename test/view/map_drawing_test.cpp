@@ -33,7 +33,7 @@ TEST(Map, DrawsToScaleAndTellsBlocksApart) {
 
 TEST(Map, IsReadAtSixtyColumns) {
   EXPECT_EQ(text_of(fragmented(), 60), R"(GPU 0 at the end, after 10.0 s: 82.0 MiB in 5 segments
-  Fragmentation: yes, 29.9 MiB (36.4 %) is stranded: free
+  Fragmentation: yes, 29.9 MiB is stranded (36.4 %): free
     beside live blocks, in 3 segments.
      BYTES   SHARE  RESERVED MEMORY
   32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
@@ -42,16 +42,16 @@ TEST(Map, IsReadAtSixtyColumns) {
   largest free hole 20.0 MiB of 49.9 MiB free;
     external fragmentation 59.9 % (1 - largest / free),
     counting memory that can be released
-  without a new segment, the cache can still serve requests
-    up to 1.00 MiB, larger ones up to 20.0 MiB
-  STRANDED  GIVES BACK  PINNED BY
+  without a new segment, Vramscope's cache can still serve
+    requests up to 1.00 MiB, and larger ones up to 20.0 MiB
+  STRANDED  GIVES BACK  HELD BY
   28.0 MiB    20.0 MiB  make_weights (train.cpp:42) < main
   1.88 MiB         0 B  libnet.so+0x40 < main (train.cpp:99)
   No room for SEGMENTS, BLOCKS, OLDEST: --wide shows all.
 
   large pool: 4 segments, 80.0 MiB; a character is 512 KiB
-  # a block in use, = its neighbour, . free,
-    @ pins its segment
+  # a block in use, = the next block in use, . free,
+    @ holds its segment
   20.0 MiB at 0x7f0000000000: 18.0 MiB free,
     largest hole 12.0 MiB
     |........................@@@@............|
@@ -69,7 +69,7 @@ TEST(Map, IsReadAtSixtyColumns) {
 
   small pool (1 MiB and less): 1 segment, 2.00 MiB;
     a character is 64.0 KiB
-  # a block in use, . free, @ pins its segment
+  # a block in use, . free, @ holds its segment
   2.00 MiB at 0x1000: 1.88 MiB free, largest hole 1.88 MiB
     |#@..............................|
     @ 64.0 KiB, 10.0 s old; freeing it leaves a hole of 1.94
@@ -95,7 +95,7 @@ TEST(Map, SaysWhatTheDriverCouldStillGive) {
 
 TEST(Map, IsReadAtEightyColumns) {
   EXPECT_EQ(text_of(fragmented(), 80, 1), R"(GPU 0 at the end, after 10.0 s: 82.0 MiB in 5 segments
-  Fragmentation: yes, 29.9 MiB (36.4 %) is stranded: free beside live blocks,
+  Fragmentation: yes, 29.9 MiB is stranded (36.4 %): free beside live blocks,
     in 3 segments.
      BYTES   SHARE  RESERVED MEMORY
   32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
@@ -104,15 +104,15 @@ TEST(Map, IsReadAtEightyColumns) {
   largest free hole 20.0 MiB of 49.9 MiB free;
     external fragmentation 59.9 % (1 - largest / free),
     counting memory that can be released
-  without a new segment, the cache can still serve requests up to 1.00 MiB,
-    larger ones up to 20.0 MiB
-  STRANDED  GIVES BACK  OLDEST  PINNED BY
+  without a new segment, Vramscope's cache can still serve requests up to 1.00
+    MiB, and larger ones up to 20.0 MiB
+  STRANDED  GIVES BACK  OLDEST  HELD BY
   28.0 MiB    20.0 MiB  10.0 s  make_weights (train.cpp:42) < main
   No room for SEGMENTS, BLOCKS: --wide shows all.
   and 1 more row
 
   large pool: 4 segments, 80.0 MiB; a character is 512 KiB
-  # a block in use, = its neighbour, . free, @ pins its segment
+  # a block in use, = the next block in use, . free, @ holds its segment
   20.0 MiB at 0x7f0000000000: 18.0 MiB free, largest hole 12.0 MiB
     |........................@@@@............|
     @ 2.00 MiB, 6.00 s old; freeing it releases 20.0 MiB to the driver:
@@ -122,7 +122,7 @@ TEST(Map, IsReadAtEightyColumns) {
   and 1 more segment: -n 0 draws all
 
   small pool (1 MiB and less): 1 segment, 2.00 MiB; a character is 32.0 KiB
-  # a block in use, . free, @ pins its segment
+  # a block in use, . free, @ holds its segment
   2.00 MiB at 0x1000: 1.88 MiB free, largest hole 1.88 MiB
     |##@@............................................................|
     @ 64.0 KiB, 10.0 s old; freeing it leaves a hole of 1.94 MiB (1 of 2
@@ -132,19 +132,19 @@ TEST(Map, IsReadAtEightyColumns) {
 
 TEST(Map, UsesTwoHundredColumns) {
   EXPECT_EQ(text_of(fragmented(), 200), R"(GPU 0 at the end, after 10.0 s: 82.0 MiB in 5 segments
-  Fragmentation: yes, 29.9 MiB (36.4 %) is stranded: free beside live blocks, in 3 segments.
+  Fragmentation: yes, 29.9 MiB is stranded (36.4 %): free beside live blocks, in 3 segments.
      BYTES   SHARE  RESERVED MEMORY
   32.1 MiB  39.2 %  in 7 blocks (requested 32.1 MiB)
   29.9 MiB  36.4 %  stranded: free, but cannot be released
   20.0 MiB  24.4 %  idle: 1 segment without a live block
   largest free hole 20.0 MiB of 49.9 MiB free; external fragmentation 59.9 % (1 - largest / free), counting memory that can be released
-  without a new segment, the cache can still serve requests up to 1.00 MiB, larger ones up to 20.0 MiB
-  STRANDED  SEGMENTS  GIVES BACK  BLOCKS  OLDEST  PINNED BY
+  without a new segment, Vramscope's cache can still serve requests up to 1.00 MiB, and larger ones up to 20.0 MiB
+  STRANDED  SEGMENTS  GIVES BACK  BLOCKS  OLDEST  HELD BY
   28.0 MiB         2    20.0 MiB       2  10.0 s  make_weights (train.cpp:42) < main (train.cpp:99)
   1.88 MiB         1         0 B       1  10.0 s  libnet.so+0x40 < main (train.cpp:99)
 
   large pool: 4 segments, 80.0 MiB; a character is 128 KiB
-  # a block in use, = its neighbour, . free, @ pins its segment
+  # a block in use, = the next block in use, . free, @ holds its segment
   20.0 MiB at 0x7f0000000000: 18.0 MiB free, largest hole 12.0 MiB
     |................................................................................................@@@@@@@@@@@@@@@@................................................|
     @ 2.00 MiB, 6.00 s old; freeing it releases 20.0 MiB to the driver: make_weights (train.cpp:42) < main (train.cpp:99)
@@ -155,7 +155,7 @@ TEST(Map, UsesTwoHundredColumns) {
   idle segments: 1 x 20.0 MiB (-n 0 draws them)
 
   small pool (1 MiB and less): 1 segment, 2.00 MiB; a character is 16.0 KiB
-  # a block in use, . free, @ pins its segment
+  # a block in use, . free, @ holds its segment
   2.00 MiB at 0x1000: 1.88 MiB free, largest hole 1.88 MiB
     |####@@@@........................................................................................................................|
     @ 64.0 KiB, 10.0 s old; freeing it leaves a hole of 1.94 MiB (1 of 2 blocks): libnet.so+0x40 < main (train.cpp:99)
@@ -183,8 +183,10 @@ TEST(Map, WithoutRoomLosesFiguresOfMemoryThatHasNoHole) {
   };
 
   EXPECT_TRUE(has(text(Brevity::none), "RESERVED MEMORY")) << text(Brevity::none);
-  EXPECT_TRUE(has(text(Brevity::none), "without a new segment, the cache can still serve"));
-  EXPECT_FALSE(has(text(Brevity::no_repeats), "without a new segment, the cache can still serve"));
+  const char* const full =
+      "without a new segment, Vramscope's cache cannot serve any further request";
+  EXPECT_TRUE(has(text(Brevity::none), full)) << text(Brevity::none);
+  EXPECT_FALSE(has(text(Brevity::no_repeats), "without a new segment"));
   EXPECT_FALSE(has(text(Brevity::no_bars), "RESERVED MEMORY"));
 }
 

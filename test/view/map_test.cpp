@@ -61,7 +61,9 @@ TEST(Map, KnowsWhichRequestsNeedNoNewSegment) {
   EXPECT_EQ(place.large_request_bytes, 0U);
   EXPECT_EQ(place.whole_bytes, (std::vector<std::uint64_t>{8 * kMiB, 4 * kMiB}));
   EXPECT_TRUE(has(text_of(report),
-                  "without a new segment, the cache can still serve whole segments of 8.00 MiB,"));
+                  "without a new segment, Vramscope's cache can still serve requests that take a\n"
+                  "    whole segment of 8.00 MiB or 4.00 MiB\n"))
+      << text_of(report);
 }
 
 // 1 - 20 / 1280 of it: many pieces, each of which goes back.
@@ -184,8 +186,9 @@ TEST(Map, SaysThatASegmentOfThePolicyWasRefused) {
 // It once said hardly, and below that it would have been enough.
 TEST(Map, LittleFragmentationMayBeEnoughToRefuse) {
   const Report report = holding({segment({used(98 * kMiB), free_of(2 * kMiB)})});
-  EXPECT_TRUE(has(text_when_refused(report, 126 * kMiB, 1),
-                  "Fragmentation: little, but enough to refuse 126 MiB; 2.00 MiB (2.0 %)"))
+  EXPECT_TRUE(
+      has(text_when_refused(report, 126 * kMiB, 1),
+          "Fragmentation: little, but enough to refuse 126 MiB; 2.00 MiB is stranded (2.0 %)"))
       << text_when_refused(report, 126 * kMiB, 1);
   EXPECT_TRUE(has(text_when_refused(report, 127 * kMiB, 1), "Fragmentation: hardly any; 2.00 MiB"));
 }

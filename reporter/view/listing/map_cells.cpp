@@ -105,11 +105,11 @@ std::string drawn(const std::vector<Cell>& cells, std::size_t first, std::size_t
 
 std::string legend(std::uint32_t seen, const Page& page) {
   constexpr std::array<const char*, 6> kMeanings{"a block in use",
-                                                 "its neighbour",
-                                                 "smaller blocks, or partly free",
+                                                 "the next block in use",
+                                                 "several small blocks, or partly free",
                                                  "freed, but perhaps still in use",
                                                  "free",
-                                                 "pins its segment"};
+                                                 "holds its segment"};
   std::string text;
   for (std::size_t cell = 0; cell < kMeanings.size(); ++cell) {
     if ((seen >> cell & 1U) == 0) continue;

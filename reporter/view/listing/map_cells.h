@@ -33,7 +33,7 @@ enum class Cell : std::uint8_t {
 [[nodiscard]] std::string drawn(const std::vector<Cell>& cells, std::size_t first,
                                 std::size_t count, const Page& page);
 
-// "# and = blocks in use, + smaller ones, . free, @ pins its segment": of the cells that were
+// "# a block in use, = the next block in use, . free, @ holds its segment": of the cells that were
 // drawn, `seen`, a bit each.
 [[nodiscard]] std::string legend(std::uint32_t seen, const Page& page);
 

@@ -17,7 +17,7 @@ export class SegmentMap {
     this.key = this.keys[0];
     const names = this.map.moments[this.map.whole].places.map((one, i) => [this.keys[i], memoryName(model.report, one)]);
     this.moment = make('p', { class: 'note' });
-    const legend = [['b-used', 'in use'], ['b-mixed', 'small blocks'], ['b-pending', 'waiting or set apart'], ['b-free', 'free'], ['b-pin', 'pins its segment']];
+    const legend = [['b-used', 'in use'], ['b-mixed', 'small blocks'], ['b-pending', 'waiting or set apart'], ['b-free', 'free'], ['b-pin', 'holds its segment']];
     place.replaceChildren(this.moment, make('div', { class: 'controls' }, choice('Memory:', names, this.key, (key) => { this.key = key; this.draw(); })), this.text,
       make('ul', { class: 'legend' }, legend.map(([style, text]) => make('li', {}, make('span', { class: 'swatch ' + style }), text))), this.rows, this.detail);
     this.draw();
@@ -35,7 +35,7 @@ export class SegmentMap {
     const { moment, at_ns, places } = this.model.moment;
     const place = places.find((one) => `${one.kind} ${one.device}` === this.key);
     const at = make('data', { value: at_ns }, durationText(at_ns));
-    this.moment.replaceChildren(`Memory ${moment}, `, at, ' after the first call. The block whose free would open the largest hole pins its segment.');
+    this.moment.replaceChildren(`Memory ${moment}, `, at, ' after the first call. The block whose free would open the largest hole holds its segment.');
     this.detail.textContent = '';
     if (!place) {
       this.text.replaceChildren(make('p', {}, 'It held nothing then.'));
@@ -46,7 +46,7 @@ export class SegmentMap {
     const shown = place.shown.map((number) => this.map.segments[number]);
     const sentence = make('p', { id: 'map-sums' }, bytes(place.total_bytes), ' in segments: ', bytes(place.allocated_bytes), ' in ', count(place.live_count), ' live blocks, ', bytes(place.free_bytes), ' free, of that ', bytes(place.stranded_bytes), ' stranded beside live blocks; the largest hole is ', bytes(place.largest_free_bytes), '.');
     const pinners = place.pinned_by.map(([stranded, segments, blocks, givesBack, node]) => [bytes(stranded), count(segments), count(blocks), bytes(givesBack), name(node ? this.model.stackLine(node) : 'unknown')]);
-    this.text.replaceChildren(sentence, pinners.length > 0 ? table('What pins segments', ['#Stranded', '#Segments', '#Blocks in them', '#Given back if freed', 'Where'], pinners) : '');
+    this.text.replaceChildren(sentence, pinners.length > 0 ? table('What holds segments', ['#Stranded', '#Segments', '#Blocks in them', '#Given back if freed', 'Where'], pinners) : '');
     const largest = Math.max(...shown.map((segment) => segment.bytes), 1);
     this.rows.replaceChildren(...shown.map((segment) => this.segment(segment, largest)), left_out > 0 ? make('p', { class: 'note' }, `${counted(left_out, 'further segment')} with fewer stranded bytes ${left_out === 1 ? 'is' : 'are'} not drawn.`) : '');
   }
@@ -87,7 +87,7 @@ export class SegmentMap {
     const lines = [`${where}: ${bytesText(all)}, ${this.map.states[state].replaceAll('_', ' ')}`];
     if (used > 0) lines.push(`, ${bytesText(requested)} requested`);
     if (born >= 0) lines.push(`, allocated ${durationText(born)} after the first call`);
-    if (index === segment.pin) lines.push(`; pins the segment: freeing it would open a hole of ${bytesText(segment.hole_bytes)}` + (segment.gives_back_bytes > 0 ? ` and release ${bytesText(segment.gives_back_bytes)} to the driver` : ''));
+    if (index === segment.pin) lines.push(`; holds the segment: freeing it would open a hole of ${bytesText(segment.hole_bytes)}` + (segment.gives_back_bytes > 0 ? ` and release ${bytesText(segment.gives_back_bytes)} to the driver` : ''));
     this.detail.replaceChildren(lines.join(''), node ? make('br') : '', node ? name(this.model.stackLine(node)) : '');
   }
 }

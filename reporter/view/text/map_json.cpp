@@ -97,7 +97,7 @@ Columns<MapPinner> pinner_columns(const Report& report, const NameFrame& name,
   const auto age = [at_ns](const Row& row) { return age_text(row.oldest_ns, at_ns); };
   return with_site<Row>(
       report, name, &Row::site,
-      {{"segments", "number of segments that they pin", &Row::segments, Titled("SEGMENTS", 2)},
+      {{"segments", "number of segments that they hold", &Row::segments, Titled("SEGMENTS", 2)},
        {"stranded_bytes", "stranded bytes in these segments", &Row::stranded_bytes,
         Titled("STRANDED")},
        {"blocks", "number of the site's blocks in these segments", &Row::blocks,
@@ -166,7 +166,7 @@ Columns<MapMoment> map_fields(const Report& report, const std::vector<MapPlace>&
            "framework caches that hold blocks here and divide them themselves, the largest first",
            map_cache_columns(),
            [&report, name](const MapPlace& one) { return caches_in(report, one, name); }},
-          {"pinned_by", "call stacks whose blocks pin segments, the most stranded bytes first",
+          {"pinned_by", "call stacks whose blocks hold segments, the most stranded bytes first",
            pinner_columns(report, name),
            [most](const MapPlace& one) { return first_rows(one.pinners, most); }},
           {"segments", "segments, the most stranded bytes first; `-n` limits these",

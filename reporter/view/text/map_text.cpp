@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
@@ -22,8 +23,10 @@ namespace {
 
 std::string title_of(const MapPlace& place, const MapMoment& moment) {
   const std::string when = moment.at_ns == 0 ? "" : ", after " + duration_text(moment.at_ns);
-  return memory_name(place.kind, place.device) + " " + moment.text + when + ": " +
-         amount_text(place.total_bytes) + " in " + counted(place.segments.size(), "segment");
+  const bool is_its_peak = moment.peak_of == std::pair(place.kind, place.device);
+  return memory_name(place.kind, place.device) + " " + (is_its_peak ? "at its peak" : moment.text) +
+         when + ": " + amount_text(place.total_bytes) + " in " +
+         counted(place.segments.size(), "segment");
 }
 
 // Whether segments are left out of what is shown of a kind and device.
@@ -36,7 +39,7 @@ std::string permille_text(std::uint64_t permille) {
   return buffer.data();
 }
 
-// What is served without asking the driver.
+// What is served without asking the driver, after "the cache can still serve ".
 std::string requests_text(const MapPlace& place) {
   constexpr std::size_t kShown = 4;
   std::vector<std::string> parts;
@@ -46,17 +49,32 @@ std::string requests_text(const MapPlace& place) {
     parts.push_back((parts.empty() ? "requests above 1.00 MiB up to " : "larger ones up to ") +
                     amount_text(place.large_request_bytes));
   }
-  std::string sizes;
-  for (std::size_t i = 0; i < std::min(kShown, place.whole_bytes.size()); ++i) {
-    sizes += (i == 0 ? "" : ", ") + amount_text(place.whole_bytes[i]);
+  std::vector<std::string> all;
+  for (const std::uint64_t bytes : first_rows(place.whole_bytes, kShown)) {
+    all.push_back(amount_text(bytes));
   }
   if (place.whole_bytes.size() > kShown) {
-    sizes += " and " + counted(place.whole_bytes.size() - kShown, "more size");
+    all.push_back(counted(place.whole_bytes.size() - kShown, "more size"));
   }
-  if (!sizes.empty()) parts.push_back("whole segments of " + sizes);
+  std::string sizes;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    sizes += (i == 0 ? "" : i + 1 == all.size() ? " or " : ", ") + all[i];
+  }
+  if (!sizes.empty()) parts.push_back("requests that take a whole segment of " + sizes);
   std::string result;
-  for (const std::string& part : parts) result += (result.empty() ? "" : ", ") + part;
-  return result.empty() ? "no further request" : result;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    result += (i == 0 ? "" : i + 1 == parts.size() ? ", and " : ", ") + parts[i];
+  }
+  return result;
+}
+
+// The segments are of Vramscope's cache, or of the allocator of another tool's file.
+std::string still_serves_text(const Report& report, const MapPlace& place) {
+  const bool is_others = trigger_of(report) == Trigger::imported;
+  const std::string requests = requests_text(place);
+  return std::string("without a new segment, ") +
+         (is_others ? "the allocator" : "Vramscope's cache") +
+         (requests.empty() ? " cannot serve any further request" : " can still serve " + requests);
 }
 
 // The measure of textbooks knows nothing of memory that can go back: it would be high where hardly
@@ -77,7 +95,8 @@ bool is_full(const MapPlace& place) {
   return place.free_bytes == 0 && place.allocated_bytes == place.total_bytes;
 }
 
-Document figures(const PlaceAnswer& of, const MapMoment& moment, const Page& page) {
+Document figures(const Report& report, const PlaceAnswer& of, const MapMoment& moment,
+                 const Page& page) {
   using enum Table::Align;
   const MapPlace& place = *of.place;
   Table table({{"BYTES", right}, {"SHARE", right}, {"RESERVED MEMORY", left}});
@@ -98,8 +117,7 @@ Document figures(const PlaceAnswer& of, const MapMoment& moment, const Page& pag
   if (!table.empty()) text.raw(table.text(page), is_told ? kWithBars : ShownIn());
   if (place.free_bytes != 0) text.paragraph(holes_text(place));
   if (!place.is_direct()) {
-    text.paragraph("without a new segment, the cache can still serve " + requests_text(place),
-                   is_told ? kUnlessRepeated : ShownIn());
+    text.paragraph(still_serves_text(report, place), is_told ? kUnlessRepeated : ShownIn());
     text.paragraph(new_segment_text(of), kUnlessRepeated);
   }
   if (moment.are_inferred && !place.is_direct()) {
@@ -128,10 +146,13 @@ std::string verdict(const Report& report, const PlaceAnswer& of, const MapMoment
   }
   if (place.is_direct())
     return about + "none caused by Vramscope; the driver allocated each block separately.";
-  const std::string stranded =
-      amount_text(place.stranded_bytes) + " (" + percent_text(place.stranded_bytes, whole) +
-      (of.caches.empty() ? "" : " of the memory there") +
-      ") is stranded: free beside live blocks, in " + counted(place.stranded_segments, "segment");
+  const std::string where = of.caches.empty()       ? ""
+                            : of.caches.size() == 1 ? " of the memory outside that cache"
+                                                    : " of the memory outside those caches";
+  const std::string stranded = amount_text(place.stranded_bytes) + " is stranded (" +
+                               percent_text(place.stranded_bytes, whole) + where +
+                               "): free beside live blocks, in " +
+                               counted(place.stranded_segments, "segment");
   if (place.stranded_bytes == 0 && place.free_bytes == 0) {
     return about + "no, nothing in these segments is free.";
   }
@@ -143,7 +164,7 @@ std::string verdict(const Report& report, const PlaceAnswer& of, const MapMoment
     return about +
            (of.refused && of.refused->is_of_stranding
                 ? "little, but enough to refuse " + amount_text(moment.refused->bytes) + "; "
-            : is_large_share ? "little; "
+            : is_large_share ? "little in absolute terms; "
                              : "hardly any; ") +
            stranded + ".";
   }
@@ -158,7 +179,7 @@ RowsBlock pinners_table(const Report& report, const MapPlace& place, const MapMo
   const std::vector<MapPinner>& pinners = place.pinners;
   const auto listing = [=, &report](std::size_t shown) {
     return site_listing(report, name, columns, first_rows(pinners, shown), &MapPinner::site,
-                        "PINNED BY", page);
+                        "HELD BY", page);
   };
   const auto below = [all = pinners.size()](std::size_t shown) {
     return and_more(all - shown, "row");
@@ -195,7 +216,7 @@ Document map_text(const Report& report, const std::vector<PlaceAnswer>& answers,
     text.paragraph(moment.remark);
     text.paragraph(verdict(report, of, moment));
     text.raw(map_caches_text(of.caches, place, page));
-    text.append(figures(of, moment, page));
+    text.append(figures(report, of, moment, page));
     text.raw(refused_then_text(of, moment, page));
     if (!place.pinners.empty()) text.table(pinners_table(report, place, moment, name, page, most));
     const bool is_told = &of != &answers.front() && is_full(place);

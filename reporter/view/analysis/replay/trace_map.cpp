@@ -21,6 +21,7 @@ namespace {
 struct Found {
   std::uint64_t events = 0;  // 0: there is no such instant
   std::string text;
+  std::optional<TracePlace> peak_of = {};
   std::uint64_t begun_ns = 0;  // of a peak: when the call that made it began, as peaks are dated
 };
 
@@ -50,16 +51,18 @@ class Finder : public TraceObserver {
 
   [[nodiscard]] Found find(const TraceInstant& instant) const {
     using enum TraceInstant::What;
-    if (instant.what == oom) return {failed_, failure_text(), 0};
-    if (instant.what != peak) return {events_, "at the end", 0};
+    if (instant.what == oom) return {.events = failed_, .text = failure_text()};
+    if (instant.what != peak) return {.events = events_, .text = "at the end"};
     Found found;
     std::uint64_t highest = 0;
     for (const auto& [where, peak] : peaks_) {
       const TraceKind& kind = totals_.kinds.at(where);
       if (!holds_memory(where.first) || kind.held.peak_bytes <= highest) continue;
       highest = kind.held.peak_bytes;
-      found = {peak.second, "at the peak of " + memory_name(where.first, where.second),
-               kind.peak_ns};
+      found = {.events = peak.second,
+               .text = "at the peak of " + memory_name(where.first, where.second),
+               .peak_of = where,
+               .begun_ns = kind.peak_ns};
     }
     return found;
   }
@@ -149,6 +152,7 @@ std::optional<TraceMap> trace_map(TraceFollower& trace, const TraceInstant& inst
   segments->put_into(map.report);
   map.moment = {.text = instant.what == time ? instant.text : found.text,
                 .at_ns = time_of(instant, trace, found, *segments),
+                .peak_of = found.peak_of,
                 .is_of_trace = true,
                 .are_inferred = segments->are_inferred()};
   if (instant.what == oom) {
