@@ -7,7 +7,7 @@ import tempfile
 import harness
 
 # What the hint says.
-LEAK = "never freed, and grew to the end"
+LEAK = "never freed, and kept growing until the end"
 HELD = "the program itself holds most of the memory"
 KEPT = "that freed nothing"
 THIN = ": a leak, or what the program needs"
@@ -95,7 +95,7 @@ class Causes(harness.Case):
                 found = (row["rate_bytes"] // 1024 ** 2, *(row[name] for name in ("rate_periods", "rate_range", "rate_mark", "full_in_ns")))
                 self.assertEqual(numbers, found)
         self.assertEqual([None], [leak["rate_bytes"] for leak in self.json_of(self.run_cause("weights")[0])])
-        self.assertIn("grew to the end, 10.0 MiB every pass of train/step:", self.text("oom", self.run_cause("steps")[0]))
+        self.assertIn("kept growing until the end, 10.0 MiB every pass of train/step:", self.text("oom", self.run_cause("steps")[0]))
 
     def test_how_long_the_device_will_do_is_told_of_a_leak_that_did_not_fill_it(self):
         final, _ = self.run_cause("slow_leak")

@@ -170,7 +170,7 @@ class CommandLine(harness.Case):
         shell = self.start_program(["/bin/bash", "-c", f"exec 3<&0; {command}"])
         output, errors = shell.communicate("go on\n", timeout=harness.DEADLINE_S)
         self.assertEqual((0, ""), (shell.returncode, errors))
-        self.assertIn("What made the peak", output)
+        self.assertIn("What made up the peak", output)
 
     def test_a_report_of_another_version_is_refused(self):
         path = self.make_report()

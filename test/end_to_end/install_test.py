@@ -77,7 +77,7 @@ class Install(harness.Case):
         self.assertEqual([], [path for path in ours if not path.startswith(f"{self.prefix}/") and "/programs/" not in path])
         shown = self.call(tool, "report", "r.json")
         self.assertEqual(0, shown.returncode, shown.stderr)
-        self.assertIn("What made the peak", shown.stdout)
+        self.assertIn("What made up the peak", shown.stdout)
         self.assertEqual("", done.stderr.split("vramscope: GPU 0")[0])  # the loader found all it was told to
 
     def test_a_tool_that_a_link_leads_to_finds_its_parts(self):

@@ -226,7 +226,7 @@ while time.monotonic() < end:
                              VRAMSCOPE_SIM=BARE)  # fmt: skip
         right, given = (self.run_tool("map", "--at", "oom", file) for file in (path.with_name("x.1.json"), path))
         self.assertEqual((0, ""), (given.returncode, given.stderr))
-        asked = re.search(r"after (\S+ \S+) in cuMemAlloc", self.run_tool("oom", path).stdout)[1]
+        asked = re.search(r"after (\S+ \S+), in cuMemAlloc", self.run_tool("oom", path).stdout)[1]
         self.assertIn(f"when memory ran out, after {asked}: ", right.stdout)
         said = f"  from {path.with_name('x.1.json')}, which was written then\n"
         self.assertIn(said, given.stdout)

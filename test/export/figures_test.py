@@ -145,7 +145,7 @@ class Figures(harness.Case):
             # Of both the text is for people: "1,234 temporary (12.3 %)", "1,234 of 10,000 allocations (12.3 %) were temporary".
             text = " ".join(run("sites", "-n", "0", *words, path).split())
             page = page_of(path, *words)
-            in_text = re.search(r"([\d,]+)(?: of [\d,]+ known ones)? temporary(?:, or the last of their thread)? \(([<\d.]+ %)\)", text)
+            in_text = re.search(r"([\d,]+)(?: of [\d,]+ known ones)? temporary \(([<\d.]+ %)[;)]", text)
             in_page = re.search(r"([\d,]+) of [\d,]+ allocations? \(([<\d.]+ %)\) were temporary", " ".join(page["verdict"]))
             if in_page is None:
                 self.assertTrue(in_text is None or in_text[1] == "0", text)

@@ -220,7 +220,7 @@ def check_use(release, kept, package, program, folder):
         return say("FAILED", what, "installing: " + "; ".join(done.stdout.strip().splitlines()[-3:]))
     used = inside(root, USE.replace("\n", " "))
     print("\n".join("  | " + line for line in used.stdout.splitlines()[:16]))
-    wanted = ("report in r.json", "What made the peak", "Vramscope simulated device")
+    wanted = ("report in r.json", "What made up the peak", "Vramscope simulated device")
     problems = [f"status {used.returncode}: {used.stdout[-300:]}"] if used.returncode else []
     problems += [f"'{words}' is not in what it printed" for words in wanted if words not in used.stdout]
     if suffix in REMOVE:

@@ -25,8 +25,10 @@ Report report_with_idle_memory() {
 TEST(ReportText, SaysWhatIsNeededAndThatTheRestOfWhatWasReservedIsIdleAndGoesBack) {
   Report report = report_with_idle_memory();
   const std::string needed =
-      "\n  needed: at most 5.48 GiB; the other 6.07 GiB reserved was idle: free memory that is "
-      "released\n    before a request is refused, and when other processes take memory\n";
+      "\n  needed: at most 5.48 GiB of the 11.5 GiB reserved;\n    the remaining 6.07 GiB was "
+      "idle: "
+      "free memory that is released before a request is refused,\n    and when other processes "
+      "take memory\n";
   EXPECT_TRUE(has(screen(report), needed)) << screen(report);
 
   const std::uint64_t idle = std::uint64_t{11800} << 20;

@@ -14,12 +14,14 @@ TEST(Oom, SaysThatMostOfWhatWasHeldIsALeak) {
       text_of(report),
       "  200 MiB of the live memory, in 45 blocks from 1 call site, was never freed: a leak\n"));
   EXPECT_EQ(hint_for(report, report.oom.events[0], leaks_for_oom(report, sample_names())),
-            "most of the memory was never freed, and grew to the end: vramscope leaks lists the "
+            "most of the memory was never freed, and kept growing until the end: vramscope leaks "
+            "lists the "
             "call sites");
 
   report.trigger = "oom";
   EXPECT_TRUE(has(text_of(report), "none of it freed: a leak, unless the program"));
-  EXPECT_TRUE(has(text_of(report), "hint: most of the memory was still live, and grew"));
+  EXPECT_TRUE(has(text_of(report),
+                  "hint: most of the memory was still live, and kept growing until the end"));
 }
 
 // It once blamed 300 MiB of tables on the host.
@@ -55,8 +57,8 @@ TEST(Oom, NamesALeakThatIsNotMostOfIt) {
   EXPECT_TRUE(has(
       text_of(report),
       "  200 MiB of the live memory, in 45 blocks from 1 call site, was never freed: a leak\n"));
-  EXPECT_TRUE(
-      has(text_of(report), "hint: 200 MiB of the memory was never freed, and grew to the end"));
+  EXPECT_TRUE(has(text_of(report),
+                  "hint: 200 MiB of the memory was never freed, and kept growing until the end"));
 
   event.bytes = 201 << 20;  // more than that
   EXPECT_FALSE(has(text_of(report), "a leak"));

@@ -75,7 +75,7 @@ TEST(Oom, SaysThatFragmentationUsedUpALimit) {
   EXPECT_TRUE(
       has(text_of(report),
           "  hint: fragmentation: the 500 MiB free in pieces would have been enough under the "
-          "limit;\n    HELD BY lists the blocks that pin them\n"))
+          "limit;\n    HELD BY lists the blocks that hold them\n"))
       << text_of(report);
 
   event.bytes = 750 << 20;  // more than both together

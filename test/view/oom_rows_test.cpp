@@ -87,7 +87,8 @@ TEST(Oom, ShowsTheFirstAndTheLastInFullAndOthersAsRows) {
 
   const std::string text = text_of(report);
 
-  EXPECT_TRUE(has(text, "ALSO REFUSED\n  7.00 MiB      1  5.00 s  -       GPU 0   libnet.so+0x40"))
+  EXPECT_TRUE(
+      has(text, "ALSO REFUSED\n  7.00 MiB      1  5.00 s  -             GPU 0   libnet.so+0x40"))
       << text;
   EXPECT_TRUE(has(text, "  10 further refusals counted, without details\n")) << text;
   EXPECT_TRUE(has(text, "the 1st of 13\n"));
@@ -109,9 +110,10 @@ TEST(Oom, FoldsRefusalsOfOnePlaceAndMemoryIntoARow) {
 
   const std::string text = oom_text(report, {}, sample_names(), {.width = 200}, 10);
 
-  EXPECT_TRUE(has(text, "  7.00 MiB to 9.00 MiB      3  6.00 s to 8.00 s  -       GPU 0 ")) << text;
-  EXPECT_TRUE(
-      has(text, "              8.00 MiB      1            8.00 s  -       GPU 0 stream_ordered"))
+  EXPECT_TRUE(has(text, "  7.00 MiB to 9.00 MiB      3  6.00 s to 8.00 s  -             GPU 0 "))
+      << text;
+  EXPECT_TRUE(has(
+      text, "              8.00 MiB      1            8.00 s  -             GPU 0 stream_ordered"))
       << text;
   EXPECT_FALSE(has(text, "further refusal")) << text;
 }

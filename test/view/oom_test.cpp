@@ -14,7 +14,7 @@ namespace {
 TEST(Oom, TellsWhoAskedWhatWasLiveAndWhatStoodInTheWay) {
   EXPECT_EQ(text_of(refused()),
             R"(GPU 0: 300 MiB refused, the 1st of 2
-  after 5.00 s in cuMemAlloc_v2 by thread train 4711 in epoch/forward
+  after 5.00 s, in cuMemAlloc_v2, by thread train 4711, in epoch/forward
   by libnet.so+0x40 < main (train.cpp:99)
      BYTES   SHARE  THE DEVICE AT THE REFUSAL
    300 MiB  29.3 %  in 90 blocks (requested 290 MiB)
@@ -33,7 +33,7 @@ TEST(Oom, TellsWhoAskedWhatWasLiveAndWhatStoodInTheWay) {
   hint: without the cache the request would probably have fit: try --mode observe
 
 pinned: 64.0 MiB refused, the 2nd of 2
-  after 6.00 s by thread train 4711
+  after 6.00 s, by thread train 4711
   by main (train.cpp:99)
   no details: memory ran out too often
   hint: pinned memory is host memory: see free -h and ulimit -l
@@ -68,7 +68,7 @@ TEST(Oom, HintsAtWhatWouldHelp) {
   EXPECT_TRUE(
       has(text_of(report),
           "  hint: fragmentation: the 500 MiB free in pieces would have been enough;\n    HELD BY "
-          "lists the blocks that pin them; without the cache, memory would also be "
+          "lists the blocks that hold them; without the cache, memory would also be "
           "fragmented\n"))
       << text_of(report);
 

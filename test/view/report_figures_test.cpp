@@ -1,4 +1,4 @@
-// What made the peak, what is alive, what was saved.
+// What made up the peak, what is alive, what was saved.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"

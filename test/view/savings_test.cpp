@@ -152,7 +152,8 @@ TEST(Savings, BeginWhereTheFastestCallOfTheDriverWould) {
 
   EXPECT_EQ(savings(timing).least_ns, 0u);
   EXPECT_EQ(saved_text(savings(timing)),
-            "up to 3.00 ms in 100 allocations (estimated); in 100 frees: not known");
+            "up to 3.00 ms in 100 allocations (estimated); what the cache saved in 100 frees is "
+            "not known");
 }
 
 // 4 calls and 6 were enough, of which some were the first of their processes.

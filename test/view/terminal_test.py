@@ -111,7 +111,7 @@ class Widths(ToolTest):
             self.call("merge", "-f", "-o", "all.json", "ranks")
             shown = self.on_terminal(80, "report", "all.json", rows=40)
             self.assertLessEqual(len(shown), 39, shown)
-            places = [i for i, line in enumerate(shown) if line.startswith("What made the sum of peaks")]
+            places = [i for i, line in enumerate(shown) if line.startswith("What made up the sum of peaks")]
             self.assertEqual(1, len(places), shown)
             self.assertRegex(shown[places[0] + 2], r"^ +\S+ \wiB +\S+ % ")
             shutil.rmtree(self.path("ranks"))
@@ -148,7 +148,7 @@ class Widths(ToolTest):
         shown = self.on_terminal(80, "peak", "all.json", rows=40)
         self.assertLessEqual(len(shown), 39, shown)
         self.assertEqual(4, len([line for line in shown if ": sum of peaks " in line]), shown)
-        self.assertIn("  at one time ", "\n".join(shown))
+        self.assertIn("  the peak of all together was ", "\n".join(shown))
 
     def test_a_filter_leaves_the_processes_that_had_such_memory(self):
         """Ranks on another GPU made the median 0, and figures of plain memory stood beside another kind's."""
@@ -162,7 +162,7 @@ class Widths(ToolTest):
         for report in ("all.json", "ranks"):
             shown = self.call("report", "--kind", "managed", report).stdout
             self.assertIn("\n3 processes of train", shown)
-            peak, reserved = (re.search(rf"\n  {name} +(\S+ \S+) ", shown)[1] for name in ("peak", "all reserved"))
+            peak, reserved = (re.search(rf"\n  {name} +(\S+ \S+) ", shown)[1] for name in ("peak", r"reserved \(all kinds\)"))
             self.assertEqual(peak, reserved)  # the driver gave it, past the cache
             self.assertIn("8 processes of train", self.call("report", report).stdout)
 

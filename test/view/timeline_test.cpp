@@ -191,8 +191,9 @@ TEST(Timeline, OfSeveralProcessesSaysWhoWasRefusedAndWhoDied) {
   EXPECT_EQ(shown["marks"].back()["at_ns"], 5 * kMs);
   EXPECT_EQ(shown["marks"].back()["process_ns"], 4 * kMs);
   const std::string whole = text_of(report, {.width = 100});
-  EXPECT_TRUE(has(whole, "rank 1 (4712), 2.00 ms in its process\n")) << whole;
-  EXPECT_TRUE(has(whole, "killed by SIGKILL, then or later, 4.00 ms in its process\n")) << whole;
+  EXPECT_TRUE(has(whole, "rank 1 (4712), 2.00 ms after its process began\n")) << whole;
+  EXPECT_TRUE(has(whole, "killed by SIGKILL, then or later, 4.00 ms after its process began\n"))
+      << whole;
 }
 
 TEST(Timeline, DrawsMarksOfTheProgramWithNamesAndTimes) {

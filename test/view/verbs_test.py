@@ -14,7 +14,7 @@ from tool_case import ToolTest, give_four_kinds  # noqa: E402
 class Texts(ToolTest):
     def test_report_shows_text_or_json(self):
         file = self.sample()
-        self.assertIn("What made the peak", self.call("report", file).stdout)
+        self.assertIn("What made up the peak", self.call("report", file).stdout)
         shown = json.loads(self.call("report", "--each", "--json", "-n", "1", file, file).stdout)
         self.assertEqual([len(report["listing"]["peak"]) for report in shown], [1, 1])
 

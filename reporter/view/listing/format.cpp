@@ -124,6 +124,10 @@ std::string counted(std::uint64_t count, std::string_view noun) {
   return count == 1 ? text : text + "s";
 }
 
+std::string times_text(std::uint64_t count) {
+  return count == 0 ? "never" : count == 1 ? "once" : counted(count, "time");
+}
+
 std::string and_more(std::uint64_t count, std::string_view noun) {
   return count == 0 ? "" : "  and " + counted(count, "more " + std::string(noun)) + "\n";
 }
@@ -252,7 +256,8 @@ std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> result;
   for (const Column& column : columns_) result.push_back(columns(column.title));
   for (const std::vector<std::string>& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) result[i] = std::max(result[i], columns(row[i]));
+    for (std::size_t i = 0; i < std::min(row.size(), columns_.size()); ++i)
+      result[i] = std::max(result[i], columns(row[i]));
   }
   return result;
 }
@@ -348,7 +353,10 @@ std::string Table::text(const Page& page,
   for (const Column& column : columns_) titles.push_back(column.title);
   std::string result = coloured(line(titles, wide, shown), Colour::dim, page) + "\n";
   for (std::size_t i = 0; i < rows_.size(); ++i) {
-    result += line(rows_[i], wide, shown) + "\n" + (below ? below(i) : "");
+    const bool is_heading = rows_[i].size() > columns_.size();
+    result += is_heading ? fitted(std::string(shown.indent, ' ') + rows_[i].back(), page)
+                         : line(rows_[i], wide, shown);
+    result += "\n" + (below ? below(i) : "");
   }
   return result;
 }

@@ -56,6 +56,9 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
 // "1 call", "1,234 calls".
 [[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun);
 
+// "never", "once", "2 times".
+[[nodiscard]] std::string times_text(std::uint64_t count);
+
 // "  and 7 more rows", a line; "" of none.
 [[nodiscard]] std::string and_more(std::uint64_t count, std::string_view noun);
 
@@ -165,6 +168,11 @@ class Table {
   void add_below(std::string last) {
     rows_.emplace_back(columns_.size());
     rows_.back().back() = std::move(last);
+  }
+  // A line of its own at the left margin, above the next rows.
+  void add_heading(std::string heading) {
+    rows_.emplace_back(columns_.size() + 1);
+    rows_.back().back() = std::move(heading);
   }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
   // The last column is to have this room, not what its own cells take, at most kLeastRoom.

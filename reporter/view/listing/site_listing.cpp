@@ -73,7 +73,7 @@ Table SiteListing::table_of(const std::vector<std::string>& last,
   Table table(std::move(titles));
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     if (rows_[i].heading) {
-      table.add_below(*rows_[i].heading);
+      table.add_heading(*rows_[i].heading);
       continue;
     }
     std::vector<std::string> cells = rows_[i].cells;

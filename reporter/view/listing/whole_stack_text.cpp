@@ -47,8 +47,13 @@ std::string broken(std::string_view name, const Page& page, std::size_t indent) 
 
 std::string where_it_lies(const Caller& caller, const Page& page, std::size_t indent) {
   const std::string margin(indent, ' ');
-  const std::string path = caller.path.empty() ? "" : "at " + printable(caller.path, page);
-  const std::string module = caller.module.empty() ? "" : "in " + printable(caller.module, page);
+  const bool is_replaced = caller.path == kReplaced;
+  const std::string path =
+      caller.path.empty() || is_replaced ? "" : "at " + printable(caller.path, page);
+  const std::string module = caller.module.empty()
+                                 ? ""
+                                 : "in " + printable(caller.module, page) +
+                                       (is_replaced ? " (replaced since the run)" : "");
   if (path.empty() && module.empty()) return "";
   const std::string both = path + (path.empty() || module.empty() ? "" : " ") + module;
   const bool fits = !page.cuts || indent + columns(both) <= page.width;

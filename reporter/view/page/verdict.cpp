@@ -209,7 +209,7 @@ std::string temporary_sentence(const Report& report) {
   return count_text(share.temporary) + " of " + counted(share.allocations, "allocation") + " (" +
          percent_text(share.temporary, share.allocations) + ") were temporary: freed before " +
          "the next allocation of their thread" +
-         (share.counts_last ? ", or as the last of their thread." : ".");
+         (share.counts_last ? ". These include a thread's last allocation if it was freed." : ".");
 }
 
 }  // namespace

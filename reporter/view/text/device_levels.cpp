@@ -41,8 +41,9 @@ std::string text_of(const UsedDevice& device, const Level& level, std::size_t na
   return text + level.end;
 }
 
-// "used at least 6.89 GiB of 140 GiB: contexts and code of this process were not measured; 647 ms
-// before the report, contexts, code and other processes had 22.6 GiB".
+// "used at least 6.89 GiB of 140 GiB: contexts and code of this process were not measured
+// separately; contexts, code and other processes together took 22.6 GiB, measured 647 ms before the
+// report".
 std::string used_at_least(const UsedDevice& device) {
   const GpuPeaks& use = *device.use;
   const std::uint64_t whole = capacity(device);
@@ -51,9 +52,9 @@ std::string used_at_least(const UsedDevice& device) {
                      (device.adds_peaks ? "the processes" : "this process") + " were not measured";
   if (!use.last_seen) return text;
   const std::uint64_t age_ns = use.last_seen->age_ns;
-  return text + "; " + (age_ns == 0 ? "with" : duration_text(age_ns) + " before") +
-         " the report, " + std::string(kContextsAndOthers) + " had " +
-         amount_text(use.last_seen->bytes);
+  return text + " separately; " + std::string(kContextsAndOthers) + " together took " +
+         amount_text(use.last_seen->bytes) + ", measured " +
+         (age_ns == 0 ? "with" : duration_text(age_ns) + " before") + " the report";
 }
 
 }  // namespace

@@ -294,7 +294,7 @@ Document devices_in_brief(const Report& whole, const std::vector<UsedDevice>& de
   if (!table.empty()) text.raw(table.text(page));
   const std::string numbers = numbers_of_gpus(whole);
   if (!numbers.empty()) text.paragraph("--device: " + numbers, kWhereAllIs);
-  if (idle != 0) text.paragraph(idle_text(whole, idle));
+  if (idle != 0) text.paragraph("of the reserved memory, " + idle_text(whole, idle));
   text.append(others);
   return text;
 }
@@ -308,7 +308,7 @@ std::string plain_line(const Report& report, const DeviceReport& device) {
                            allocated_words(device) +
                            reserved_words(reserved_memory(report, device)) + ")";
   const std::uint64_t refused = positive(stats.num_ooms);
-  return refused == 0 ? line : line + ", out of memory " + counted(refused, "time");
+  return refused == 0 ? line : line + ", out of memory " + times_text(refused);
 }
 
 }  // namespace

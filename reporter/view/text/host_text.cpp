@@ -15,7 +15,7 @@
 namespace vramscope {
 namespace {
 
-// "; page-locked: peak 2.01 MiB, now 2.01 MiB, 2.00 MiB of it idle", where more stays
+// "; page-locked segments: peak 2.01 MiB, now 2.01 MiB, 2.00 MiB of it idle", where more stays
 // page-locked than the program holds; "" where not.
 std::string pinned_reserve(const Report& report) {
   const HostStatistics& stats = report.host.statistics;
@@ -31,7 +31,7 @@ std::string pinned_reserve(const Report& report) {
     listed += segment.total_size;
     if (segment.active_size == 0) idle += segment.total_size;
   }
-  std::string text = "; page-locked: ";
+  std::string text = "; page-locked segments: ";
   if (registered == 0 && bytes_of(report, Kind::registered).peak == 0) {
     text += peak_word(report) + " " + bytes_text(stats.reserved_bytes.peak) + ", ";
   }
@@ -46,8 +46,10 @@ std::string kind_line(const Report& report, Kind kind, std::size_t name_cells) {
   const std::string no_memory = kind == Kind::address_range ? ": address space, not memory"
                                 : kind == Kind::pinned      ? pinned_reserve(report)
                                                             : "";
-  return name + "  " + peak_word(report) + " " + bytes_text(bytes.peak) + ", now " +
-         bytes_text(bytes.current) + ", " + counted(bytes.calls, "call") + no_memory;
+  const std::string_view of_requests =
+      kind == Kind::pinned && !no_memory.empty() ? "requested: " : "";
+  return name + "  " + std::string(of_requests) + peak_word(report) + " " + bytes_text(bytes.peak) +
+         ", now " + bytes_text(bytes.current) + ", " + counted(bytes.calls, "call") + no_memory;
 }
 
 std::string time_of_calls(const std::string& name, const Duration& time) {

@@ -33,14 +33,14 @@ std::string goes_back_when(const Report& report) {
 }
 
 std::string idle_text(const Report& report, std::uint64_t idle) {
-  return "the other " + amount_text(idle) + " reserved was idle: free memory that " +
-         goes_back_when(report);
+  return amount_text(idle) + " was idle: free memory that " + goes_back_when(report);
 }
 
 std::string needed_text(const Report& report, const ReservedMemory& memory) {
   const std::uint64_t idle = memory.idle_at_peak();
   if (idle != 0) {
-    return "needed: at most " + amount_text(memory.needed_most) + "; " + idle_text(report, idle);
+    return "needed: at most " + amount_text(memory.needed_most) + " of the " +
+           amount_text(memory.peak) + " reserved; the remaining " + idle_text(report, idle);
   }
   if (memory.needed_least == memory.needed_most || !cuts_large_segments(report)) return "";
   return "needed: " + amount_text(memory.needed_least) + " to " + amount_text(memory.needed_most) +

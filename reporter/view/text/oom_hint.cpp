@@ -118,7 +118,7 @@ std::string hint_of_limit(const Report& report, const OomEvent& event, const Lea
   if (const std::uint64_t stranded = stranded_then(report, event); stranded != 0) {
     return "fragmentation: the " + amount_text(stranded) +
            " free in pieces would have been enough under the limit" +
-           (event.pins.empty() ? "" : "; HELD BY lists the blocks that pin them") + policy;
+           (event.pins.empty() ? "" : "; HELD BY lists the blocks that hold them") + policy;
   }
   if (is_for_small_pool(report, event) && event.largest_free_bytes >= event.bytes) {
     return "fragmentation: " + amount_text(event.split_free_bytes) +
@@ -191,9 +191,10 @@ std::string hint_of_holders(const Report& report, const OomEvent& event, const L
                              " of this process: " + amount_text(own) + ", see vramscope owners";
     const std::uint64_t grown = grown_then(event, leaks);
     const bool is_leak = grown != 0 && grown >= ours / kTenthOfHeld;
-    return (is_leak
-                ? amount_text(grown) + " grew to the end: vramscope leaks lists the call sites; "
-                : "") +
+    return (is_leak ? amount_text(grown) +
+                          " came from call sites that kept growing until the end: vramscope leaks "
+                          "lists them; "
+                    : "") +
            held + pools_clause(event);
   }
   if (event.rounding_bytes > event.allocated_bytes + event.direct_bytes) {
@@ -223,7 +224,7 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
         event.by_limit ? enough_clause(report, event) : lacking_clause(report, event);
     return (leak.is_most ? "most" : amount_text(leak.bytes)) + " of the memory was " +
            (is_final(report) ? "never freed" : "still live") +
-           (leak.is_growth ? ", and grew to the end" + of_rate(leak)
+           (leak.is_growth ? ", and kept growing until the end" + of_rate(leak)
                            : ": a leak, or what the program needs") +
            ": vramscope leaks lists the call sites" + stranded_clause(report, event) +
            rounding_clause(event) + (leak.is_growth ? "" : enough) +
@@ -249,7 +250,7 @@ std::string hint_for(const Report& report, const OomEvent& event, const Leaks& l
   if (const std::uint64_t stranded = stranded_then(report, event); stranded != 0) {
     return "fragmentation: the " + amount_text(stranded) +
            " free in pieces would have been enough" +
-           (event.pins.empty() ? "" : "; HELD BY lists the blocks that pin them") +
+           (event.pins.empty() ? "" : "; HELD BY lists the blocks that hold them") +
            (native_free_then(report, event) > event.free_bytes
                 ? policy_clause(report, event)
                 : "; without the cache, memory would also be fragmented");

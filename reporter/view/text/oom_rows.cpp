@@ -3,6 +3,7 @@
 #include "reporter/view/text/oom_rows.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "reporter/report/memory_name.h"
@@ -49,10 +50,10 @@ std::vector<RefusedTimes> refused_between(const std::vector<OomEvent>& events) {
   return rows;
 }
 
-// "later" or "never" of as much memory, "2 of 5" of several; "-" where nobody looked out for it.
+// "yes" or "never" of as much memory, "2 of 5" of several; "-" where nobody looked out for it.
 std::string served_text(const Report& report, const RefusedTimes& row) {
   if (row.watched != row.count || (row.served == 0 && !is_final(report))) return "-";
-  if (row.served == row.count) return "later";
+  if (row.served == row.count) return "yes";
   return row.served == 0 ? "never"
                          : std::to_string(row.served) + " of " + std::to_string(row.count);
 }
@@ -98,7 +99,7 @@ std::string refused_too(const Report& report, const NameFrame& name, const Page&
                     {{"ASKED", right},
                      {"COUNT", right, 2},
                      {"AFTER", right, 3},
-                     {"SERVED", left, 4},
+                     {"SERVED LATER", left, 4},
                      {"MEMORY", left, 1},
                      {"ALSO REFUSED", left}});
   const auto from_to = [](const std::string& from, const std::string& to) {
@@ -131,6 +132,28 @@ bool was_served_elsewhere(const Report& report, std::size_t index) {
     if (event.site == static_cast<std::int64_t>(index) && event.served_ns >= 0) ++served;
   }
   return served == report.sites[index].refused_count;
+}
+
+std::string replaced_text(const Report& report, const NameFrame& name, const Page& page) {
+  if (page.stacks == Stacks::in_full) return "";  // the stacks say it
+  std::set<std::int64_t> sites;
+  for (const OomEvent& event : report.oom.events) {
+    sites.insert(event.site);
+    for (const OomShare& share : event.shares) sites.insert(share.site);
+    for (const OomPin& pin : event.pins) sites.insert(pin.site);
+  }
+  const bool has_any = std::any_of(sites.begin(), sites.end(), [&](std::int64_t site) {
+    if (site < 0) return false;
+    const CallSite stack =
+        call_site(report, report.sites[static_cast<std::size_t>(site)], name, kFramesInRow);
+    return std::any_of(stack.callers.begin(), stack.callers.end(),
+                       [](const Caller& caller) { return caller.path == kReplaced; });
+  });
+  return has_any ? paragraph(
+                       "(replaced): the file has changed since the run, so its functions "
+                       "have no names",
+                       page)
+                 : "";
 }
 
 std::string never_served(const Report& report, const NameFrame& name, const Page& page,

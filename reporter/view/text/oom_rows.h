@@ -31,6 +31,10 @@ struct Report;
 [[nodiscard]] std::string refused_too(const Report& report, const NameFrame& name,
                                       const Page& page);
 
+// What "(replaced)" means, where a stack of the refusals has such a frame; else "".
+[[nodiscard]] std::string replaced_text(const Report& report, const NameFrame& name,
+                                        const Page& page);
+
 // Call stacks of which no allocation succeeded ever, at most `most` (0: all); "" where there are
 // none.
 [[nodiscard]] std::string never_served(const Report& report, const NameFrame& name,

@@ -304,12 +304,12 @@ std::string event_text(const Report& report, const OomEvent& event, const Leaks&
   const std::string title = memory_name(report, event.kind, event.device) + ": " +
                             asked_text(event) + " refused, the " + which_refusal(report, event);
   std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
-  std::string who = "after " + own_time_text(report, own_time_ns(report, event), event.time_ns);
-  if (!event.function.empty()) who += " in " + printable(event.function, page);
+  std::string who = own_time_text(report, own_time_ns(report, event), event.time_ns);
+  if (!event.function.empty()) who += ", in " + printable(event.function, page);
   if (event.thread != "unknown" && !event.thread.empty()) {
-    who += " by thread " + text_of_thread(ThreadNames(report, name), event.thread, page);
+    who += ", by thread " + text_of_thread(ThreadNames(report, name), event.thread, page);
   }
-  if (!event.range.empty()) who += " in " + printable(event.range, page);
+  if (!event.range.empty()) who += ", in " + printable(event.range, page);
   result += paragraph(who, page);
   result += asker_text(report, event, name, page) + outcome_line(report, event, name, page) +
             again_line(report, event, page);
@@ -357,13 +357,15 @@ std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& 
     for (const OomEvent& event : events) {
       result += (result.empty() ? "" : "\n") + event_text(report, event, leaks, name, page, choice);
     }
-    return result + further_refusals(report, page) + never_served(report, name, page, 0);
+    return result + further_refusals(report, page) + never_served(report, name, page, 0) +
+           replaced_text(report, name, page);
   }
   if (!events.empty()) result += event_text(report, events.front(), leaks, name, page, choice);
   if (is_told_apart(report)) {
     result += "\n" + event_text(report, events.back(), leaks, name, page, choice);
   }
-  return result + refused_too(report, name, page) + never_served(report, name, page, choice.most);
+  return result + refused_too(report, name, page) + never_served(report, name, page, choice.most) +
+         replaced_text(report, name, page);
 }
 
 std::string oom_line(const Report& report, const NameFrame& name) {

@@ -36,8 +36,8 @@ std::uint64_t own_time_ns(const Report& report, const OomEvent& event) {
 }
 
 std::string own_time_text(const Report& report, std::uint64_t own_ns, std::uint64_t ns) {
-  if (!is_of_several(report)) return duration_text(ns);
-  return duration_text(own_ns) + " in its process (" + duration_text(ns) +
+  if (!is_of_several(report)) return "after " + duration_text(ns);
+  return duration_text(own_ns) + " after its process began (" + duration_text(ns) +
          " after the first process began)";
 }
 

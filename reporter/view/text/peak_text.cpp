@@ -99,21 +99,20 @@ void add_added(Document& text, const Report& report, const AddedPeaks& added, Sh
   const bool is_choice = report.chosen && report.chosen->by_rows;
   if (!is_of_several(report) || is_choice) return;
   if (added.processes < 2) return text.paragraph("from one process");
-  const std::string together = bounds_text(added.together.peak) + " together";
+  const std::string together = "the peak of all together was " + bounds_text(added.together.peak);
   std::string words = "sum of the peaks of " + count_text(added.processes) + " processes";
   if (added.devices > 1) words += " on " + counted(added.devices, "device");
-  text.paragraph(words + ", each at its own time; at one time they held " + together + " (" +
-                     told_by(added.together) + ")",
-                 whole);
-  text.paragraph("at one time " + together, rest);
+  text.paragraph(
+      words + ", each at its own time; " + together + " (" + told_by(added.together) + ")", whole);
+  text.paragraph(together, rest);
 }
 
 std::string when_reached(const Report& report, const KindFacts& kind, const NameFrame& name,
                          const Page& page) {
   if (!tells_frees(report)) return "";  // a snapshot without history
-  std::string result = "reached after ";
+  std::string result = "reached ";
   if (report.chosen && report.chosen->by_rows) result = "the peak without the filter was " + result;
-  if (is_of_several(report)) result = "the highest peak of a process was reached after ";
+  if (is_of_several(report)) result = "the highest peak of a single process was reached ";
   result += own_time_text(report, own_peak_ns(report, kind), kind.peak_ns);
   const std::string& thread = kind.peak_thread;
   if (!thread.empty())

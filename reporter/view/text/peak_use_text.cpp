@@ -80,12 +80,23 @@ std::string needed_amount(const PeakUse& use) {
 }
 
 constexpr const char* kNeeded =
-    "without idle memory in Vramscope's cache and the driver's pools, the process needs ";
+    "not counting idle memory in Vramscope's cache and the driver's pools, the process needs";
 
-std::string needed_line(const PeakUse& use) { return kNeeded + needed_amount(use); }
+std::string needed_line(const PeakUse& use) {
+  return std::string(kNeeded) + " " + needed_amount(use);
+}
 
 std::string title_of(const PeakUse& use) {
   return use.gpu + " at its peak" + (use.is_all ? ", as nvidia-smi counts: " : ": ");
+}
+
+// The same of two runs; of one and the same report as one line.
+std::string needed_lines(const std::string& before, const std::string& after, bool is_one,
+                         const Page& page) {
+  const std::string needed(kNeeded);
+  if (is_one) return paragraph(needed + " " + after + ", as before", page);
+  return paragraph(needed + ":", page) + paragraph("before: " + before, page, 4) +
+         paragraph("after:  " + after, page, 4);
 }
 
 // How a user can see which memory of a framework's cache is idle.
@@ -274,8 +285,7 @@ std::string peak_uses_text(const std::vector<PeakUse>& before, const std::vector
     text +=
         "\n" +
         sentence(title_of(use) + both(known_text(*other), known_text(use)), Colour::bold, page) +
-        table.text(page) +
-        paragraph(kNeeded + both(needed_amount(*other), needed_amount(use)), page);
+        table.text(page) + needed_lines(needed_amount(*other), needed_amount(use), is_one, page);
   }
   return text;
 }

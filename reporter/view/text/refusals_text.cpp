@@ -12,7 +12,7 @@ namespace vramscope {
 
 std::string retries_text(const Report& report, const DeviceReport& device) {
   const std::string text = "Vramscope asked the driver again " +
-                           counted(positive(device.statistics.num_alloc_retries), "time");
+                           times_text(positive(device.statistics.num_alloc_retries));
   const FreeCalls frees = free_calls(report, device);
   if (!frees.given_back_later) return text;
   const std::uint64_t segments = *frees.given_back_later;
@@ -24,7 +24,7 @@ std::string retries_text(const Report& report, const DeviceReport& device) {
 std::string trouble_text(const Report& report, const DeviceReport& device) {
   const DeviceStatistics& stats = device.statistics;
   std::string text;
-  if (stats.num_ooms != 0) text = "out of memory " + counted(positive(stats.num_ooms), "time");
+  if (stats.num_ooms != 0) text = "out of memory " + times_text(positive(stats.num_ooms));
   if (stats.num_alloc_retries <= 0) return text;
   return text + (text.empty() ? "" : "; ") + retries_text(report, device);
 }
@@ -34,7 +34,7 @@ std::string other_refusals(const Report& report) {
   for (const DeviceReport& device : report.devices) told += positive(device.statistics.num_ooms);
   if (report.oom.count <= told) return "";
   const std::uint64_t others = report.oom.count - told;
-  return told == 0 ? "out of memory " + counted(others, "time")
+  return told == 0 ? "out of memory " + times_text(others)
                    : counted(others, "more refusal") + " of other memory";
 }
 

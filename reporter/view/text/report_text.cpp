@@ -128,7 +128,7 @@ SiteListing peak_rows(const std::vector<Share>& ordered, const Report& report,
   SiteListing table(report, name, titles_of(columns, {{"WHERE"}}));
   std::string whole = whole_text(report, ordered.front());
   for (const Share& share : ordered) {
-    if (whole != whole_text(report, share)) table.add_heading(whole_text(report, share));
+    if (whole != whole_text(report, share)) table.add_heading(whole_text(report, share) + ":");
     whole = whole_text(report, share);
     table.add(text_cells(columns, share, page), static_cast<std::int64_t>(share.site));
   }
@@ -153,17 +153,18 @@ std::string peak_trees(std::vector<Share> rest, const Report& report, const Name
 
 std::string peak_heading(const Report& report) {
   if (!tells_frees(report)) return "Live at the snapshot: ";
-  return is_of_several(report) ? "What made the sum of peaks: " : "What made the peak: ";
+  return is_of_several(report) ? "What made up the sum of peaks: " : "What made up the peak: ";
 }
 
 // Rows of a framework's cache show who made it grow, not what the program holds.
 void add_caches(Document& text, const Report& report, const NameFrame& name) {
   for (const CacheAtPeak& held : caches_at_peak(report, name)) {
-    text.paragraph(std::string(held.cache.name) + " held " + bytes_text(held.bytes) + " of " +
-                       memory_name(report, held.kind.kind, held.kind.device) +
-                       " memory, live or idle; the cache's rows show which call sites made the "
-                       "cache grow",
-                   kWhereAllIs);
+    text.paragraph(
+        std::string(held.cache.name) + " held " + bytes_text(held.bytes) + " of " +
+            memory_name(report, held.kind.kind, held.kind.device) +
+            " memory, live or idle; in the rows of this cache, WHERE is the call site that "
+            "made the cache grow",
+        kWhereAllIs);
   }
 }
 

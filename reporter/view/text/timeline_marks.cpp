@@ -13,10 +13,10 @@ std::string when_text(const RunMark& mark) {
          (mark.until_ns == 0 ? "" : " to " + duration_text(mark.until_ns));
 }
 
-// ", 800 ms in its process", as peak and oom of the merged report tell it.
+// ", 800 ms after its process began", as peak and oom of the merged report tell it.
 std::string own_time_text(const RunMark& mark) {
   if (!mark.process_ns || *mark.process_ns == mark.at_ns) return "";
-  return ", " + duration_text(*mark.process_ns) + " in its process";
+  return ", " + duration_text(*mark.process_ns) + " after its process began";
 }
 
 }  // namespace

@@ -77,8 +77,8 @@ std::string time_of(const Report& report, std::uint64_t ns) {
          " since the library was loaded";
 }
 
-// "; 20,000 frees took 341 ms", "13,171 calls for 13,167 frees took 341 ms"; "": none took time, or
-// a filter left calls out.
+// "; 20,000 frees took 341 ms", "; 13,171 calls of free functions took 341 ms, and 13,167
+// allocations were freed"; "": none took time, or a filter left calls out.
 std::string frees_of(const Report& report) {
   if (report.chosen) return "";
   const AllFrees all = all_frees(report);
@@ -88,7 +88,8 @@ std::string frees_of(const Report& report) {
   if (all.calls == all.frees) return "; " + counted(all.frees, "free") + took;
   if (all.frees == 0 && report.unrecorded_calls == 0) return calls + " that freed nothing" + took;
   if (all.calls < all.frees || all.frees == 0) return calls + " that free memory" + took;
-  return calls + " for " + counted(all.frees, "free") + took;
+  return calls + " of free functions" + took + ", and " + counted(all.frees, "allocation") +
+         (all.frees == 1 ? " was freed" : " were freed");
 }
 
 std::string peaks_of(const Report& report) {
@@ -130,9 +131,12 @@ std::string temporary_text(const Sums& sums, std::uint64_t allocations) {
   const std::string of = share.allocations == allocations
                              ? ""
                              : " of " + count_text(share.allocations) + " known ones";
-  return ", " + count_text(share.temporary) + of +
-         (share.counts_last ? " temporary, or the last of their thread (" : " temporary (") +
-         percent_text(share.temporary, share.allocations) + ")";
+  return ", " + count_text(share.temporary) + of + " temporary (" +
+         percent_text(share.temporary, share.allocations) +
+         (share.counts_last && share.temporary != 0
+              ? "; these include a thread's last allocation if it was freed"
+              : "") +
+         ")";
 }
 
 // `leaked`: gives what was never freed.

@@ -134,7 +134,7 @@ std::string saved_text(const Savings& saved) {
   return time + " in " +
          (saved.hits == 0 ? "" : counted(saved.hits, "allocation") + (has_frees ? " and " : "")) +
          (has_frees ? frees : "") + " (estimated)" +
-         (lacks_frees ? "; in " + frees + ": not known" : "");
+         (lacks_frees ? "; what the cache saved in " + frees + " is not known" : "");
 }
 
 }  // namespace vramscope

@@ -245,7 +245,7 @@ NameFrame names_from_symbols(Stacks shown) {
       const ResolvedFrame& found = symbols->resolve(report, frame);
       if (told != nullptr && found.functions.empty()) return functions_of(report, *told);
       if (found.state != SymbolState::replaced) return found.functions;
-      return {{.function = place_in_module(report, frame), .file = "replaced"}};
+      return {{.function = place_in_module(report, frame), .file = std::string(kReplaced)}};
     }
     if (!*generated) generated->emplace(report.process.pid);
     SourceFrame named{.function = (*generated)->name_of(frame.offset), .file = ""};

@@ -27,6 +27,9 @@ struct NameFrame : std::function<std::vector<SourceFrame>(const Report& report, 
 // Uses the modules' symbols on this machine. Each module is opened once.
 [[nodiscard]] NameFrame names_from_symbols(Stacks shown = Stacks::in_rows);
 
+// The place of a function without a name whose module is another file than in the run.
+inline constexpr std::string_view kReplaced = "replaced";
+
 struct Caller {
   std::string function;     // "make_weights<float>", or "train+0x1234" without symbols
   std::string place;        // "train.cpp:42"; "": unknown

@@ -96,7 +96,7 @@ Named of_module(const Report& report, const FrameFact& frame, const NameFrame& n
   if (frame.module >= report.modules.size()) return {};
   if (starts_threads(report.modules[frame.module].path)) return {.text = "", .is_start = true};
   const std::vector<SourceFrame> names = name ? name(report, frame) : std::vector<SourceFrame>();
-  if (names.empty() || names.back().function.empty() || names.back().file == "replaced") return {};
+  if (names.empty() || names.back().function.empty() || names.back().file == kReplaced) return {};
   // The outermost of those that are one frame, for the compiler put one into the other.
   const auto begun = std::find_if(names.rbegin(), names.rend(), [](const SourceFrame& one) {
     return !one.function.empty() && !starts_threads_in_program(one.function);
