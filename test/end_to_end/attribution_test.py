@@ -264,7 +264,7 @@ class Attribution(AttributionTest):
         self.assertRegex(shown, r"(?m)^ +11\.0 MiB .* epoch$")  # without the 7 MiB of epoch/inner
         self.assertRegex(shown, r"(?m)^ +7\.00 MiB .* epoch/inner$")
         self.assertRegex(shown, r"(?m)^ +45\.0 MiB .* all together$")
-        self.assertIn("An allocation counts only for its innermost range: a does not include a/b.", shown)
+        self.assertIn('An allocation counts only for its innermost range: range "a" does not include range "a/b".', shown)
         self.assertIn("  main (nvtx_ranges.cpp:", self.run_tool("sites", "-n", "3", path).stdout)
         self.assertEqual(2, self.run_tool("owners", "--by", "colour", path).returncode)
         calls = json.loads(self.run_tool("owners", "--by", "call", "--json", path).stdout)

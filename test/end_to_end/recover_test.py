@@ -116,7 +116,7 @@ class Recover(Case):
         report = json.loads(pathlib.Path(done.stdout.strip()).read_text())
         recount.check(self, report)
         self.assertEqual(("moving", HELD), (report["trigger"], recount.live_bytes(report)))
-        self.assertIn("copied while the process went on", " ".join(report["warnings"]))
+        self.assertIn("copied while the process was running", " ".join(report["warnings"]))
         self.assertIsNone(process.poll())
         self.assertEqual([path], self.live_files())
         self.kill(process)

@@ -126,7 +126,7 @@ TEST(Owners, AreThoseOfThePeakFirstAndWhatIsCachedIsSaidInWords) {
       render(owners_text(report, owners_answer(report, {}), {.width = 120}, 0), {.width = 120});
 
   EXPECT_TRUE(
-      text.starts_with("At the peak of each memory, requested bytes: GPU 0 760 MiB, "
+      text.starts_with("At the peak of each kind of memory, requested bytes: GPU 0 760 MiB, "
                        "pinned 64.0 MiB\n"))
       << text;
   const std::size_t first = text.find("\n   504 MiB  66.3 %  ");

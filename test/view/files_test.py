@@ -111,13 +111,13 @@ class Read(ToolTest):
             shows_traces = verb in ("sites", "peak", "owners", "timeline")
             instead = "map --at oom" if verb == "oom" else "trace"
             self.assert_refused([verb, "t.trace"], 2, "ends early at byte 16: cut off" if shows_traces else
-                                f"expected a report, found a trace; of a trace: vramscope {instead} t.trace\n")  # fmt: skip
+                                f"expected a report, found a trace; for a trace, use: vramscope {instead} t.trace\n")  # fmt: skip
             self.assertEqual(shows_traces, "Reports, traces, folders" in self.call(verb, "--help").stdout, verb)
         for files in (["t.trace", self.sample()], [self.sample(), "t.trace"]):
             self.assert_refused(["diff", *files], 2, "'t.trace' is a trace: diff compares the reports of two runs")
         for words in (["--max-peak", "1", self.sample(), "t.trace"], ["--against", "t.trace", self.sample()]):
             self.assert_refused(["check", *words], 2, "'t.trace' is a trace: check judges reports, which run writes beside traces; "
-                                "of a trace: vramscope leaks --error-exitcode t.trace\n")  # fmt: skip
+                                "for a trace, use: vramscope leaks --error-exitcode t.trace\n")  # fmt: skip
         self.assert_refused(["merge", self.sample(), "t.trace"], 2, "'t.trace' is a trace: only reports can be added up; for it alone: vramscope trace t.trace\n")  # fmt: skip
         self.assert_refused(["trace", self.sample()], 2, "found a report, which vramscope report shows")
         self.assert_refused(["trace", "t.trace"], 2, "ends early at byte 16: cut off")

@@ -155,7 +155,7 @@ TEST(Leaks, TheTextHasStacks) {
             "\n"
             "Grows: allocated again and again over the run, and kept\n"
             "  5.00 MiB in 5 of 5 allocations, GPU 0, cudaMalloc,\n"
-            "    allocated in 5 of the 10 tenths of the run (measured in allocations)\n"
+            "    allocated in 5 of 10 equal parts of the run (measured in allocations)\n"
             "      make_weights (train.cpp:42)\n"
             "      main (train.cpp:99)\n"
             "\n"
@@ -177,7 +177,8 @@ TEST(Leaks, ThePlacesOfSeveralSitesSayOfHowMany) {
   const std::string text =
       leaks_text(report, leaks, {}, sample_names(), Page{}, {.path = "r.json"});
 
-  EXPECT_TRUE(text.starts_with("Never freed: 5.00 MiB in 5 allocations of 3 call sites in 1 row\n"))
+  EXPECT_TRUE(
+      text.starts_with("Never freed: 5.00 MiB in 5 allocations of 3 call sites, shown as 1 row\n"))
       << text;
 }
 

@@ -135,9 +135,9 @@ TEST(Histograms, ShowSizesAndLifeTimesOfEachSite) {
 
   EXPECT_EQ(text,
             "  make_weights (train.cpp:42) < main (train.cpp:99)\n"
-            "    sizes   from 4 B        [################################]  6\n"
-            "            from 16 B       [################................]  3\n"
-            "    lives   < 10 us         [################################]  9\n");
+            "    sizes      from 4 B        [################################]  6\n"
+            "               from 16 B       [################................]  3\n"
+            "    lifetimes  < 10 us         [################################]  9\n");
 }
 
 // They named three.

@@ -178,11 +178,11 @@ class Merge(MergeTest):
         shown = self.call("report", "--wide", merged).stdout
         shown = shown[shown.index("processes merged"):]
         self.assertIn("  reserved   sum of peaks  66.0 MiB, now 66.0 MiB\n", shown)
-        self.assertIn("\nWhat made the sum of peaks: ", shown)
-        self.assertIn("  pinned      sum of peaks ", shown)
+        self.assertIn("\nWhat made up the sum of peaks: ", shown)
+        self.assertIn("  pinned      requested: sum of peaks ", shown)
         self.assertIn("  the processes' limits add up to 120 GiB: 9 requests refused\n", shown)
         self.assertEqual([], re.findall(r"^ +\w+ +peak +\d.*", shown, re.MULTILINE))
-        self.assertRegex(self.call("peak", merged).stdout, r"GPU 0: sum of peaks .*\n  sum of the peaks of 3 processes, each at its own time; .*\n  the highest peak of a process was reached after ")
+        self.assertRegex(self.call("peak", merged).stdout, r"GPU 0: sum of peaks .*\n  sum of the peaks of 3 processes, each at its own time; .*\n  the highest peak of a single process was reached \S+ \S+ after its process began ")
         self.assertIn(", summed over all processes", self.call("stats", merged).stdout)
         self.assertIn("At the peaks of all processes, added, requested bytes: ", self.call("owners", merged).stdout)
         self.assertIn("AT PEAK: of each process, when its memory held most.", self.call("sites", merged).stdout)
@@ -252,7 +252,7 @@ class Merge(MergeTest):
         self.assertNotEqual(following, "report")
 
     def test_what_processes_count_as_others_is_bounded_and_not_added(self):
-        """Each counted its neighbours' memory as that of others, and the sum was more than there is on a GPU."""
+        """Each counted the next block in uses' memory as that of others, and the sum was more than there is on a GPU."""
         reports, counted = [], (700, 300, 500, 50, 20, 90)
         for number, path in enumerate(self.some_reports(6)):
             report = json.loads(path.read_text())

@@ -162,7 +162,7 @@ class Merged(MergeTest):
         for line in ("\nrank 1 (101): peak of GPU 0: 150 MiB requested, 50.0 MiB above the limit of 100 MiB\n",
                      "\nrank 2 (102): never freed: 12.0 MiB requested, 11.0 MiB above the limit of 1.00 MiB\n",
                      "\nall 3 processes together: allocated in all: ",
-                     "\nThe 3 processes held at most 350 MiB of GPU 0 together at one time.\n"):
+                     "\nThe 3 processes held at most 350 MiB of GPU 0 together at the same time.\n"):
             self.assertIn(line, failed.stdout)
         self.assertNotIn("rank 0 (100)", failed.stdout)
         self.assertTrue(failed.stdout.startswith("failed in 2 of 3 processes; the highest: peak of GPU 0 150 MiB (limit 100 MiB) in rank 1 (101), "
@@ -192,7 +192,7 @@ class Merged(MergeTest):
         merged = self.merge(*parts)
         shown = self.call("peak", "--wide", merged).stdout
         self.assertIn("GPU 0: sum of peaks 200 MiB requested", shown)
-        self.assertIn("  sum of the peaks of 2 processes, each at its own time; at one time they held 100 MiB together "
+        self.assertIn("  sum of the peaks of 2 processes, each at its own time; the peak of all together was 100 MiB "
                       "(from their timelines)\n", shown)
         (peak,) = json.loads(self.call("peak", "--json", merged).stdout)
         self.assertEqual((2, 100 << 20, 100 << 20),

@@ -84,15 +84,15 @@ class Few(ToolTest):
         self.call("merge", "-o", "all.json", "ranks")
         alone, together = (" ".join(self.call("peak", name).stdout.split()) for name in ("ranks/r1.json", "all.json"))
         time = re.search(r"reached after (\S+ \S+)", alone)[1]
-        self.assertIn(f"reached after {time} in its process (", together)
+        self.assertIn(f"reached {time} after its process began (", together)
         [kind] = json.loads(self.call("peak", "--json", "ranks/r1.json").stdout)
         [added] = json.loads(self.call("peak", "--json", "all.json").stdout)
         self.assertEqual(kind["peak_ns"], added["process_peak_ns"])
         self.assertEqual(kind["peak_ns"], kind["process_peak_ns"])
         self.assertEqual(kind["peak_ns"] + 2_000_000_000, added["peak_ns"])
         alone, together = (self.call("oom", name).stdout for name in ("ranks/r1.json", "all.json"))
-        for time in re.findall(r"^  after (\S+ \S+) in", alone, re.M):
-            self.assertIn(f"  after {time} in its process (", together)
+        for time in re.findall(r"^  after (\S+ \S+), in", alone, re.M):
+            self.assertIn(f"  {time} after its process began (", together)
 
 
 class SideBySide(RanksTest):
@@ -142,7 +142,7 @@ class SideBySide(RanksTest):
         self.assertIn("  GPU 0  2 processes, peak 760 MiB to 1.48 GiB\n", shown)
         self.assertIn("  For the exact value, record traces: vramscope run --trace '%p.trace'\n", shown)
         self.assertEqual(shown, self.call("report", self.path("a.json"), self.path("b.json~1")).stdout)
-        self.assertEqual(2, self.call("report", "--each", self.folder).stdout.count("What made the peak"))
+        self.assertEqual(2, self.call("report", "--each", self.folder).stdout.count("What made up the peak"))
         os.mkdir(self.path("empty"))
         self.assert_refused(["report", self.path("empty")], 2, "no report is in")
 
@@ -184,7 +184,7 @@ class SideBySide(RanksTest):
         shown = self.call("report", self.folder).stdout
         self.assertRegex(shown, r"\n  peak +100 MiB +100 MiB +300 MiB  3 of 4  rank 3 \(103\)\n")
         self.assertIn("\nDifferences\n  rank 3 (103): peak 300 MiB, 200 MiB above the median of 100 MiB\n", shown)
-        self.assertRegex(shown, r"\n    \+200 MiB  \S.*  \(\d+ MiB, \d+ MiB in rank \d \(\d+\)\)\n")
+        self.assertRegex(shown, r"\n    \+200 MiB  \S.*  \(\d+ MiB here, \d+ MiB in rank \d \(\d+\)\)\n")
         self.assertIn("\n  PEAK and NOW exclude host memory: a process held up to ", shown)
         together = json.loads(self.call("report", "--json", self.folder).stdout)
         self.assertEqual([p["rank"] for p in together["processes"]], [3, 0, 1, 2])

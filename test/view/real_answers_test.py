@@ -110,13 +110,13 @@ class Measured(RealReports):
     def test_a_run_that_was_measured_in_time_has_tenths_of_time(self):
         for name in ("gpt", "jax"):
             text = " ".join(self.text("leaks", "--no-default-suppressions", self.real(name)).split())
-            self.assertIn("of the 10 tenths of the run (measured in time)", text)
+            self.assertIn("of 10 equal parts of the run (measured in time)", text)
             self.assertNotIn("(measured in allocations)", text)
 
     def test_a_merged_report_has_no_intervals_and_says_what_was_counted(self):
         text = self.text("sites", "-n", "0", self.real("gpt"), self.real("gpt-no-cache"))
         self.assertNotIn("1/1", text)
-        self.assertIn("temporary, or the last of their thread", text)
+        self.assertIn("these include a thread's last allocation if it was freed", text)
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ class Used(Merged):
             alone = self.json("report", self.real(name))
             self.assertEqual(rows[alone["process"]["pid"]]["reserved_of_all_kinds_bytes"],
                              alone["devices"][0]["reserved_of_all_kinds_bytes"], name)
-        self.assertIn("all reserved", self.text("report", *map(self.real, names)))
+        self.assertIn("reserved (all kinds)", self.text("report", *map(self.real, names)))
 
     def test_pages_of_pools_are_reserved(self):
         """real-gpu.md: the pool had 5,670,699,008 bytes, PyTorch's cache beside it 69,206,016."""
@@ -124,7 +124,7 @@ class Bounds(Merged):
     def test_what_nobody_measured_has_one_name(self):
         for name in NAMES:
             file = self.real(name)
-            self.assertRegex(self.text("report", file), rf"\n +used at least .* before the report, {BESIDE} had .*\n", name)
+            self.assertRegex(self.text("report", file), rf"\n +used at least .*; {BESIDE} together took .* before the report\n", name)
             self.assertRegex(self.text("peak", file), rf"\n +not known .*{BESIDE}\n", name)
             self.assertNotIn("contexts and code of this process", self.text("peak", file), name)
             self.assertIn("used on GPU 0, contexts and code not measured at most", self.text("check", "--interim", "--max-used", "140GiB", file))
@@ -134,12 +134,12 @@ class Bounds(Merged):
 
     def test_check_says_at_most_whether_it_passes_or_not(self):
         file = self.real("cupy")
-        self.assertIn("passed: all reserved on GPU 0 at most 177 MiB (limit 180 MiB)", self.text("check", "--max-reserved", "180MiB", file))
-        self.assertIn("all reserved on GPU 0: at most 177 MiB, at least 164 MiB: it is not known whether this exceeds the limit of 170 MiB\n",
+        self.assertIn("passed: reserved (all kinds) on GPU 0 at most 177 MiB (limit 180 MiB)", self.text("check", "--max-reserved", "180MiB", file))
+        self.assertIn("reserved (all kinds) on GPU 0: at most 177 MiB, at least 164 MiB: it is not known whether this exceeds the limit of 170 MiB\n",
                       self.text("check", "--max-reserved", "170MiB", file))
-        self.assertIn("all reserved on GPU 0: at most 177 MiB, at least 164 MiB: at least 64.0 MiB above the limit of 100 MiB\n",
+        self.assertIn("reserved (all kinds) on GPU 0: at most 177 MiB, at least 164 MiB: at least 64.0 MiB above the limit of 100 MiB\n",
                       self.text("check", "--max-reserved", "100MiB", file))
-        self.assertIn("up to then failed: used on GPU 0, contexts and code not measured at least 6.89 GiB (limit 10.0 GiB)",
+        self.assertIn("checks failed up to then: used on GPU 0, contexts and code not measured at least 6.89 GiB (limit 10.0 GiB)",
                       " ".join(self.text("check", "--max-used", "10GiB", self.real("beside-others")).split()))
 
     def test_an_instant_is_named_only_where_it_was_one(self):

@@ -26,12 +26,12 @@ class Case(RealReports):
 class Frees(Case):
     """Calls that freed nothing counted as frees, and cuMemRelease did not."""
 
-    TOLD = {"nccl": "396 calls for 199 frees took 1.14 s",
-            "jax": "447 calls for 444 frees took 96.4 ms",
-            "cupy": "32 calls for 26 frees took 55.0 ms",
+    TOLD = {"nccl": "396 calls of free functions took 1.14 s, and 199 allocations were freed",
+            "jax": "447 calls of free functions took 96.4 ms, and 444 allocations were freed",
+            "cupy": "32 calls of free functions took 55.0 ms, and 26 allocations were freed",
             "beside-others": "4 calls that freed nothing took 8.45 us",
             "gpt": "4 calls that freed nothing took 15.7 us",
-            "gpt-no-cache": "13,171 calls for 13,167 frees took 113 ms",
+            "gpt-no-cache": "13,171 calls of free functions took 113 ms, and 13,167 allocations were freed",
             "torch-oom-at-exit": "34 frees took 53.4 ms"}
 
     def test_the_closing_line_counts_what_freed_memory(self):
@@ -113,7 +113,7 @@ class Retries(Case):
 
     def test_only_what_went_back_is_said_to_have(self):
         asked = "Vramscope asked the driver again "
-        for name, told in (("torch-oom", "1 time, but its cache had no idle memory to release"),
+        for name, told in (("torch-oom", "once, but its cache had no idle memory to release"),
                            ("torch-oom-at-exit", "2 times; during the run its cache released 2 idle segments"),
                            ("fill-refused", "8 times; during the run its cache released 86 idle segments")):
             for verb in ("report", "stats"):
@@ -129,7 +129,7 @@ class Threads(Case):
             text = self.text("calls", self.real(name))
             self.assertIn(", summed over all threads", text, name)
             self.assertNotIn(" of the run's ", text, name)
-        self.assertIn(" summed over all threads (10 of them allocated); the run took 14.8 s\n", self.text("calls", self.real("jax")))
+        self.assertIn(" summed over all threads (10 threads made allocations); the run took 14.8 s\n", self.text("calls", self.real("jax")))
         self.assertIn(" summed over all threads; the run took 3.58 s\n", self.text("calls", self.real("cupy")))
         self.assertIn(" % of the run's 3.58 s\n", self.text("calls", "--by", "thread", self.real("cupy")))
 
@@ -152,7 +152,7 @@ class Counters(Case):
     def test_they_are_our_own(self):
         """torch.cuda.memory_stats said 13,170 allocations, where these are 97."""
         text = self.one_line("stats", self.real("gpt"))
-        self.assertIn(" Vramscope's own counters, under PyTorch's names and with their meanings:"
+        self.assertIn(" Vramscope's own counters, with PyTorch's names and meanings, but for Vramscope's allocator:"
                       " a segment of PyTorch's cache is one block here. ", text)
         self.assertNotIn("that torch.cuda.memory_stats(0) returns", self.call("stats", "--help").stdout)
         self.assertIn("Vramscope's", self.call("stats", "--help").stdout)

@@ -32,7 +32,7 @@ class DeviceUse(RealReports):
             whole = self.json("owners", self.real(name))["devices"]
             for owner in {row["owner"] for row in self.json("owners", self.real(name))["ledger"] if row["calls"]}:
                 self.assertEqual(whole, self.json("owners", "--owner", owner, self.real(name))["devices"], name)
-        self.assertIn("used on GPU 0, NVIDIA H200, with others as of 136 ms before, regardless of the filter", self.text("owners", "--owner", "PyTorch", self.real("gpt")))
+        self.assertIn("used on GPU 0, NVIDIA H200 (others: as measured 136 ms earlier), regardless of the filter", self.text("owners", "--owner", "PyTorch", self.real("gpt")))
 
 
 class PeakUse(RealReports):
@@ -100,10 +100,10 @@ class WholeDevice(RealReports):
         text = self.text("diff", self.real("gpt"), self.real("gpt-no-cache"))
         self.assertIn("\n  GPU 0  6.89 GiB -> 5.15 GiB (-1.73 GiB, -25.2 %)\n"
                       "  pinned  32.0 KiB, as before\n"
-                      "  GPU 0, all reserved  6.89 GiB -> 11.5 GiB (+4.66 GiB, +67.6 %)\n"
+                      "  GPU 0, reserved (all kinds)  6.89 GiB -> 11.5 GiB (+4.66 GiB, +67.6 %)\n"
                       "  GPU 0, used  at least 6.89 GiB -> at least 11.5 GiB: contexts and code were not measured\n", text)
         text = self.text("diff", self.real("gpt-no-cache"), self.real("gpt-no-cache-pytorch"))
-        self.assertIn("\n  GPU 0, all reserved  11.5 GiB -> 6.89 GiB (", text)
+        self.assertIn("\n  GPU 0, reserved (all kinds)  11.5 GiB -> 6.89 GiB (", text)
         (device,) = self.json("diff", self.real("gpt"), self.real("gpt-no-cache"))["devices"]
         for side, name in (("before", "gpt"), ("after", "gpt-no-cache")):
             (counted,) = [one for one in self.json("report", self.real(name))["devices"] if one["index"] == 0]
@@ -124,7 +124,7 @@ class WholeDevice(RealReports):
                                       ("--max-used", "12GiB", 1), ("--max-used", "140GiB", 0)):
             result = self.call("check", option, limit, file)
             self.assertEqual(result.returncode, status, (option, limit, result.stdout))
-        self.assertIn("all reserved on GPU 0: 11.5 GiB, 5.55 GiB above the limit of 6.00 GiB\n",
+        self.assertIn("reserved (all kinds) on GPU 0: 11.5 GiB, 5.55 GiB above the limit of 6.00 GiB\n",
                       self.text("check", "--max-reserved", "6GiB", file))
         self.assertIn("used on GPU 0, contexts and code not measured: at least 11.5 GiB: at least ", self.text("check", "--max-used", "6GiB", file))
         self.assert_refused(["check", "--max-used", "6GiB", "--owner", "cuBLAS", file], 2, "take no filter but --device")

@@ -176,8 +176,8 @@ class Map(Peaks):
 
     def test_outside_is_a_share_of_what_is_outside(self):
         text = self.text("map", self.real("gpt"))
-        self.assertIn("Fragmentation outside PyTorch's cache: hardly any; 1.95 MiB (3.0 % of the memory there) is stranded", text)
-        self.assertIn("Fragmentation outside PyTorch's cache of pinned memory: little; 28.0 KiB (77.8 % of the memory there) is stranded", text)
+        self.assertIn("Fragmentation outside PyTorch's cache: hardly any; 1.95 MiB is stranded (3.0 % of the memory outside that cache)", text)
+        self.assertIn("Fragmentation outside PyTorch's cache of pinned memory: little in absolute terms; 28.0 KiB is stranded (77.8 % of the memory outside that cache)", text)
 
 
 class Words(Peaks):
@@ -199,8 +199,8 @@ class Words(Peaks):
 
     def test_an_earlier_version_counted_what_was_freed_last(self):
         for verb in ("report", "sites"):
-            self.assertIn("1,012,400 temporary, or the last of their thread (100 %)", self.text(verb, self.real("threads")), verb)
-        self.assertIn("TEMP: freed before the next allocation of the thread, or without one.", self.text("sites", self.real("threads")))
+            self.assertIn("1,012,400 temporary (100 %; these include a thread's last allocation if it was freed)", self.text(verb, self.real("threads")), verb)
+        self.assertIn("TEMP: share of the allocations that were freed before their thread allocated again, also if it never did.", self.text("sites", self.real("threads")))
 
     def test_a_pool_gives_back_by_its_threshold(self):
         self.assertIn("release threshold", re.sub(r"\s+", " ", self.text("owners", self.real("gpt-async"))))

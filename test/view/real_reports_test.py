@@ -170,14 +170,14 @@ class Past(RealReports):
                       self.text("map", self.real("jax")))
 
     def test_the_reserve_of_pinned_memory_is_shown(self):
-        self.assertIn("now 8 B, 445 calls; page-locked: peak 2.01 MiB, now 2.01 MiB, 2.00 MiB of it idle\n",
+        self.assertIn("now 8 B, 445 calls; page-locked segments: peak 2.01 MiB, now 2.01 MiB, 2.00 MiB of it idle\n",
                       self.text("report", self.real("jax")))
         for name in NAMES:
             with open(self.real(name), encoding="utf-8") as file:
                 written = json.load(file)
             locked = written["host"]["memory_stats"].get("reserved_bytes.current", 0)
             held = sum(kind["current_bytes"] for kind in written["kinds"] if kind["kind"] == "pinned")
-            self.assertEqual(locked > held, "page-locked: " in self.text("report", self.real(name)), name)
+            self.assertEqual(locked > held, "page-locked segments: " in self.text("report", self.real(name)), name)
 
 
 class Order(RealReports):
@@ -282,7 +282,7 @@ class Figures(RealReports):
         """They said "865 allocations, 442 temporary (26.1 %)"."""
         for name in NAMES:
             for verb in ("report", "sites", "peak", "owners"):
-                total = re.search(r"Total: ([\d,]+) allocations?, ([\d,]+)(?: of ([\d,]+) known ones)? temporary(?:, or the last of their thread)? \(([\d.<]+) %\)",
+                total = re.search(r"Total: ([\d,]+) allocations?, ([\d,]+)(?: of ([\d,]+) known ones)? temporary \(([\d.<]+) %[;)]",
                                   self.text(verb, self.real(name)))
                 count, temporary, known = (int(part.replace(",", "")) for part in (total[1], total[2], total[3] or total[1]))
                 self.assertLessEqual(temporary, known)

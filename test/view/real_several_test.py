@@ -52,7 +52,7 @@ class Differences(Case):
     def test_name_the_process_beside_which_they_stand(self):
         text = self.text("report", *map(self.real, PYTORCH))
         self.assertNotRegex(text, r"\(.*, the median | in the median\)")
-        self.assertRegex(text, r"\n +\+1\.44 GiB +main \(gpt\.py:53\).*\(1\.44 GiB, 24\.1 KiB in python3\.12 \(4536\)\)\n")
+        self.assertRegex(text, r"\n +\+1\.44 GiB +main \(gpt\.py:53\).*\(1\.44 GiB here, 24\.1 KiB in python3\.12 \(4536\)\)\n")
         (one,) = [one for one in self.report(*PYTORCH)["differences"] if one["pid"] == 6257]
         held = {site["median_bytes"] for site in one["sites"]}
         self.assertEqual({24640, 618135552, 618135556}, held)  # 590 MiB of stream-ordered memory, of stacks that read alike
@@ -125,7 +125,7 @@ class Legend(Case):
     def test_of_reports_of_earlier_versions_says_what_they_counted(self):
         for files in ([self.merged("gpt", "gpt-no-cache")], [self.real("gpt-no-cache")], [self.real(name) for name in NAMES[:3]]):
             text = self.one_line("sites", *files)
-            self.assertIn("TEMP: freed before the next allocation of the thread, or without one.", text)
+            self.assertIn("TEMP: share of the allocations that were freed before their thread allocated again, also if it never did.", text)
 
 
 if __name__ == "__main__":

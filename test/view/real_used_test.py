@@ -38,7 +38,7 @@ class Used(Case):
             text = self.text("report", self.real(name))
             self.assertNotIn("used at most", text, name)
             self.assertRegex(text, rf"\n +used at least {AMOUNT} of 140 GiB: contexts and code of this process were not "
-                                   rf"measured; [\d.]+ \w+ before the report, {OUTSIDE} had {AMOUNT}\n")  # fmt: skip
+                                   rf"measured separately; {OUTSIDE} together took {AMOUNT}, measured [\d.]+ \w+ before the report\n")  # fmt: skip
             (device,) = self.json("report", self.real(name))["devices"]
             self.assertIsNone(device["used_peak_bytes"], name)
             self.assertLessEqual(device["allocated_peak_bytes"], device["reserved_of_all_kinds_least_bytes"], name)
@@ -73,8 +73,8 @@ class Used(Case):
     def test_others_are_of_an_earlier_instant(self):
         for name, age in (("nccl", "2.64 s"), ("jax", "530 ms"), ("beside-others", "647 ms")):
             self.assertRegex(self.one_line("owners", self.real(name)),
-                             rf"(At the end|When the report was written): {AMOUNT} of 140 GiB used on GPU 0, NVIDIA H200, "
-                             rf"with others as of {age} before ")  # fmt: skip
+                             rf"(At the end|When the report was written): {AMOUNT} of 140 GiB used on GPU 0, NVIDIA H200 "
+                             rf"\(others: as measured {age} earlier\) ")  # fmt: skip
             (told,) = self.json("owners", self.real(name))["devices"]
             self.assertEqual(self.facts(name)["free_bytes_age_ns"], told["others_age_ns"])
 
@@ -90,9 +90,9 @@ class Reserved(Case):
 
     def test_of_all_kinds_has_a_name_of_its_own(self):
         file = self.real("gpt-async")
-        self.assertIn("all reserved on GPU 0: 5.35 GiB, 5.25 GiB above the limit of 100 MiB", self.one_line("check", "--max-reserved", "100MiB", file))
-        self.assertRegex(self.text("diff", self.real("gpt"), file), r"\n  GPU 0, all reserved  6\.89 GiB -> 5\.35 GiB ")
-        self.assertNotRegex(self.text("diff", self.real("gpt"), file), r"GPU 0, reserved")
+        self.assertIn("reserved (all kinds) on GPU 0: 5.35 GiB, 5.25 GiB above the limit of 100 MiB", self.one_line("check", "--max-reserved", "100MiB", file))
+        self.assertRegex(self.text("diff", self.real("gpt"), file), r"\n  GPU 0, reserved \(all kinds\)  6\.89 GiB -> 5\.35 GiB ")
+        self.assertNotRegex(self.text("diff", self.real("gpt"), file), r"GPU 0, reserved  ")
         self.assertRegex(self.text("report", file), r"\n +reserved +peak +66\.0 MiB")
         self.assertRegex(self.text("report", file), r"\n +all kinds together: peak 5\.15 GiB requested, 5\.35 GiB reserved\n")
 
@@ -143,9 +143,9 @@ class Changes(Case):
         return next(line.strip() for line in text.splitlines() if line.startswith(f"  GPU 0, {what}  "))
 
     def test_of_bounds_that_do_not_meet_are_known(self):
-        self.assertRegex(self.line("all reserved", "gpt", "gpt-expandable"), r"6\.89 GiB -> 5\.50 GiB \(-1\.39 GiB, -20\.2 %\)$")
-        self.assertRegex(self.line("all reserved", "jax", "nccl"), r"105 GiB -> 594 MiB to 596 MiB \(-104 GiB\)$")
-        self.assertRegex(self.line("all reserved", "nccl", "cupy"), r"594 MiB to 596 MiB -> 164 MiB to 177 MiB \(-\d+ MiB to -\d+ MiB\)$")
+        self.assertRegex(self.line("reserved (all kinds)", "gpt", "gpt-expandable"), r"6\.89 GiB -> 5\.50 GiB \(-1\.39 GiB, -20\.2 %\)$")
+        self.assertRegex(self.line("reserved (all kinds)", "jax", "nccl"), r"105 GiB -> 594 MiB to 596 MiB \(-104 GiB\)$")
+        self.assertRegex(self.line("reserved (all kinds)", "nccl", "cupy"), r"594 MiB to 596 MiB -> 164 MiB to 177 MiB \(-\d+ MiB to -\d+ MiB\)$")
 
     def test_of_bounds_that_meet_are_not_known(self):
         with open(self.real("cupy"), encoding="utf-8") as file:
@@ -153,12 +153,12 @@ class Changes(Case):
         another["process"]["pid"] += 1  # of one report it is known: nothing changed
         with open(self.path("another.json"), "w", encoding="utf-8") as file:
             json.dump(another, file)
-        self.assertRegex(self.line("all reserved", "cupy", "another"), r"164 MiB to 177 MiB -> 164 MiB to 177 MiB: bounds, so the change is not known$")
+        self.assertRegex(self.line("reserved (all kinds)", "cupy", "another"), r"164 MiB to 177 MiB -> 164 MiB to 177 MiB: bounds, so the change is not known$")
 
     def test_of_rows_are_of_several_instants(self):
         text = self.one_line("diff", self.real("jax"), self.real("nccl"))
-        self.assertIn("Rows are of each memory's own peak. These need not be of one instant", text)
-        self.assertNotIn("Rows are of each memory's", self.text("diff", self.real("torch-oom"), self.real("fill-refused")))
+        self.assertIn("Each row is at the peak of its own kind of memory. These peaks may be at different times", text)
+        self.assertNotIn("Each row is at the peak of its own", self.text("diff", self.real("torch-oom"), self.real("fill-refused")))
 
 
 if __name__ == "__main__":

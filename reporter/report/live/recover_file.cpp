@@ -75,7 +75,7 @@ void set_time(ReportParts& parts, const RecoveredProcess& known) {
 }
 
 constexpr const char* kMoving =
-    "copied while the process went on, and not of one instant: numbers may not agree";
+    "copied while the process was running, and not at one instant: numbers may not agree";
 
 ReportParts parts_of(const LiveHeader& header, const RecoveredProcess& known,
                      const RecoveryWish& wish, ImageOf how) {

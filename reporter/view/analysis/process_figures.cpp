@@ -27,8 +27,8 @@ std::uint64_t host_peak_by(const ReportOfProcess& one) { return host_bounds(one.
 
 constexpr auto kFigures =
     std::to_array<Figure>({{FigureOf::peak, "peak", highest_of},
-                           {FigureOf::reserved, "all reserved", reserved_by},
-                           {FigureOf::needed, "all needed", needed_by},
+                           {FigureOf::reserved, "reserved (all kinds)", reserved_by},
+                           {FigureOf::needed, "needed (all kinds)", needed_by},
                            {FigureOf::left, "at the end", held_by},
                            {FigureOf::host, "host memory", host_peak_by},
                            {FigureOf::allocations, "allocations", allocations_by}});

@@ -235,10 +235,11 @@ int check(Arguments& given) {
   paths.push_back(given.baseline);
   for (const std::string& path : paths) {
     if (!is_trace(path)) continue;
-    return refuse("'" + path +
-                  "' is a trace: check judges reports, which run writes beside traces; of a trace: "
-                  "vramscope leaks --error-exitcode " +
-                  shell_word(path));
+    return refuse(
+        "'" + path +
+        "' is a trace: check judges reports, which run writes beside traces; for a trace, use: "
+        "vramscope leaks --error-exitcode " +
+        shell_word(path));
   }
   paths.pop_back();
   std::vector<Checked> all;

@@ -90,8 +90,8 @@ int publish_diff(const Listing& listing, const Differences& found, const DiffOf&
                                        : filter_head(filter, page) + diff_text(found, of, page));
 }
 
-// "was killed by SIGKILL", "went on (oom)", "adds 3 processes, each at its own peak": of a report
-// that is not of all of its run, or of several.
+// "was killed by SIGKILL", "was written when memory ran out; the program continued", "adds 3
+// processes, each at its own peak": of a report that is not of all of its run, or of several.
 std::string what_it_covers(const Report& report, const std::string& at) {
   if (!tells_frees(report)) {
     return "has no history: it tells what was live at the snapshot, not the peak";
@@ -114,7 +114,7 @@ std::string what_it_covers(const Report& report, const std::string& at) {
     case End::died:
       return death_text(process);
     case End::went_on:
-      return end_text(process);
+      return "was " + trigger_text(process.trigger) + "; the program continued";
     default:
       return "";
   }

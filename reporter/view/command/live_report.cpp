@@ -11,7 +11,7 @@
 namespace vramscope {
 namespace {
 
-constexpr const char* kCopied = "its tables are copied while it goes on";
+constexpr const char* kCopied = "its tables are copied while it runs";
 
 // The report with which the process answered; "": it did not.
 std::string answer_of(std::int64_t pid, unsigned wait_seconds,

@@ -70,7 +70,7 @@ std::optional<Report> open_report(std::string& path, const Reading& reading) {
 }
 
 void say_no_report(const std::string& trace, std::string_view command) {
-  say("'" + trace + "': expected a report, found a trace; of a trace: vramscope " +
+  say("'" + trace + "': expected a report, found a trace; for a trace, use: vramscope " +
       std::string(command) + " " + shell_word(trace));
 }
 

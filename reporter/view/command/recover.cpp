@@ -123,7 +123,7 @@ std::string running(const Tally& tally) {
 std::string searched(const std::vector<std::string>& words) {
   const std::vector<std::string>& places = words.empty() ? usual_live_folders() : words;
   return places.empty() ? "there is no folder of live files"
-                        : "no dead process left one in " + quoted(places);
+                        : "no dead process left a live file in " + quoted(places);
 }
 
 // What `report` is to be given: a few files, else the folder where all of them are, else the last.

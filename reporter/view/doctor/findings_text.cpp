@@ -25,8 +25,9 @@ std::string sum_of(const Findings& findings) {
   const std::size_t limits = findings.count(FindingState::limits);
   std::string text = stops == 0 ? "Nothing here stops recording" : counted(stops, "finding");
   if (stops != 0) text += stops == 1 ? " stops recording" : " stop recording";
-  if (limits != 0) text += "; " + std::to_string(limits) + (limits == 1 ? " limits" : " limit");
-  return text + (limits != 0 ? " it" : "");
+  if (limits != 0)
+    text += "; " + counted(limits, "finding") + (limits == 1 ? " limits it" : " limit it");
+  return text;
 }
 
 }  // namespace

@@ -53,19 +53,20 @@ std::string why_not_preloaded(const std::string& path, std::string& advice) {
 
 void examine_build(Findings& findings) {
   constexpr const char* kSubject = "tool";
-  std::string has;
+  std::vector<std::string> has;
+
   for (const BuildPart& part : build_parts()) {
     const std::string name(part.name);
     if (part.why_not.empty()) {
-      has += (has.empty() ? "" : ", ") + name;
+      has.push_back(name);
       continue;
     }
-    findings.limits(
-        kSubject,
-        "lacks " + name + " (" + std::string(part.gives) + "): " + std::string(part.why_not),
-        "install what is missing (scripts/setup demo) and build it again");
+    findings.limits(kSubject,
+                    "is built without " + name + " (" + std::string(part.gives) +
+                        "): " + std::string(part.why_not),
+                    "install what is missing (scripts/setup demo) and build it again");
   }
-  if (!has.empty()) findings.fine(kSubject, "has " + has);
+  if (!has.empty()) findings.fine(kSubject, "is built with " + enumerated(has));
 }
 
 std::string version_of_library(const std::string& path) {

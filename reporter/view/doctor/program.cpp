@@ -76,13 +76,13 @@ void examine_runtime(const ElfProgram& file, const Patient& patient, Findings& f
 
 void examine_names(const ElfProgram& file, Findings& findings) {
   if (file.has_section(".debug_line") || file.has_section(".gnu_debuglink")) {
-    return findings.fine("symbols", "it has names of functions, files and lines");
+    return findings.fine("symbols", "the program has function names, file names and line numbers");
   }
   if (file.has_section(".symtab")) {
-    return findings.limits("symbols", "it has names of functions, but no lines",
+    return findings.limits("symbols", "the program has function names, but no line numbers",
                            "compile with -g (nvcc -g -Xcompiler -g for host code)");
   }
-  findings.limits("symbols", "it is stripped: call stacks show exported names at most",
+  findings.limits("symbols", "the program is stripped: call stacks show exported names at most",
                   "keep the unstripped file, or its debug file where gdb would look");
 }
 

@@ -29,8 +29,8 @@ std::string_view why_no_protobuf() noexcept {
 
 std::vector<BuildPart> build_parts() {
   std::vector<BuildPart> parts = {
-      {"page", "vramscope html", why_no_page()},
-      {"sqlite", "vramscope export --format sqlite", why_no_sqlite()},
+      {"the HTML page", "vramscope html", why_no_page()},
+      {"SQLite", "vramscope export --format sqlite", why_no_sqlite()},
       {"protobuf", "vramscope export --format pprof and perfetto", why_no_protobuf()},
   };
   std::stable_partition(parts.begin(), parts.end(),

@@ -9,7 +9,7 @@
 namespace vramscope {
 
 struct BuildPart {
-  std::string_view name;     // "sqlite"
+  std::string_view name;     // "SQLite"
   std::string_view gives;    // what it is for: "vramscope export --format sqlite"
   std::string_view why_not;  // one clause without a full stop; "": this build has it
 };

@@ -62,7 +62,7 @@ function differences(runs) {
     const process = runs.processes.find((process) => process.pid === one.pid);
     return one.sites.map((site) => [process ? who(process) : String(one.pid), change(site.bytes - site.median_bytes), bytes(site.bytes), bytes(site.median_bytes), stack(site.frames)]);
   });
-  return rows.length > 0 ? table('What makes a peak differ from the median', ['Process', '#Difference', '#At its peak', '#In the process of the median', 'Where'], rows) : null;
+  return rows.length > 0 ? table('What makes a peak differ from the median', ['Process', '#Difference', '#At its peak', '#In the median process', 'Where'], rows) : null;
 }
 
 // "at most 5.15 GiB" where only bounds are known.
@@ -110,7 +110,7 @@ function refusal(report, event) {
     event.hint ? make('p', { class: 'warning' }, name(event.hint)) : '',
     event.total_bytes > 0 ? make('p', {}, bytes(event.free_bytes), ' of ', bytes(event.total_bytes), ' were free; segments held ', bytes(event.reserved_bytes), ', of that ', bytes(event.allocated_bytes), ' in use and ', bytes(event.idle_bytes), ' idle; the largest hole was ', bytes(event.largest_free_bytes), '.') : '',
     shares.length > 0 ? table('Who held the memory', ['#Bytes', '#Share', '#Blocks', 'Where'], shares) : '',
-    pins.length > 0 ? table('What pinned free memory', ['#Free', '#Segments', '#In use', 'Where'], pins) : '');
+    pins.length > 0 ? table('What held segments with free memory', ['#Free', '#Segments', '#In use', 'Where'], pins) : '');
 }
 
 // window: from and to, of a trace; null: all of the run.

@@ -194,7 +194,9 @@ Document axis_text(const Report& report, Axis axis, const NameFrame& name, const
     remark += " Rows of one " + axis_word(axis) + " are adjacent, the largest first.";
   }
   if (axis == Axis::range) {
-    remark += " An allocation counts only for its innermost range: a does not include a/b.";
+    remark +=
+        " An allocation counts only for its innermost range: range \"a\" does not "
+        "include range \"a/b\".";
   }
   Columns<AxisEntry> columns = axis_columns(report, axis, &threads, page);
   if (is_snapshot) keep_what_was_live(columns);

@@ -41,12 +41,12 @@ std::string words_for_driver_frees(const ServedCalls& row) {
 }
 
 std::string served_words(const ServedCalls& row) {
-  if (row.what == "alloc_hit") return "allocations from the library's cache";
+  if (row.what == "alloc_hit") return "allocations from Vramscope's cache";
   if (row.what == "alloc_driver") return "allocations by the driver";
   if (row.what == "free_hit") return "frees whose memory the cache kept";
   if (row.what == "free_driver") return words_for_driver_frees(row);
-  if (row.what == kAllocUncached) return "allocations past the cache, by the driver";
-  if (row.what == kFreeUncached) return "frees past the cache, by the driver";
+  if (row.what == kAllocUncached) return "allocations by the driver that bypass the cache";
+  if (row.what == kFreeUncached) return "frees by the driver that bypass the cache";
   return "waits for the GPU, before freed memory was used again";
 }
 
@@ -128,7 +128,8 @@ std::string served_rows_text(const CallsOf& of, const Page& page) {
   if (rows.empty()) return "";
   Table table = table_of(served_columns(), rows, page);
   table.place_last(Table::Last::wrapped);
-  return part_title("How successful allocations and frees were served", page) + table.text(page);
+  return part_title("How allocations and frees that succeeded were served", page) +
+         table.text(page);
 }
 
 // ", summed over 62 threads"; of one thread a share of the run. A report does not tell which
@@ -143,19 +144,23 @@ std::string whose_time(const CallsOf& of) {
   }
   const std::string count = count_text(calls.threads);
   std::string text = ", summed over " + (calls.are_all_threads ? count : "all") + " threads";
-  if (!calls.are_all_threads && calls.threads > 1) text += " (" + count + " of them allocated)";
+  if (!calls.are_all_threads && calls.threads > 1)
+    text += " (" + count + " threads made allocations)";
   return calls.run_ns == 0 ? text : text + "; the run took " + duration_text(calls.run_ns);
 }
 
-// "2,024,804 driver calls of 14 functions, 1 failed: 10.9 s, summed over all threads; the run took
-// 1.92 s".
+// "2,024,804 calls to 14 driver functions, 1 call failed: 10.9 s, summed over all threads; the run
+// took 1.92 s".
 std::string calls_head(const CallsOf& of, const Page& page) {
   const DriverCalls& calls = of.calls;
-  std::string text = counted(
-      calls.calls, of.by == CallsBy::thread && !of.is_of_trace ? "allocation" : "driver call");
-  if (of.by == CallsBy::function) text += " of " + counted(calls.rows.size(), "function");
-  if (calls.failures != 0)
-    text += ", " + count_text(static_cast<std::int64_t>(calls.failures)) + " failed";
+  const bool are_allocations = of.by == CallsBy::thread && !of.is_of_trace;
+  std::string text = counted(calls.calls, are_allocations              ? "allocation"
+                                          : of.by == CallsBy::function ? "call"
+                                                                       : "driver call");
+  if (of.by == CallsBy::function) text += " to " + counted(calls.rows.size(), "driver function");
+  if (calls.failures != 0) {
+    text += ", " + counted(calls.failures, are_allocations ? "allocation" : "call") + " failed";
+  }
   return paragraph(text + ": " + duration_text(calls.total_ns) + whose_time(of), page);
 }
 

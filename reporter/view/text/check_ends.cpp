@@ -27,6 +27,13 @@ void add_ends(Checked& checked, const Report& report, const std::string& file) {
   }
 }
 
+std::string early_verdict(std::size_t reports, bool passed) {
+  return "failed: " + counted(reports, "report") +
+         (reports == 1 ? " was written before its run ended"
+                       : " were written before their runs ended") +
+         "; checks " + (passed ? "passed" : "failed") + " up to then";
+}
+
 void add_unfinished(Checked& checked, const Report& report, const std::string& file) {
   for (const MergedProcess& process : merged_processes(report)) {
     if (end_of(process) != End::went_on) continue;

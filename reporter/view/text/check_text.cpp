@@ -178,9 +178,7 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
   const std::size_t failed = failed_in(all);
   const bool passed = no_check_failed(all);
   std::string text = passed ? "passed" : "failed";
-  if (unfinished_in(all) != 0)
-    text = "failed: " + counted(unfinished_in(all), "report") +
-           " written before the end of a run; up to then " + text;
+  if (const std::size_t early = unfinished_in(all); early != 0) text = early_verdict(early, passed);
   if (const std::size_t unread = unread_in(all); unread != 0) {
     text = "not all judged, " + counted(unread, "report") + " could not be read; the rest " + text;
   }

@@ -198,7 +198,7 @@ std::string together_text(const Report& report, const std::string& file) {
   }
   if (text.empty()) return text;
   return "The " + count_text(report.processes.size()) + " processes held " + text +
-         " together at one time.";
+         " together at the same time.";
 }
 
 std::vector<Share> shares_of(const Leaks& leaks) {

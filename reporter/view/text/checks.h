@@ -115,6 +115,9 @@ void add_ends(Checked& checked, const Report& report, const std::string& file);
 // Says which processes went on after the report was written: after none whose trigger is not told.
 void add_unfinished(Checked& checked, const Report& report, const std::string& file);
 
+// "failed: 2 reports were written before their runs ended; checks passed up to then".
+[[nodiscard]] std::string early_verdict(std::size_t reports, bool passed);
+
 // What of these leaks a process of the merged report holds, the largest first. process: its index.
 [[nodiscard]] std::vector<CheckedSite> leaked_sites(const Report& report, const Leaks& leaks,
                                                     std::size_t process, const NameFrame& name);

@@ -43,7 +43,7 @@ void add_uses(std::vector<Check>& checks, const std::vector<GpuPeaks>& uses,
               const CheckLimits& limits, const CheckedProcess& process) {
   for (const GpuPeaks& use : uses) {
     if (limits.reserved)
-      add(checks, "all reserved on " + use.gpu, use.reserved, *limits.reserved, process);
+      add(checks, "reserved (all kinds) on " + use.gpu, use.reserved, *limits.reserved, process);
     if (limits.used) add_used(checks, use, *limits.used, process);
   }
 }

@@ -220,8 +220,9 @@ std::string instants_text(const Differences& found, const DiffOf& of, const Page
                                        [](const auto& sum) { return sum.kinds > 1; });
   if (of.at != DiffAt::peak || of.by == DiffBy::kind || !are_several) return "";
   return paragraph(
-      "Rows are of each memory's own peak. These need not be of one instant, so rows of several "
-      "memories may add up to more than these held together.",
+      "Each row is at the peak of its own kind of memory. These peaks may be at different times, "
+      "so "
+      "rows of several kinds may add up to more than the kinds held together at any time.",
       page);
 }
 
@@ -276,7 +277,8 @@ std::string diff_text(const Differences& found, const DiffOf& of, const Page& pa
   text += "\n" + rows_text(found, shown, of.by, page);
   text += and_more(found.rows.size() - shown, "row") + instants_text(found, of, page);
   text += own_lines_text(found, page) + renamed_text(found, page) + nameless_text(found, page);
-  if (found.equal != 0) text += "  " + counted(found.equal, "equal " + of_what) + " not listed\n";
+  if (found.equal != 0)
+    text += "  " + counted(found.equal, "unchanged " + of_what) + " not listed\n";
   return text + next;
 }
 

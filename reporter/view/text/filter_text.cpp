@@ -26,9 +26,10 @@ std::string cannot_filter_counters(const Filter& filter) {
       first_typed(filter, {&Filter::kind, &Filter::owner, &Filter::site, &Filter::min_bytes});
   if (option.empty() && trace_alone.empty()) return {};
   return (option.empty() ? trace_alone : option) +
-         ": counters are of a whole device or of the host; stats takes --device, and " +
-         (option.empty() ? "of a trace peak, leaks, sites and owners take " + trace_alone
-                         : "peak, leaks and sites take " + option);
+         ": counters are of a whole device or of the host; vramscope stats takes --device, and " +
+         (option.empty()
+              ? "for a trace, vramscope peak, leaks, sites and owners take " + trace_alone
+              : "vramscope peak, leaks and sites take " + option);
 }
 
 // The option and why, of those that a report cannot answer for rows.
@@ -108,8 +109,8 @@ std::string cannot_filter(const Filter& filter, const FilterUse& use, const std:
                                    "known; oom takes --thread, --range and --site";
   }
   if (use.judges_sums && !filter.min_bytes.empty()) {
-    return "--min-bytes hides rows, and limits are for sums, which have them all; leaks and peak "
-           "list rows of so many bytes";
+    return "--min-bytes hides rows, and limits are for sums, which have them all; vramscope leaks "
+           "and vramscope peak list rows of at least so many bytes";
   }
   const auto [option, why] = unanswered(filter, use);
   return option.empty() ? "" : refusal(option, why, filter, use, trace);

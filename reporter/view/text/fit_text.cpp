@@ -110,9 +110,10 @@ Columns<FitRow> fit_columns() {
       settings_columns<Row>([](const Row& row) -> const TrialRow& { return row.row; });
   append(columns,
          {{"least_bytes",
-           "least memory of each GPU with which the run completes, in steps of 2 MiB; `null`: none",
+           "smallest amount of memory of each GPU with which the run completes, in steps of 2 MiB; "
+           "`null`: none",
            &Row::least_bytes, Titled("LEAST"), std::function<std::string(const Row&)>(least_text)},
-          {"peak_reserved_bytes", "most that the driver gave then of one GPU",
+          {"peak_reserved_bytes", "most that the driver then handed out of one GPU",
            most_column(&TrialDevice::peak_reserved_bytes), Titled("RESERVED", 1)},
           {"peak_requested_bytes", "most that the program asked for of one GPU",
            most_column(&TrialDevice::peak_requested_bytes), Titled("REQUESTED", 2)},
@@ -138,7 +139,7 @@ Document fit_text(const Fitted& fitted, const Page& page, const RowChoice& choic
   gpus.place_last(Table::Last::wrapped);
   Document text;
   text.title(printable(counted(fitted.trace.requests, "allocation") + " of " + fitted.file +
-                           ": the least memory of a GPU with which the run completes",
+                           ": the smallest amount of GPU memory with which the run completes",
                        page));
   text.gap();
   text.raw(table.text(page) +
@@ -166,7 +167,7 @@ Columns<Fitted> fit_fields(const RowChoice& choice) {
        of_answer(&FitAnswer::is_context_assumed)},
       {"rows", "settings in the order of the text", fit_columns(),
        [choice](const All& all) { return chosen_rows(all.answer.rows, fit_columns(), choice); }},
-      {"gpus", "GPUs that people have, the smallest first", gpu_columns(),
+      {"gpus", "common GPU models, the smallest first", gpu_columns(),
        [](const All& all) { return gpu_lines(all.answer); }}};
 }
 

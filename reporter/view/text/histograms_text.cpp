@@ -17,7 +17,8 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kMostBarCells = 32;
-constexpr std::size_t kBarBegins = 28;
+constexpr std::size_t kNameBegins = 15;
+constexpr std::size_t kBarBegins = 31;
 constexpr std::size_t kFramesLookedAt = 4 * kFramesInRow;  // with a front that rows leave out
 
 constexpr std::array<const char*, kLifetimes> kDecades{"< 1 us",  "< 10 us",  "< 100 us", "< 1 ms",
@@ -37,7 +38,7 @@ std::string bars(const char* title, const std::vector<std::uint64_t>& counts, co
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == 0) continue;
     std::string line = "    " + std::string(result.empty() ? title : "");
-    line.resize(12, ' ');
+    line.resize(kNameBegins, ' ');
     line += name(i);
     line.resize(kBarBegins, ' ');
     result += line + "[" + bar(counts[i], most, cells, page) + "]  " + count_text(counts[i]) + "\n";
@@ -78,7 +79,7 @@ Document histograms_text(const Report& report, SiteOrder order, const NameFrame&
     result += "  " + printable(texts[i].text, page) + "\n";
     if (memories.size() > 1) result += "    memory  " + memories_of(report, site) + "\n";
     result += bars("sizes", site.sizes, page, size_class_name);
-    result += bars("lives", site.lifetimes, page, lifetime_name);
+    result += bars("lifetimes", site.lifetimes, page, lifetime_name);
   }
   return result.empty() ? nothing_text(report) : Document(result);
 }

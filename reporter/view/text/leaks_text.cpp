@@ -33,8 +33,8 @@ namespace {
 constexpr std::size_t kStacksShown = 5;  // in full, without being asked
 constexpr std::size_t kIndent = 6;       // columns before a frame
 
-// "2,000 call sites in 3 rows", where rows stand for several: call stacks that read alike, frame by
-// frame.
+// "2,000 call sites, shown as 3 rows", where rows stand for several: call stacks that read alike,
+// frame by frame.
 std::string sites_text(const Report& report, const Leaks& leaks) {
   std::size_t sites = 0;
   for (const Leak& leak : leaks.leaks) {
@@ -43,7 +43,7 @@ std::string sites_text(const Report& report, const Leaks& leaks) {
   }
   const std::size_t rows = leaks.leaks.size();
   return sites <= rows ? counted(rows, "call site")
-                       : counted(sites, "call site") + " in " + counted(rows, "row");
+                       : counted(sites, "call site") + ", shown as " + counted(rows, "row");
 }
 
 std::string heading(const Report& report, const Leaks& leaks, const Page& page) {
@@ -81,7 +81,7 @@ std::string growth_text(const GrowthRate& rate, const Leak& leak, const LeaksCho
               : "; at this rate the device is full in " + duration_text(rate.full_in_ns));
 }
 
-// ", allocated in 9 of the 10 tenths of the run (measured in allocations)", "" where that is not
+// ", allocated in 9 of 10 equal parts of the run (measured in allocations)", "" where that is not
 // known or says nothing.
 std::string when_text(const Report& report, const Leak& leak, const LeaksChoice& choice,
                       const Page& page) {
@@ -94,7 +94,7 @@ std::string when_text(const Report& report, const Leak& leak, const LeaksChoice&
   }
   if (leak.looks == LeakClass::late || leak.tenths == 0) return "";
   return ", allocated in " + std::to_string(leak.tenths) +
-         " of the 10 tenths of the run (measured in " +
+         " of 10 equal parts of the run (measured in " +
          (is_measured_in_time(report) ? "time)" : "allocations)");
 }
 

@@ -34,7 +34,7 @@ std::string peak_heading(const Report& report, const Page& page) {
   std::string text = !tells_frees(report)    ? "At the snapshot"
                      : is_of_several(report) ? "At the peaks of all processes, added"
                      : kinds.size() == 1     ? "At the peak"
-                                             : "At the peak of each memory";
+                                             : "At the peak of each kind of memory";
   text += ", requested bytes";
   for (const KindFacts& kind : kinds) {
     text += (&kind == &kinds.front() ? ": " : ", ") + memory_name(report, kind.kind, kind.device) +
@@ -179,14 +179,16 @@ std::string managed_text(std::uint64_t used, std::uint64_t managed, const Page& 
 
 bool is_of_others(const OwnerRow& row) { return row_of(row.entry) == LedgerRow::others; }
 
-// ", with others as of 2.64 s before": the driver was asked then, and what came later was recorded.
+// " (others: as measured 2.64 s earlier)": the driver was asked then, and what came later was
+// recorded.
 std::string others_age_text(const Report& report, const GpuOwners& gpu) {
   const std::uint64_t age_ns = gpu.facts->free_bytes_age_ns;
   if (is_of_several(report) || gpu.others == 0 || age_ns == 0) return "";
-  return ", with others as of " + duration_text(age_ns) + " before";
+  return " (others: as measured " + duration_text(age_ns) + " earlier)";
 }
 
-// "At the end: 4.31 GiB of 140 GiB used on GPU 0, NVIDIA H200, with others as of 2.64 s before".
+// "At the end: 4.31 GiB of 140 GiB used on GPU 0, NVIDIA H200 (others: as measured 2.64 s
+// earlier)".
 std::string used_title(const Report& report, const GpuOwners& gpu, const Page& page) {
   const DeviceFacts& facts = *gpu.facts;
   const bool lacks_contexts = is_of_several(report) && !is_measured(facts.measured_by);

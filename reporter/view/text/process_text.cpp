@@ -61,9 +61,12 @@ std::string end_text(const MergedProcess& process) {
     case End::exit:
     case End::exec:
       return process.trigger;
-    default:
-      return "went on (" + process.trigger + ")";
+    case End::untold:
+      return "not known (" + process.trigger + ")";
+    case End::went_on:
+      break;
   }
+  return "running (report: " + process.trigger + ")";
 }
 
 std::string trigger_text(std::string_view trigger) {
@@ -83,7 +86,7 @@ std::string trigger_text(std::string_view trigger) {
     case Trigger::peak:
       return "written at a peak";
     case Trigger::moving:
-      return "copied while it went on";
+      return "copied while the program ran";
     case Trigger::merged:
       return "the last one written";
     case Trigger::untold:

@@ -28,7 +28,7 @@ struct ProcessFacts;
 [[nodiscard]] std::string who_died(const std::vector<MergedProcess>& processes);
 // "written at a peak".
 [[nodiscard]] std::string trigger_text(std::string_view trigger);
-// "SIGKILL", "exit"; of a report amid the run, that it went on.
+// "SIGKILL", "exit"; of a report amid the run "running (report: signal)".
 [[nodiscard]] std::string end_text(const MergedProcess& process);
 
 }  // namespace vramscope

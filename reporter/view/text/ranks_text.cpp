@@ -41,7 +41,7 @@ std::string bound_word_of_median(const Figure& figure, const Reports& reports,
   return high == nullptr ? "" : bound_word(figure, *high);
 }
 
-// other: the process of the median, whose figure stands beside that of the outlier.
+// other: the median process, whose figure stands beside that of the outlier.
 std::string site_text(const Difference& row, const std::string& other, const Page& page) {
   constexpr std::size_t kFrames = 3;
   CallSite stack;
@@ -51,7 +51,7 @@ std::string site_text(const Difference& row, const std::string& other, const Pag
   const std::string text = printable(vramscope::text(stack), page);
   const std::string line = std::string(row.change() > 0 ? "+" : "-") +
                            bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " +
-                           text + "  (" + amount_text(row.after.bytes) + ", " +
+                           text + "  (" + amount_text(row.after.bytes) + " here, " +
                            amount_text(row.before.bytes) + " in " + other + ")";
   return paragraph(line, page, 4);
 }

@@ -28,14 +28,17 @@ std::uint64_t unused_bytes(const TrialDevice& device) {
 std::string costs_sentence(const CallCosts& costs) {
   switch (costs.from) {
     case CallCosts::From::h200:
-      return "IN CALLS: what they would take on an H200 (medians by size).";
+      return "IN CALLS: the time that the driver calls would take on an H200 (median times by "
+             "size).";
     case CallCosts::From::trace:
-      return "IN CALLS: what they would take if each took the mean of this trace, " +
+      return "IN CALLS: the time that the driver calls would take if each took the mean of this "
+             "trace, " +
              duration_text(costs.allocate_ns) + " to allocate and " + duration_text(costs.free_ns) +
              " to free.";
     case CallCosts::From::given:
-      return "IN CALLS: what they would take at " + duration_text(costs.allocate_ns) +
-             " to allocate and " + duration_text(costs.free_ns) + " to free.";
+      return "IN CALLS: the time that the driver calls would take at " +
+             duration_text(costs.allocate_ns) + " to allocate and " + duration_text(costs.free_ns) +
+             " to free.";
   }
   return "";
 }
@@ -64,20 +67,21 @@ Columns<ReplayLine> device_columns() {
     if (line.device == nullptr) return std::string("-");
     return percent_text(unused_bytes(*line.device), line.device->peak_reserved_bytes);
   };
-  return {{"device", "number of the GPU; `null`: the trace has no device memory",
-           of_device(&TrialDevice::device), Titled("GPU")},
-          {"peak_reserved_bytes", "most that the driver gave of the GPU, of every kind of memory",
-           of_device(&TrialDevice::peak_reserved_bytes), Titled("RESERVED")},
-          {"peak_requested_bytes", "most that the program asked for",
-           of_device(&TrialDevice::peak_requested_bytes), Titled("REQUESTED")},
-          {"unused_at_peak_bytes", "of `peak_reserved_bytes`, no request had them then", unused},
-          {"peak_used_bytes",
-           "most that was used in whole pages of the driver, with contexts, code and what others "
-           "used in the recording",
-           of_device(&TrialDevice::peak_used_bytes), Titled("USED", 3)},
-          {{"UNUSED", Table::Align::right, 2},
-           share,
-           Legend("UNUSED: the share of RESERVED at its peak that no request had then.")}};
+  return {
+      {"device", "number of the GPU; `null`: the trace has no device memory",
+       of_device(&TrialDevice::device), Titled("GPU")},
+      {"peak_reserved_bytes", "most that the driver handed out of the GPU, of every kind of memory",
+       of_device(&TrialDevice::peak_reserved_bytes), Titled("RESERVED")},
+      {"peak_requested_bytes", "most that the program asked for",
+       of_device(&TrialDevice::peak_requested_bytes), Titled("REQUESTED")},
+      {"unused_at_peak_bytes", "of `peak_reserved_bytes`, no request had them then", unused},
+      {"peak_used_bytes",
+       "most that was used in whole pages of the driver, with contexts, code and what others "
+       "used in the recording",
+       of_device(&TrialDevice::peak_used_bytes), Titled("USED", 3)},
+      {{"UNUSED", Table::Align::right, 2},
+       share,
+       Legend("UNUSED: the share of RESERVED, at its peak, that no request was using.")}};
 }
 
 Columns<ReplayLine> run_columns(const CallCosts& costs) {
@@ -150,7 +154,7 @@ std::string capacity_text(const Replayed& replayed) {
     const TrialSettings& settings = rows.front().row.settings;
     const std::uint64_t limit = settings.memory_limit[device];
     const std::uint64_t bytes = settings.capacity[device];
-    text += (text.empty() ? "" : ", ") + memory_name(Kind::device, device) + " of ";
+    text += (text.empty() ? "" : ", ") + memory_name(Kind::device, device) + " with ";
     text += bytes == kMostCapacity ? "unknown size" : amount_text(bytes);
     if (limit != 0) text += " with a limit of " + amount_text(limit);
   }
@@ -170,9 +174,10 @@ std::string as_recorded_text(const Replayed& replayed) {
   std::string text;
   if (replayed.answer.is_as_recorded) {
     text = *replayed.answer.is_as_recorded
-               ? "Under the recording's settings, the segments of the recording came again, each "
-                 "in its turn."
-               : "Under the recording's settings, other segments came than in the recording.";
+               ? "Under the recording's settings, the replay created the same segments as the "
+                 "recording, in the same order."
+               : "Under the recording's settings, the replay created other segments than the "
+                 "recording.";
   }
   std::vector<std::string> parts;
   if (gaps.begins_late) parts.emplace_back("it begins in the middle of the run");
@@ -277,8 +282,8 @@ Columns<Replayed> replay_fields(const RowChoice& choice) {
       {"file", "path of the trace", &All::file},
       {"allocations", "in it", [](const All& all) { return all.trace.requests; }},
       {"as_recorded",
-       "the segments of the recording came again under its own settings; `null`: the trace "
-       "has none, or these were not played",
+       "under its own settings, the replay created the same segments as the recording; `null`: the "
+       "trace has none, or these settings were not replayed",
        [](const All& all) { return all.answer.is_as_recorded; }},
       {"settings_known", "the trace names the settings of the recording",
        [](const All& all) { return all.trace.recorded.are_known; }},

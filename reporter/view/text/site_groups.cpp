@@ -226,8 +226,10 @@ Document groups_text(const Report& report, GroupBy by, SiteOrder order, const Na
   text.gap();
   text.paragraph((is_snapshot ? std::string("NOW: requested bytes live at the snapshot")
                               : "Requested bytes of all sites. AT PEAK: " + when) +
-                 ". A site counts for the first frame of its row, which is never in the standard "
-                 "library or a wrapper.");
+                 ". Each site is added to the " +
+                 std::string(kGroupByNames[static_cast<std::size_t>(by)]) +
+                 " of the first frame in its row; frames of the standard library and of wrappers "
+                 "are never first.");
   text.raw(totals_text(report, page, name), kUnlessRepeated);
   return text;
 }

@@ -210,17 +210,19 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
            Titled("TEMP", 7),
            [&report, tells](Row row) { return tells ? temporary_text(report.sites[row]) : "-"; },
            Legend(is_measured_in_time(report)
-                      ? "TEMP: freed before the next allocation of the thread, or without one."
-                      : "TEMP: freed before the next allocation of the thread.")},
+                      ? "TEMP: share of the allocations that were freed before their thread "
+                        "allocated again, also if it never did."
+                      : "TEMP: share of the allocations that were freed before their thread "
+                        "allocated again.")},
           {{"LIFE", Table::Align::right, 8},
            of(lifetime_text),
            Legend("LIFE: half of the freed allocations lived less than this.")},
           {"growth_intervals",
            "number of intervals in which live bytes rose, counted from their last fall", of(rises),
            Titled("GREW", 9), of(rises_text),
-           Legend("GREW: in how many intervals since the first allocation the live bytes of the "
-                  "site rose since they last fell.")},
-          {"intervals", "number of intervals since the first allocation",
+           Legend("GREW: 3/9 means that 9 intervals have begun since the run's first allocation, "
+                  "and that the site's live bytes have risen in 3 of them since they last fell.")},
+          {"intervals", "number of intervals since the run's first allocation",
            of([](const Site& site) { return growth_of(site).intervals; })},
           {"growth_bytes", "bytes by which they rose",
            of([](const Site& site) { return growth_of(site).bytes; })},

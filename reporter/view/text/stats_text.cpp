@@ -66,8 +66,8 @@ std::string words_for_keys(const Report& report) {
   const std::string whose =
       trigger_of(report) == Trigger::imported
           ? "All counters under PyTorch's names. "
-          : "Vramscope's own counters, under PyTorch's names and with their meanings: a segment of "
-            "PyTorch's cache is one block here. ";
+          : "Vramscope's own counters, with PyTorch's names and meanings, but for Vramscope's "
+            "allocator: a segment of PyTorch's cache is one block here. ";
   return whose + "small_pool counts requests up to 1 MiB, large_pool the others:";
 }
 
@@ -110,7 +110,9 @@ std::string summary(const Report& report, const DeviceReport& device, const Flat
                                              : "; " + retries_text(report, device);
   const std::optional<std::uint64_t> refused = value_of("num_ooms");
   return table.text(page) +
-         paragraph(refused ? counted(*refused, "time") + " out of memory" + retries
+         paragraph(refused ? (*refused == 0 ? "never out of memory"
+                                            : "out of memory " + times_text(*refused)) +
+                                 retries
                            : "how often memory ran out is not known",
                    page) +
          others + "\n";

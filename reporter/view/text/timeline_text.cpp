@@ -231,9 +231,9 @@ class Window {
 
 std::string title_of(const RunTimeline& timeline) {
   if (timeline.is_snapshot) return "A snapshot without history, requested bytes";
-  std::string title;
-  if (timeline.start_ns != 0) title = "From " + time_text(timeline.start_ns) + " on, ";
-  title += duration_text(timeline.length_ns) + ", requested bytes";
+  std::string title = duration_text(timeline.length_ns);
+  if (timeline.start_ns != 0) title += " from " + time_text(timeline.start_ns);
+  title += ", requested bytes";
   if (timeline.from_ns != 0 || timeline.to_ns != timeline.length_ns) {
     title +=
         "; shown from " + duration_text(timeline.from_ns) + " to " + duration_text(timeline.to_ns);

@@ -92,9 +92,10 @@ std::vector<UseChange> use_changes(const Report& before, const Report& after) {
 std::string use_changes_text(const std::vector<UseChange>& uses, const Page& page) {
   std::string text;
   for (const UseChange& use : uses) {
-    text += paragraph(change_within_bounds(use.after.gpu + ", all reserved  ", use.before.reserved,
-                                           use.after.reserved, use.is_of_one_report),
-                      page);
+    text += paragraph(
+        change_within_bounds(use.after.gpu + ", reserved (all kinds)  ", use.before.reserved,
+                             use.after.reserved, use.is_of_one_report),
+        page);
     if (tells_use(use.before) && tells_use(use.after)) text += paragraph(used_text(use), page);
   }
   return text;

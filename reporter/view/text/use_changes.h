@@ -26,8 +26,9 @@ struct UseChange {
 
 [[nodiscard]] Columns<UseChange> use_change_fields();
 
-// "GPU 0, all reserved  6.89 GiB -> 11.5 GiB (+4.66 GiB, +67.7 %)", and what was used. Of figures
-// that are known within bounds it gives the bounds of the change, if these say which is more.
+// "GPU 0, reserved (all kinds)    6.89 GiB -> 11.5 GiB (+4.66 GiB, +67.7 %)", and what was used. Of
+// figures that are known within bounds it gives the bounds of the change, if these say which is
+// more.
 [[nodiscard]] std::string use_changes_text(const std::vector<UseChange>& uses, const Page& page);
 
 }  // namespace vramscope
