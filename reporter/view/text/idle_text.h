@@ -18,16 +18,15 @@ struct Page;
 [[nodiscard]] std::string allocated_words(const DeviceReport& device);
 // "206 MiB reserved, at least 18.0 MiB of it idle and released when needed".
 [[nodiscard]] std::string reserved_words(const ReservedMemory& memory);
-// "needed: 188 MiB at most; the other 18.0 MiB reserved were idle: free memory that goes back
-// before a request is refused, and when other processes take memory"; "": all that was
-// reserved was in use.
+// "needed: at most 188 MiB of the 206 MiB reserved; the remaining 18.0 MiB was idle: free memory
+// that is released before a request is refused, and when other processes take memory"; "": all that
+// was reserved was in use.
 [[nodiscard]] std::string needed_text(const Report& report, const ReservedMemory& memory);
 [[nodiscard]] std::string needed_paragraph(const Report& report, const ReservedMemory& memory,
                                            const Page& page);
-// Of several devices, so much: "the other 18.0 MiB reserved were idle: free memory that goes back
-// before a request is refused, ...".
+// "18.0 MiB was idle: free memory that is released before a request is refused, ...".
 [[nodiscard]] std::string idle_text(const Report& report, std::uint64_t idle);
-// "goes back before a request is refused, ...": what becomes of idle memory.
+// "is released before a request is refused, ...": what becomes of idle memory.
 [[nodiscard]] std::string goes_back_when(const Report& report);
 
 }  // namespace vramscope

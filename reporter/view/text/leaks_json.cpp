@@ -104,7 +104,7 @@ Columns<LeakedMemory> leaked_memory_columns(const Report& report) {
           device_column<Row>(&Row::device),
           {"bytes", "requested, not freed", &Row::bytes, Titled("BYTES")},
           {"count", "allocations", &Row::count, Titled("COUNT")},
-          {"sites", "rows", &Row::sites, Titled("ROWS")},
+          {"sites", "number of rows", &Row::sites, Titled("ROWS")},
           {{"MEMORY"},
            [&report](const Row& row) { return memory_name(report, row.kind, row.device); }}};
 }

@@ -16,7 +16,8 @@ struct Report;
 [[nodiscard]] std::uint64_t own_peak_ns(const Report& report, const KindFacts& kind);
 [[nodiscard]] std::uint64_t own_time_ns(const Report& report, const OomEvent& event);
 
-// "59.2 ms"; of a merged report "59.2 ms in its process (1.02 s after the first process began)".
+// "after 59.2 ms"; of a merged report "59.2 ms after its process began (1.02 s after the first
+// process began)".
 [[nodiscard]] std::string own_time_text(const Report& report, std::uint64_t own_ns,
                                         std::uint64_t ns);
 

@@ -115,10 +115,10 @@ std::string ranks_in(const Reports& reports, const std::vector<ProcessDifference
                      const Page& page, Figures figures, bool is_brief) {
   if (differences.empty()) return "";
   Table table({{"", left},
-               {"MIN", right},
+               {"MIN", right, 1},
                {"MEDIAN", right},
                {"MAX", right},
-               {"MIN IN", left, 1},
+               {"MIN IN", left, 2},
                {"MAX IN", left}});
   std::string lines;
   std::map<std::size_t, const Figure*> told;

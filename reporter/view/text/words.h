@@ -60,8 +60,9 @@ inline constexpr std::string_view kContextsAndOthers = "contexts, code and other
 // The same, but "at most 200 MiB" also if the lower bound is below half of the upper one.
 [[nodiscard]] std::string bounds_text(const PeakBounds& bounds);
 
-// "410 ms to 1.66 s in 15 allocations (estimated); in 17 frees: not known", "up to 22.4 ms in ..",
-// "at least 2.00 s in .." where more would be longer than the run; "": nothing, or nobody knows.
+// "410 ms to 1.66 s in 15 allocations (estimated); what the cache saved in 17 frees is not known",
+// "up to 22.4 ms in ..", "at least 2.00 s in .." where more would be longer than the run; "":
+// nothing, or nobody knows.
 [[nodiscard]] std::string saved_text(const Savings& saved);
 
 }  // namespace vramscope
