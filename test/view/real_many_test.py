@@ -284,7 +284,7 @@ class Sums(Case):
         files = [self.changed(name, lambda report, rank=rank: report["process"].update(rank=rank), f"rank-{rank}.json")
                  for rank, name in enumerate(("gpt", "gpt-no-cache", "gpt-no-cache-pytorch", "gpt-async"))]  # fmt: skip
         text = self.text("report", *files)
-        self.assertIn("): all needed at most 6.89 GiB, beside a median of at most 6.18 GiB\n", text)
+        self.assertIn("): needed (all kinds) at most 6.89 GiB, beside a median of at most 6.18 GiB\n", text)
         (needed,) = [row for row in self.json("report", *files)["figures"] if row["figure"] == "needed_of_all_kinds_bytes"]
         self.assertEqual([True] * 3, [needed[name + "_is_bound"] for name in ("min", "median", "max")])
         (left,) = [row for row in self.json("report", *files)["figures"] if row["figure"] == "current_bytes"]

@@ -144,7 +144,7 @@ export class Timeline {
     const has_memory = (mark) => mark.what === 'peak' || mark.what === 'refused';
     const when = (mark) => durationText(mark.at_ns)
       + (mark.until_ns === null ? '' : ` to ${durationText(mark.until_ns)}`)
-      + (mark.process_ns === null || mark.process_ns === mark.at_ns ? '' : ` (${durationText(mark.process_ns)} in its process)`);
+      + (mark.process_ns === null || mark.process_ns === mark.at_ns ? '' : ` (${durationText(mark.process_ns)} after its process began)`);
     const items = this.timeline.marks.slice(0, 30).map((mark) => make('li', {}, `${when(mark)}: ${words[mark.what]} `, has_memory(mark) ? memoryName(this.report, mark) + (mark.is_bound ? ', at most ' : ', ') : '', has_memory(mark) ? bytes(mark.bytes) : '', mark.what === 'ended' ? mark.text : ''));
     const named = (this.timeline.named || []).slice(0, 30).map((mark) => make('li', {}, `${durationText(mark.at_ns)}: mark ${mark.name}`));
     return make('ul', { id: 'marks' }, items.concat(named));

@@ -39,7 +39,7 @@ export function changes(diff) {
   const frames = (one) => stack((one.after || one.before).frames || []);
   const heads = ['#Change', '#Before', '#After', 'What', 'Memory'];
   return [
-    make('p', {}, 'Requested bytes at the peak of each memory, added: ', bytes(diff.before_bytes), ' in ', name(diff.before), ', ', bytes(diff.after_bytes), ' in ', name(diff.after), ': ', change(diff.after_bytes - diff.before_bytes), '.'),
+    make('p', {}, 'Requested bytes at the peak of each kind of memory, added: ', bytes(diff.before_bytes), ' in ', name(diff.before), ', ', bytes(diff.after_bytes), ' in ', name(diff.after), ': ', change(diff.after_bytes - diff.before_bytes), '.'),
     ...sides(diff),
     table('Each memory as a whole', heads, rows(diff.memory)),
     diff.rows.length > 0 ? table('Call sites', [...heads, 'Where'], rows(diff.rows, frames)) : make('p', {}, 'No call site changed.'),
@@ -49,11 +49,11 @@ export function changes(diff) {
 
 const who = (one) => (one.rank === null ? String(one.pid) : `rank ${one.rank} (${one.pid})`);
 
-// How it ended; of a report amid the run, that it went on.
+// How it ended; of a report amid the run "running (report: signal)".
 function ending(one) {
   if (one.ended_by) return one.ended_by;
   if (one.trigger === 'recovered') return 'died (recovered)';
-  return one.trigger === 'exit' || one.trigger === 'exec' ? one.trigger : `went on (${one.trigger})`;
+  return one.trigger === 'exit' || one.trigger === 'exec' ? one.trigger : `running (report: ${one.trigger})`;
 }
 
 // By which call stacks the peak of a process is far from the median.

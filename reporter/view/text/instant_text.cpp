@@ -51,7 +51,7 @@ std::string instant_problem(const AskedInstant& instant, std::string_view option
              std::string(option) + " also takes end, or a time such as 1.5s";
     case AskedInstant::State::too_few:
       return "has no mark " + mark + " number " + std::to_string(instant.repetition) +
-             "; the program set it " + counted(instant.repetitions, "time");
+             "; the program set it " + times_text(instant.repetitions);
     case AskedInstant::State::not_recorded:
       return "does not have the time of this mark " + mark +
              ", only of the first 512 marks and of " +
