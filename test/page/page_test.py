@@ -357,6 +357,12 @@ class Page(unittest.TestCase):
         self.assertEqual(text, self.said_by("numbers.js", "durationText", f"{asked}.map(durationText).join()").strip().split(","))
         self.assertEqual(text, [self.time_in_text(ns) for ns in asked])
 
+    def test_shares_are_rounded_as_in_the_text(self):
+        """ "> 99.9 %" and "< 0.1 %", beside "99.9 %" and "<0.1 %" in sentences of the same page."""
+        asked = [(0, 0), (0, 5), (5, 5), (1, 2000), (1, 1000), (1999, 2000), (9999, 10000), (1, 3), (7, 2)]
+        text = ["-", "0 %", "100 %", "<0.1 %", "0.1 %", "99.9 %", "99.9 %", "33.3 %", "350 %"]
+        self.assertEqual(text, self.said_by("numbers.js", "percentText", f"{[list(one) for one in asked]}.map((one) => percentText(...one)).join()").strip().split(","))
+
     def time_in_text(self, ns):
         """The length of a run, as `timeline` writes it."""
         report, path = sample(), Page.pages.path("length.json")

@@ -41,13 +41,14 @@ export function counted(count, noun) {
   return countText(count) + ' ' + noun + (count === 1 ? '' : 's');
 }
 
-// "98.2 %"; "100 %" and "0 %" only where exact.
+// "98.2 %"; "100 %" and "0 %" only where exact. Rounds as percent_text() does.
 export function percentText(part, whole) {
   if (whole === 0) return '-';
   if (part === 0) return '0 %';
   if (part === whole) return '100 %';
   const share = (100 * part) / whole;
-  return share < 0.1 ? '< 0.1 %' : share > 99.9 ? '> 99.9 %' : fixed(share, 1) + ' %';
+  if (share < 0.1) return '<0.1 %';
+  return part < whole ? fixed(Math.min(share, 99.9), 1) + ' %' : fixed(share, 0) + ' %';
 }
 
 // "850 ns", "1.25 us", "3.40 ms", "12.0 s", "2 min 05 s". Rounds as duration_text() does.
