@@ -318,7 +318,7 @@ class Page(unittest.TestCase):
         self.assertNotIn("at its peak,", seen["text"])
         self.assertIn(10 * MIB, seen["processes"])
         self.assertIn("died (recovered)", seen["text"])
-        self.assertIn("used, added over processes that ended at different times", seen["text"])
+        self.assertIn("used, added over processes at different times", seen["text"])
         self.assertNotIn("What is used, enlarged", seen["text"])
         (highest,) = [one for one in Page.pages.data("ranks")["runs"]["figures"] if one["figure"] == "peak_bytes"]
         self.assertEqual(102, highest["max_pid"])

@@ -27,7 +27,7 @@ function ledgerOf(device, ledger, isOfSeveral) {
   const free = Math.max(device.total_bytes - device.used_bytes, 0);
   const isKnown = device.total_bytes > 0 && !isOfSeveral; // how large it is
   const all = isKnown ? [...parts, { style: 'kfree', value: free, text: `free: ${bytesText(free)}` }] : parts;
-  const title = `${device.gpu}: ${bytesText(device.used_bytes)} ` + (isKnown ? `of ${bytesText(device.total_bytes)} used` : 'used') + (isOfSeveral ? ', added over processes that ended at different times' : '');
+  const title = `${device.gpu}: ${bytesText(device.used_bytes)} ` + (isKnown ? `of ${bytesText(device.total_bytes)} used` : 'used') + (isOfSeveral ? ', added over processes at different times' : '');
   const rows = entries.map((entry, i) => [make('span', { class: 'swatch k' + Math.min(i, COLOURS) }), bytes(entry.device_bytes), percentText(entry.device_bytes, device.used_bytes), name(entry.kind), name(entry.owner)]);
   if (isKnown) rows.push([make('span', { class: 'swatch kfree' }), bytes(free), '', 'free', '']);
   return [
