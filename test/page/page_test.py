@@ -369,7 +369,7 @@ class Page(unittest.TestCase):
         report["timeline"]["duration_ns"] = ns
         with open(path, "w", encoding="utf-8") as file:
             json.dump(report, file)
-        return re.search(r" on, (.*), requested bytes", Page.pages.tool("timeline", path)).group(1)
+        return re.search(r"(?m)^(.*) from 2.* UTC, requested bytes", Page.pages.tool("timeline", path)).group(1)
 
     def test_hostile_names_are_text(self):
         seen = Page.seen["hostile"]
