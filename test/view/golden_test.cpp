@@ -238,6 +238,7 @@ std::vector<Listing> listings() {
       {"check", check_of_golden},
       {"replay", replay_of_golden},
       {"fit", fit_of_golden},
+      {"tune", tune_of_golden},
       {"report_folder", folder_of_golden}};
 }
 
@@ -279,7 +280,8 @@ bool may_be_longer(const std::string& line) {
   const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
   const std::string_view rest = std::string_view(line).substr(first);
   return rest.starts_with("at ") || rest.starts_with("in ") ||
-         rest.starts_with("Next: vramscope ") || rest.starts_with("vramscope oom ");
+         rest.starts_with("Next: vramscope ") || rest.starts_with("vramscope oom ") ||
+         rest.starts_with("--policy ") || rest.starts_with("PYTORCH_ALLOC_CONF=");
 }
 
 TEST(Golden, NoLineIsLongerThanItsPage) {

@@ -5,6 +5,7 @@
 
 #include "reporter/view/text/fit_text.h"
 #include "reporter/view/text/replay_text.h"
+#include "reporter/view/text/tune_text.h"
 
 namespace vramscope {
 namespace {
@@ -92,6 +93,13 @@ std::string fit_of_golden(const Page& page) {
   static const TrialSteps trace = golden_trial();
   static const FitAnswer answer = fit_trace(trace, usual_rows(trace), {});
   return render(fit_text({"train.4711.trace", trace, answer}, page, {}), page);
+}
+
+std::string tune_of_golden(const Page& page) {
+  static const std::vector<TrialSteps> traces{golden_trial()};
+  static std::string problem;
+  static const TuneAnswer answer = tune_traces(traces, {}, {}, problem);
+  return render(tune_text({{"train.4711.trace"}, traces, answer, {}}, page, {}), page);
 }
 
 }  // namespace vramscope

@@ -36,5 +36,6 @@ class MadeTrial {
 // What golden/ shows of it.
 [[nodiscard]] std::string replay_of_golden(const Page& page);
 [[nodiscard]] std::string fit_of_golden(const Page& page);
+[[nodiscard]] std::string tune_of_golden(const Page& page);
 
 }  // namespace vramscope

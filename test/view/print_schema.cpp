@@ -30,6 +30,7 @@
 #include "reporter/view/text/stats_text.h"
 #include "reporter/view/text/timeline_text.h"
 #include "reporter/view/text/trace_text.h"
+#include "reporter/view/text/tune_text.h"
 #include "test/view/schema.h"
 
 namespace vramscope {
@@ -84,6 +85,7 @@ std::vector<Field> listings() {
           object("between", between_fields(no_name, 0)),
           rows("replay", replay_fields({})),
           rows("fit", fit_fields({})),
+          rows("tune", tune_fields({})),
           object("trace", trace_fields(none, {}, {})),
           rows("functions", function_columns()),
           rows("options", option_columns()),

@@ -16,7 +16,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 KEPT = SOURCE / "test/golden/reports"
 SHOWS_NO_REPORT = {"run", "recover", "snapshot", "functions", "options", "completion", "manual", "doctor",
                    "symbols"}
-OF_TRACES = {"trace": [], "replay": [], "fit": [], "timeline": [], "map": ["--at", "0.001s"], "html": ["-o", "written"]}
+OF_TRACES = {"trace": [], "replay": [], "fit": [], "tune": [], "timeline": [], "map": ["--at", "0.001s"], "html": ["-o", "written"]}
 NEEDS = {"export": ["--format", "folded"], "check": ["--max-peak", "1TiB"], "html": ["-o", "written"], "merge": ["-o", "written"]}
 SAY_WHERE = {"html", "merge"}  # on stderr
 
@@ -55,7 +55,7 @@ class Released(unittest.TestCase):
 
     def test_reports_are_read_by_every_verb(self):
         for report in self.files("*.json"):
-            for verb in sorted(self.verbs() - {"trace", "replay", "fit"}):
+            for verb in sorted(self.verbs() - {"trace", "replay", "fit", "tune"}):
                 self.is_read(verb, *NEEDS.get(verb, []), report, *([report] if verb == "diff" else []))
 
     def test_traces_are_read_by_every_verb_that_takes_them(self):

@@ -57,13 +57,6 @@ std::string no_costs(const std::string& given) {
   return "'" + given + "' is none of h200, trace, or two times such as 47us,38us";
 }
 
-CallCosts costs_for(const TrialSteps& trace, const std::string& given) {
-  if (given != "trace") return costs_of(given).value_or(CallCosts{});
-  return {.from = CallCosts::From::trace,
-          .allocate_ns = trace.measured.allocate_ns(),
-          .free_ns = trace.measured.free_ns()};
-}
-
 // Each of them with each other; "" where nothing was typed.
 std::vector<TypedRow> typed_rows(const TrialOptions& options) {
   const std::vector<std::string> any{""};
@@ -81,16 +74,6 @@ std::vector<TypedRow> typed_rows(const TrialOptions& options) {
     }
   }
   return typed;
-}
-
-void set_capacity(const std::string& given, std::vector<TrialRow>& rows) {
-  CapacityOption capacity;
-  if (given.empty() || !read(given, capacity)) return;
-  for (TrialRow& row : rows) {
-    for (std::size_t i = 0; i < kMaxDevices; ++i) {
-      if (capacity.bytes[i] != 0) row.settings.capacity[i] = capacity.bytes[i];
-    }
-  }
 }
 
 }  // namespace
@@ -119,8 +102,30 @@ void add_replay_options(Command& command, TrialOptions& options) {
       {.value_name = "COSTS", .why_not = no_costs});
 }
 
+void add_tune_options(Command& command, TrialOptions& options) {
+  command.option("--alloc-conf", &options.alloc_confs,
+                 "Try these options of the allocator, too, under the policy pytorch, and show them",
+                 {.value_name = "NAME:VALUE,..."});
+}
+
+CallCosts costs_for(const TrialSteps& trace, const TrialOptions& options) {
+  if (options.call_costs != "trace") return costs_of(options.call_costs).value_or(CallCosts{});
+  return {.from = CallCosts::From::trace,
+          .allocate_ns = trace.measured.allocate_ns(),
+          .free_ns = trace.measured.free_ns()};
+}
+
+void adjust_row(const TrialOptions& options, const CallCosts& costs, TrialRow& row) {
+  row.settings.costs = costs;
+  CapacityOption capacity;
+  if (options.capacity.empty() || !read(options.capacity, capacity)) return;
+  for (std::size_t i = 0; i < kMaxDevices; ++i) {
+    if (capacity.bytes[i] != 0) row.settings.capacity[i] = capacity.bytes[i];
+  }
+}
+
 MadeRows make_rows(TrialSteps& trace, const TrialOptions& options) {
-  MadeRows made{.rows = {}, .costs = costs_for(trace, options.call_costs), .problem = {}};
+  MadeRows made{.rows = {}, .costs = costs_for(trace, options), .problem = {}};
   const bool is_usual =
       options.modes.empty() && options.policies.empty() && options.alloc_confs.empty();
   MadeRow recorded = recorded_row(trace);
@@ -138,8 +143,7 @@ MadeRows make_rows(TrialSteps& trace, const TrialOptions& options) {
     }
     made.rows.push_back(std::move(*row.row));
   }
-  set_capacity(options.capacity, made.rows);
-  for (TrialRow& row : made.rows) row.settings.costs = made.costs;
+  for (TrialRow& row : made.rows) adjust_row(options, made.costs, row);
   return made;
 }
 

@@ -75,6 +75,7 @@ struct Verb {
 [[nodiscard]] Verb add_trace(CommandLine& line);
 [[nodiscard]] Verb add_replay(CommandLine& line);
 [[nodiscard]] Verb add_fit(CommandLine& line);
+[[nodiscard]] Verb add_tune(CommandLine& line);
 [[nodiscard]] Verb add_export(CommandLine& line);
 [[nodiscard]] Verb add_html(CommandLine& line);
 [[nodiscard]] Verb add_functions(CommandLine& line);

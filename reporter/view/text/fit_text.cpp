@@ -87,16 +87,6 @@ std::string others_text(const Fitted& fitted) {
          " for contexts, code and other processes, as in the recording.";
 }
 
-// Why the answer may be off.
-std::string gaps_text(const TrialGaps& gaps) {
-  std::vector<std::string> parts;
-  if (gaps.begins_late) parts.emplace_back("the trace begins in the middle of the run");
-  if (gaps.is_cut_off) parts.emplace_back("it ends before the run does");
-  if (gaps.lost_events != 0) parts.push_back(counted(gaps.lost_events, "event") + " are missing");
-  if (gaps.has_pools) parts.emplace_back("pools of the driver kept memory that was freed");
-  return parts.empty() ? "" : "This is not exact: " + enumerated(parts) + ".";
-}
-
 }  // namespace
 
 Columns<FitRow> fit_columns() {
@@ -149,7 +139,7 @@ Document fit_text(const Fitted& fitted, const Page& page, const RowChoice& choic
   text.raw(gpus.text(page));
   text.gap();
   text.paragraph("With 2 MiB less than LEAST, a request is refused. " + others_text(fitted));
-  text.paragraph(gaps_text(fitted.trace.gaps));
+  text.paragraph(gaps_text("The replay of this trace cannot be exact: ", fitted.trace.gaps));
   return text;
 }
 

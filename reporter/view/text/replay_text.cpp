@@ -122,7 +122,31 @@ std::string settings_text(const TrialRow& row) {
 }
 
 std::string marked_settings_text(const TrialRow& row) {
-  return settings_text(row) + (row.is_recorded ? ", as recorded" : "");
+  TrialRow spaced = row;
+  spaced.alloc_conf.clear();
+  for (const char c : row.alloc_conf)
+    spaced.alloc_conf += c == ',' ? std::string(", ") : std::string(1, c);
+  return settings_text(spaced) + (row.is_recorded ? ", as recorded" : "");
+}
+
+std::string typed_settings(const TrialRow& row) {
+  if (row.mode != Mode::cache) {
+    return row.mode == Mode::observe ? "--mode observe" : "--mode dedicated";
+  }
+  std::string text = "--policy " + std::string(policy_word(row));
+  if (!row.alloc_conf.empty()) text += " --alloc-conf " + shell_word(row.alloc_conf);
+  return text;
+}
+
+std::string gaps_text(const std::string& begin, const TrialGaps& gaps) {
+  std::vector<std::string> parts;
+  if (gaps.begins_late) parts.emplace_back("it begins in the middle of the run");
+  if (gaps.is_cut_off) parts.emplace_back("it ends before the run does");
+  if (gaps.lost_events != 0) parts.push_back(counted(gaps.lost_events, "event") + " are missing");
+  if (gaps.has_captures) parts.emplace_back("streams were captured, whose graphs kept memory");
+  if (gaps.has_exports) parts.emplace_back("memory was exported");
+  if (gaps.has_pools) parts.emplace_back("pools of the driver kept memory that was freed");
+  return parts.empty() ? "" : begin + enumerated(parts) + ".";
 }
 
 std::vector<ReplayLine> replay_lines(const Replayed& replayed) {
@@ -179,16 +203,8 @@ std::string as_recorded_text(const Replayed& replayed) {
                : "Under the recording's settings, the replay created other segments than the "
                  "recording.";
   }
-  std::vector<std::string> parts;
-  if (gaps.begins_late) parts.emplace_back("it begins in the middle of the run");
-  if (gaps.is_cut_off) parts.emplace_back("it ends before the run does");
-  if (gaps.lost_events != 0) parts.push_back(counted(gaps.lost_events, "event") + " are missing");
-  if (gaps.has_captures) parts.emplace_back("streams were captured, whose graphs kept memory");
-  if (gaps.has_exports) parts.emplace_back("memory was exported");
-  if (gaps.has_pools) parts.emplace_back("pools of the driver kept memory that was freed");
-  if (parts.empty()) return text;
-  return text + (text.empty() ? "" : " ") +
-         "The replay of this trace cannot be exact: " + enumerated(parts) + ".";
+  const std::string not_exact = gaps_text("The replay of this trace cannot be exact: ", gaps);
+  return text + (text.empty() || not_exact.empty() ? "" : " ") + not_exact;
 }
 
 std::string known_settings_text(const Replayed& replayed) {

@@ -32,8 +32,15 @@ inline constexpr std::string_view kTrialPolicies[] = {"native-safe", "pytorch"};
 
 // A setting as people write it: "pytorch, expandable_segments:True".
 [[nodiscard]] std::string settings_text(const TrialRow& row);
-// The same with ", as recorded" behind the recording's own.
+// The same for a table, whose lines may break behind each option, with ", as recorded" behind the
+// recording's own.
 [[nodiscard]] std::string marked_settings_text(const TrialRow& row);
+
+// The options of ours that set it: "--policy pytorch --alloc-conf expandable_segments:True".
+[[nodiscard]] std::string typed_settings(const TrialRow& row);
+
+// Why a replay of the trace cannot be exact, behind the words that begin the sentence; "": it can.
+[[nodiscard]] std::string gaps_text(const std::string& begin, const TrialGaps& gaps);
 
 // of: gives the TrialRow of a row.
 template <class Row, class Of>

@@ -14,17 +14,6 @@ constexpr std::string_view kTried[] = {"served", "refused", "refused_earlier"};
 constexpr std::string_view kTriedTexts[] = {"served", "refused",
                                             "refused, and an earlier request as well"};
 
-// The options that set it.
-std::string options_text(const TrialRow& row) {
-  if (row.mode != Mode::cache) {
-    return row.mode == Mode::observe ? "--mode observe" : "--mode dedicated";
-  }
-  std::string text =
-      "--policy " + std::string(kTrialPolicies[static_cast<std::size_t>(row.policy)]);
-  if (!row.alloc_conf.empty()) text += " --alloc-conf " + shell_word(row.alloc_conf);
-  return text;
-}
-
 // Rounded up, as it can be typed.
 std::string mebibytes(std::uint64_t bytes) {
   return count_text(static_cast<std::int64_t>((bytes + kMiB - 1) / kMiB)) + " MiB";
@@ -40,7 +29,7 @@ std::string tried_text(const RefusalTrial& trial, const std::string& trace, cons
                                      page);
   for (const TriedRow& row : trial.rows) {
     if (row.row.is_recorded) continue;
-    text += paragraph(options_text(row.row) + ": " +
+    text += paragraph(typed_settings(row.row) + ": " +
                           std::string(kTriedTexts[static_cast<std::size_t>(row.tried)]),
                       page);
   }

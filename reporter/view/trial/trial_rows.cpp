@@ -30,13 +30,13 @@ void set_devices(const TrialSteps& trace, TrialSettings& settings) {
   settings.host_bytes = trace.recorded.host_bytes != 0 ? trace.recorded.host_bytes : kHostBytes;
 }
 
-bool is_same(const TrialRow& a, const TrialRow& b) {
+}  // namespace
+
+bool is_same_setting(const TrialRow& a, const TrialRow& b) {
   return a.settings.serving == b.settings.serving &&
          (a.settings.serving == Serving::driver ||
           a.settings.limits.under_policy() == b.settings.limits.under_policy());
 }
-
-}  // namespace
 
 MadeRow make_row(const TrialSteps& trace, const TypedRow& typed) {
   const RecordedSettings& recorded = trace.recorded;
@@ -83,7 +83,7 @@ std::vector<TrialRow> usual_rows(const TrialSteps& trace) {
   const auto add = [&](const MadeRow& made) {
     if (!made.row) return;
     for (const TrialRow& known : rows) {
-      if (is_same(known, *made.row)) return;
+      if (is_same_setting(known, *made.row)) return;
     }
     rows.push_back(*made.row);
   };

@@ -35,6 +35,9 @@ struct MadeRow {
 };
 [[nodiscard]] MadeRow make_row(const TrialSteps& trace, const TypedRow& typed);
 
+// Whether both serve every request alike.
+[[nodiscard]] bool is_same_setting(const TrialRow& a, const TrialRow& b);
+
 // The settings of each row, in their order.
 [[nodiscard]] std::vector<TrialSettings> settings_of(const std::vector<TrialRow>& rows);
 

@@ -15,6 +15,7 @@ namespace {
 using What = TrialStep::What;
 
 constexpr std::size_t kMostPlaces = 65535;
+constexpr std::uint64_t kTorchSegment = std::uint64_t{2} << 20;
 
 // What a function of the driver means for a replay.
 struct FunctionUse {
@@ -69,6 +70,7 @@ class Writer final : private TraceMemory::Changes {
     for (; next_use_ < steps_.uses.size(); ++next_use_) use(next_use_);
     threads_.erase(0);
     steps_.gaps.has_several_threads = threads_.size() > 1;
+    steps_.has_torch_segments = torch_requests_ != 0 && torch_segments_ == torch_requests_;
   }
 
  private:
@@ -159,11 +161,23 @@ class Writer final : private TraceMemory::Changes {
     const bool is_allocated = may_be_served(block, event);
     slots_[block.slot] = is_allocated;
     ++steps_.requests;
+    note_owner(block);
     steps_.gaps.has_pools |= block.place.kind == Kind::stream_ordered;
     push({.bytes = block.bytes,
           .slot = block.slot,
           .place = place(block.place, block.tag),
           .what = is_allocated ? What::allocated : What::came});
+  }
+
+  // PyTorch's cache asks for multiples of 2 MiB; of tensors some are smaller.
+  void note_owner(const TraceBlock& block) {
+    if (has_streams_ || block.place.kind != Kind::device) return;
+    if (block.tag >= names_.facts.tags.size()) return;
+    const auto& values = names_.facts.tags[block.tag].values;
+    const std::uint32_t owner = values[static_cast<std::size_t>(Axis::owner)];
+    if (owner >= names_.facts.owners.size() || names_.facts.owners[owner] != "PyTorch") return;
+    ++torch_requests_;
+    torch_segments_ += block.bytes % kTorchSegment == 0 ? 1 : 0;
   }
 
   void went(const TraceBlock& block, TraceMemory::End how) override {
@@ -193,6 +207,8 @@ class Writer final : private TraceMemory::Changes {
   std::uint64_t begin_ns_ = 0;
   std::uint64_t at_ns_ = 0;
   std::uint64_t serial_ = 0;
+  std::uint64_t torch_requests_ = 0;
+  std::uint64_t torch_segments_ = 0;  // of these
   bool may_be_served_later_ = false;
   bool was_matched_ = true;
 };

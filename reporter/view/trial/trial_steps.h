@@ -85,6 +85,7 @@ struct TrialSteps {
   std::vector<std::uint16_t> devices;                    // with memory, in order
   std::array<std::uint64_t, kMaxDevices> total_bytes{};  // of each device; 0: not known
   std::uint64_t requests = 0;                            // allocations
+  bool has_torch_segments = false;  // PyTorch's cache asked for its segments, not for tensors
   RecordedSettings recorded;
   MeasuredCalls measured;
   TrialGaps gaps;
