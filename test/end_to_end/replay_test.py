@@ -138,11 +138,17 @@ def cycles(count):
 
 
 class Imported(ReplayTest):
-    def snapshot(self, actions, name="snapshot.pickle"):
+    def snapshot(self, actions, name="snapshot.pickle", conf=""):
         path = pathlib.Path(self.folder, name)
-        made = {"segments": [], "device_traces": [actions], "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": ""}}
+        made = {"segments": [], "device_traces": [actions], "allocator_settings": {"PYTORCH_CUDA_ALLOC_CONF": conf}}
         path.write_bytes(pickle.dumps(made))
         return path
+
+    def test_the_settings_of_the_snapshot_are_those_of_the_recording(self):
+        found = self.replayed(self.snapshot(history(["a 1 3000000 0"]), conf="large_segment_size_mb:32"))
+        self.assertTrue(found["settings_known"])
+        (recorded,) = [row for row in found["rows"] if row["recorded"]]
+        self.assertEqual(("large_segment_size_mb:32", 32 << 20), (recorded["alloc_conf"], recorded["peak_reserved_bytes"]))
 
     def test_a_history_of_pytorch_gives_what_pytorch_said(self):
         with gzip.open(GPT, "rt") as events:
@@ -184,29 +190,6 @@ class Imported(ReplayTest):
         done = self.run_tool("replay", path)
         self.assertEqual(2, done.returncode)
         self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)
-
-
-class Refused(ReplayTest):
-    def refuse(self, *words):
-        done = self.run_tool("replay", *words)
-        self.assertEqual((2, ""), (done.returncode, done.stdout), words)
-        self.assertEqual(1, len(done.stderr.splitlines()), done.stderr)
-        return done.stderr
-
-    def test_bad_input_is_one_line(self):
-        _, (path,) = self.traced([harness.program("train")])
-        self.assertIn("unknown", self.refuse("--alloc-conf", "no_such_thing:1", path))
-        self.assertIn("'lru' is none of native-safe, pytorch", self.refuse("--policy", "lru", path))
-        for size in ("0", "0GiB", "17TiB", "much"):
-            self.assertIn(f"'{size}' is", self.refuse("--capacity", size, path))
-        self.assertIn("'fast' is none of", self.refuse("--call-costs", "fast", path))
-        whole = path.read_bytes()
-        path.write_bytes(whole[: len(whole) // 2])
-        self.assertIn("cannot read", self.refuse(path))
-        path.write_bytes(b"")
-        self.assertIn("expected a trace", self.refuse(path))
-        self.assertIn("is a folder", self.refuse(pathlib.Path(self.folder)))
-        self.assertIn("No such file", self.refuse(pathlib.Path(self.folder, "none")))
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ int show_fits(TrialArguments& given) {
 Verb add_fit(CommandLine& line) {
   auto arguments = std::make_shared<TrialArguments>();
   Command& command = line.add_verb("fit", "Find the smallest GPU on which a run completes");
-  command.positional("FILE", &arguments->files, kTrialFilesHelp);
+  add_trial_files(command, *arguments);
   add_trial_options(command, arguments->trial);
   add_listing_options(command, arguments->listing);
   command.footer(

@@ -91,7 +91,7 @@ TriedInTrace tried_in_trace(const Report& report, const std::string& path) {
   if (report.oom.count == 0) return {};
   TriedInTrace tried{.trace = whole_trace_of(path, report), .trial = {}};
   std::optional<TrialSteps> steps;
-  if (!tried.trace.empty()) steps = open_trial(tried.trace);
+  if (!tried.trace.empty()) steps = open_trial(tried.trace, Incomplete::played);
   if (!steps) return {};
   ProgressLine progress("oom", "events");
   tried.trial = try_refusal(std::move(*steps), progress.teller());

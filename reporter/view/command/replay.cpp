@@ -29,7 +29,7 @@ Verb add_replay(CommandLine& line) {
   auto arguments = std::make_shared<TrialArguments>();
   Command& command =
       line.add_verb("replay", "Show a run's memory and driver time under other settings");
-  command.positional("FILE", &arguments->files, kTrialFilesHelp);
+  add_trial_files(command, *arguments);
   add_trial_options(command, arguments->trial);
   add_replay_options(command, arguments->trial);
   add_listing_options(command, arguments->listing);

@@ -17,14 +17,26 @@
 
 namespace vramscope {
 
+// What becomes of a trace that has not all of a run: its file is damaged or ends within a chunk, or
+// it frees memory whose allocation it does not have. A trace that ends with a whole chunk, as of a
+// killed program, has all until then.
+enum class Incomplete : bool { refused, played };
+
 // A trace of ours, or another tool's file of a run. Says in one line why there is none.
-[[nodiscard]] std::optional<TrialSteps> open_trial(const std::string& path);
+[[nodiscard]] std::optional<TrialSteps> open_trial(const std::string& path, Incomplete incomplete);
 
 struct TrialArguments {
   std::vector<std::string> files;
   TrialOptions trial;
   Listing listing;
+  bool partial = false;
+
+  [[nodiscard]] Incomplete incomplete() const {
+    return partial ? Incomplete::played : Incomplete::refused;
+  }
 };
+// FILE and --partial.
+void add_trial_files(Command& command, TrialArguments& arguments);
 
 // The output of one trace after another: text, JSON or rows. Threads: one.
 class ShownTrials {

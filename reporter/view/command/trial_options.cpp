@@ -128,12 +128,7 @@ MadeRows make_rows(TrialSteps& trace, const TrialOptions& options) {
   MadeRows made{.rows = {}, .costs = costs_for(trace, options), .problem = {}};
   const bool is_usual =
       options.modes.empty() && options.policies.empty() && options.alloc_confs.empty();
-  MadeRow recorded = recorded_row(trace);
-  if (!recorded.row) {
-    made.problem = "the trace's own settings: " + recorded.problem;
-    return made;
-  }
-  learn(trace, recorded.row->settings);
+  learn(trace, recorded_row(trace).row.value().settings);
   if (is_usual) made.rows = usual_rows(trace);
   for (const TypedRow& typed : is_usual ? std::vector<TypedRow>() : typed_rows(options)) {
     MadeRow row = make_row(trace, typed);

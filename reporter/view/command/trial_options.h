@@ -10,9 +10,6 @@
 
 namespace vramscope {
 
-inline constexpr const char* kTrialFilesHelp =
-    "Traces, memory snapshots of PyTorch with history, or logs of RMM";
-
 struct TrialOptions {
   std::vector<std::string> modes;
   std::vector<std::string> policies;

@@ -10,19 +10,14 @@ namespace vramscope {
 namespace {
 
 // Reads a trace for tuning. Says in one line why there is none.
-std::optional<TrialSteps> open_tuned(const std::string& file) {
-  std::optional<TrialSteps> trace = open_trial(file);
+std::optional<TrialSteps> open_tuned(const std::string& file, Incomplete incomplete) {
+  std::optional<TrialSteps> trace = open_trial(file, incomplete);
   if (!trace) return trace;
   if (trace->devices.empty()) {
     say("'" + file + "' has no allocation of a GPU: there is nothing to tune");
     return std::nullopt;
   }
-  const MadeRow recorded = recorded_row(*trace);
-  if (!recorded.row) {
-    say("the settings of '" + file + "': " + recorded.problem);
-    return std::nullopt;
-  }
-  learn(*trace, recorded.row->settings);
+  learn(*trace, recorded_row(*trace).row.value().settings);
   return trace;
 }
 
@@ -31,7 +26,7 @@ int show_tuning(TrialArguments& given) {
   given.listing.rows().refuse_unless({names_of(tune_columns())});
   std::vector<TrialSteps> traces;
   for (const std::string& file : given.files) {
-    std::optional<TrialSteps> trace = open_tuned(file);
+    std::optional<TrialSteps> trace = open_tuned(file, given.incomplete());
     if (!trace) return kBadInput;
     traces.push_back(std::move(*trace));
   }
@@ -59,7 +54,7 @@ int show_tuning(TrialArguments& given) {
 Verb add_tune(CommandLine& line) {
   auto arguments = std::make_shared<TrialArguments>();
   Command& command = line.add_verb("tune", "Search the allocator settings that a run should have");
-  command.positional("FILE", &arguments->files, kTrialFilesHelp);
+  add_trial_files(command, *arguments);
   add_tune_options(command, arguments->trial);
   add_replay_options(command, arguments->trial);
   add_listing_options(command, arguments->listing);

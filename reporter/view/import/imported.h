@@ -44,9 +44,13 @@ struct ImportedRun {
   // The state when the file was made. Blocks have their tags.
   std::vector<SegmentSnapshot> segments;
   std::vector<BlockSnapshot> blocks;
-  bool has_segments = false;  // the file lists segments; else only live blocks are known
-  bool has_dates = true;      // the day of the times is known
-  bool has_history = false;   // the file says when memory was allocated and freed
+  bool has_segments = false;    // the file lists segments; else only live blocks are known
+  bool has_dates = true;        // the day of the times is known
+  bool has_history = false;     // the file says when memory was allocated and freed
+  bool begins_late = false;     // it frees memory whose allocation is nowhere in it
+  bool is_cut_off = false;      // it ends in the middle of a line
+  std::string alloc_conf = {};  // PyTorch's PYTORCH_CUDA_ALLOC_CONF; "": none, or not known
+  std::uint64_t earlier_allocations = 0;  // that were made before its history, and are put first
 };
 
 // The names of a run, each once. Threads: one. May throw bad_alloc.

@@ -73,6 +73,7 @@ class Log {
           continue;  // of a run of nothing
         run_.names.warnings.push_back("line " + std::to_string(number_) + " " + std::string(end) +
                                       ": the log is read up to there");
+        run_.is_cut_off = !is_whole_;
         break;
       }
       const std::string expected = add(line);
@@ -142,7 +143,9 @@ class Log {
     const auto who = number_of(row[thread]);
     const auto where = number_of(row[stream]);
     const auto when = cells_[time] == kNone ? 0 : time_of(row[time]);
-    if (!address || !bytes || !who || !where) return "numbers for pointer, size, thread and stream";
+    const bool has_size = !row[size].empty() || row[action] != "allocate";
+    if (!address || !bytes || !who || !where || !has_size)
+      return "numbers for pointer, size, thread and stream";
     if (!when) return "a time such as 13:45:59:123456";
     const bool is_refused = row[action] == kRefused;  // what was refused may be of any size
     if (*bytes > kMostOfAllocation && !is_refused) return "sizes below 1 PiB";
@@ -160,7 +163,10 @@ class Log {
     } else if (what == "free" || what == "deallocate") {
       event.what = went;
       const auto found = live_.find(event.address);
-      if (found == live_.end()) return "";  // allocated before the log began
+      if (found == live_.end()) {  // allocated before the log began
+        run_.begins_late |= event.address != 0;
+        return "";
+      }
       event.tag = found->second.tag;
       event.bytes = found->second.bytes;  // whatever the line of its free says
       live_.erase(found);

@@ -46,6 +46,8 @@ class TorchSnapshot {
     }
     run_.has_segments = true;
     run_.source = "a memory snapshot of PyTorch";
+    run_.alloc_conf =
+        pickle_.text(pickle_.at(of_root("allocator_settings"), "PYTORCH_CUDA_ALLOC_CONF"));
     gather(of_root("device_traces"), Kind::device);
     gather(of_root("host_traces"), Kind::pinned);
     order_entries();
@@ -54,6 +56,7 @@ class TorchSnapshot {
     note_end(of_root("host_segments"), Kind::pinned);
     for (const Entry& entry : entries_) add(entry);
     if (run_.has_history) history_.finish(entries_.back().time_ns);
+    run_.earlier_allocations = history_.earlier_count();
     add_segments(segments, Kind::device);
     add_segments(of_root("host_segments"), Kind::pinned);
     history_.put_events();
@@ -189,6 +192,8 @@ class TorchSnapshot {
                     range_at(entry));
     };
     if (action == "oom") return history_.refused(it, tag(), number(entry.value, "device_free"));
+    const bool has_size = pickle_.at(entry.value, "size").type != Pickle::Type::none;
+    if (!has_size && action == "alloc") return fail("expected a size of each allocation");
     it.bytes = bytes_of(entry.value, "size");
     if (action == "alloc") return history_.allocated(it, tag());
     const auto unknown = [&] { return tag_of(kUnknownSite, it.place, it.bytes, 0, 0); };

@@ -141,6 +141,13 @@ std::string typed_settings(const TrialRow& row) {
 std::string gaps_text(const std::string& begin, const TrialGaps& gaps) {
   std::vector<std::string> parts;
   if (gaps.begins_late) parts.emplace_back("it begins in the middle of the run");
+  if (gaps.earlier_allocations != 0) {
+    parts.push_back("the order of " + counted(gaps.earlier_allocations, "allocation") +
+                    " before it is not known");
+  }
+  if (gaps.damaged_chunks != 0) {
+    parts.push_back("it lacks " + counted(gaps.damaged_chunks, "damaged chunk"));
+  }
   if (gaps.is_cut_off) parts.emplace_back("it ends before the run does");
   if (gaps.lost_events != 0) parts.push_back(counted(gaps.lost_events, "event") + " are missing");
   if (gaps.has_captures) parts.emplace_back("streams were captured, whose graphs kept memory");
@@ -305,6 +312,10 @@ Columns<Replayed> replay_fields(const RowChoice& choice) {
        [](const All& all) { return all.trace.recorded.are_known; }},
       {"begins_late", "memory was freed whose allocation the trace does not have",
        of_gaps(&TrialGaps::begins_late)},
+      {"earlier_allocations",
+       "of another tool's file: allocations that were made before it, and are played first",
+       of_gaps(&TrialGaps::earlier_allocations)},
+      {"damaged_chunks", "that were left out (`--partial`)", of_gaps(&TrialGaps::damaged_chunks)},
       {"cut_off", "the trace ends before the run does", of_gaps(&TrialGaps::is_cut_off)},
       {"lost", "events that are missing", of_gaps(&TrialGaps::lost_events)},
       {"several_threads",

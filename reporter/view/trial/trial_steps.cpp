@@ -257,6 +257,7 @@ std::string read_trial_steps(TraceReader& reader, TraceOf whose, TrialSteps& ste
   steps.uses = reader.unrecorded();
   steps.segments = reader.segments();
   steps.gaps.lost_events = reader.lost();
+  steps.gaps.damaged_chunks = reader.damaged();
   steps.gaps.is_cut_off = !reader.is_complete();
   Writer writer(reader, whose, steps);
   const bool read = reader.read(TraceReader::Order::by_change,

@@ -54,6 +54,9 @@ struct RecordedSettings {
 // What a replay of the recording's own settings may do otherwise than the program did.
 struct TrialGaps {
   std::uint64_t lost_events = 0;
+  std::uint64_t damaged_chunks = 0;  // that were left out
+  std::uint64_t earlier_allocations =
+      0;                      // that another tool's file has no record of, but its frees
   bool is_cut_off = false;    // the file ends before the run does
   bool begins_late = false;   // memory was freed whose allocation it does not have
   bool has_captures = false;  // frees wait for the ends of captures and graphs
