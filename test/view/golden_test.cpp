@@ -239,6 +239,7 @@ std::vector<Listing> listings() {
       {"replay", replay_of_golden},
       {"fit", fit_of_golden},
       {"tune", tune_of_golden},
+      {"phase", phase_of_golden},
       {"report_folder", folder_of_golden}};
 }
 

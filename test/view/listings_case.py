@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -57,6 +58,16 @@ class ListingsTest(harness.Case):
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+    def repeating(self):
+        """A memory snapshot of PyTorch with a range that is entered twice."""
+        times = range(1, 9, 4)
+        actions = [{"action": what, "addr": 1 << 30, "size": 1 << 20, "stream": 0, "time_us": at + after, "frames": []}
+                   for at in times for after, what in ((0, "alloc"), (1, "free_completed"), (2, "alloc"), (3, "free_completed"))]
+        marks = [{"device": 0, "time_us": at + after, "name": "step", "stage": stage} for at in times for after, stage in ((2, "START"), (3, "END"))]
+        with open(self.path("repeating.pickle"), "wb") as file:
+            pickle.dump({"segments": [], "device_traces": [actions], "external_annotations": marks}, file)
+        return self.path("repeating.pickle")
 
     def call(self, *words, status=0):
         done = self.run_tool(*words, LC_ALL="C")

@@ -124,6 +124,7 @@ class Schema(ListingsTest):
         self.assert_fits("moment", "peak", "--at", "end", "--json", rich)
         self.assert_fits("between", "check", "--between", "0", "end", "--json", SAMPLE.parents[1] / "golden/reports/0.1.0/kinds.trace")
         self.assert_fits("fit", "fit", "--json", SAMPLE.parents[1] / "golden/reports/0.1.0/kinds.trace")
+        self.assert_fits("phase", "fit", "--phase", "step", "--json", self.repeating())
         self.assert_fits("tune", "tune", "--json", SAMPLE.parents[1] / "golden/reports/0.1.0/kinds.trace")
         self.assert_fits("replay", "replay", "--json", SAMPLE.parents[1] / "golden/reports/0.1.0/kinds.trace")
         self.assert_fits("timeline", "timeline", "--json", self.trace())

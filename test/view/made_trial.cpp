@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "reporter/view/text/fit_text.h"
+#include "reporter/view/text/phase_text.h"
 #include "reporter/view/text/replay_text.h"
 #include "reporter/view/text/tune_text.h"
 
@@ -93,6 +94,18 @@ std::string fit_of_golden(const Page& page) {
   static const TrialSteps trace = golden_trial();
   static const FitAnswer answer = fit_trace(trace, usual_rows(trace), {});
   return render(fit_text({"train.4711.trace", trace, answer}, page, {}), page);
+}
+
+std::string phase_of_golden(const Page& page) {
+  static const TrialSteps trace = golden_trial();
+  static TrialPhase phase{.name = "step", .begins = {}, .is_mark = true, .marks = 14, .known = {}};
+  static const TrialRow row = recorded_row(trace).row.value();
+  for (std::size_t i = 0; i < trace.steps.size() && phase.begins.size() < 12; ++i) {
+    const TrialStep& step = trace.steps[i];
+    if (step.what == TrialStep::What::allocated && step.slot == 2) phase.begins.push_back(i);
+  }
+  static const PhaseAnswer answer = follow_phase(trace, row, phase.begins, {});
+  return render(phase_text({"train.4711.trace", phase, row, trace, answer}, page, {}), page);
 }
 
 std::string tune_of_golden(const Page& page) {

@@ -37,5 +37,6 @@ class MadeTrial {
 [[nodiscard]] std::string replay_of_golden(const Page& page);
 [[nodiscard]] std::string fit_of_golden(const Page& page);
 [[nodiscard]] std::string tune_of_golden(const Page& page);
+[[nodiscard]] std::string phase_of_golden(const Page& page);
 
 }  // namespace vramscope

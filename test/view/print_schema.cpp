@@ -21,6 +21,7 @@
 #include "reporter/view/text/options_text.h"
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/peak_text.h"
+#include "reporter/view/text/phase_text.h"
 #include "reporter/view/text/replay_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/reports_text.h"
@@ -85,6 +86,7 @@ std::vector<Field> listings() {
           object("between", between_fields(no_name, 0)),
           rows("replay", replay_fields({})),
           rows("fit", fit_fields({})),
+          rows("phase", phase_fields({})),
           rows("tune", tune_fields({})),
           object("trace", trace_fields(none, {}, {})),
           rows("functions", function_columns()),

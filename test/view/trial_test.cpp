@@ -4,6 +4,7 @@
 
 #include "reporter/view/command/progress.h"
 #include "reporter/view/trial/fit_answer.h"
+#include "reporter/view/trial/phase_answer.h"
 #include "reporter/view/trial/replay_answer.h"
 #include "test/view/made_trial.h"
 
@@ -199,6 +200,36 @@ TEST(Fit, AContextIsAssumedWhereTheTraceNamesNone) {
 
   EXPECT_EQ(answer.rows[0].least_bytes, 624 * kMiB);  // 523.6 MiB, in steps of 2 MiB
   EXPECT_FALSE(assume_contexts(trace));
+}
+
+TEST(Phase, CoursesAreToldByTheirPeaks) {
+  using enum PhaseTrend;
+
+  EXPECT_EQ(course_of({100, 100, 100}).trend, constant);
+  EXPECT_EQ(course_of({300, 200, 1000, 1001, 1000, 1002}).warm_up, 2U);
+  EXPECT_EQ(course_of({300, 200, 1000, 1001, 1000, 1002}).trend, constant);
+  EXPECT_EQ(course_of({100, 110, 120, 130, 140, 150}).trend, grows);
+  EXPECT_EQ(course_of({100, 110, 120, 130, 140, 150}).growth_bytes, 10U);
+  EXPECT_EQ(course_of({100, 200, 100, 200, 100, 200}).trend, varies);
+  EXPECT_EQ(course_of({200, 100}).trend, varies);
+}
+
+TEST(Phase, PartsHavePeaksOfTheirOwn) {
+  const TrialSteps trace = MadeTrial(4096 * kMiB)
+                               .allocate(0, 100 * kMiB)
+                               .free(0)
+                               .allocate(0, 50 * kMiB)
+                               .allocate(1, 30 * kMiB)
+                               .free(0)
+                               .steps();
+  TrialProgress progress;
+
+  const auto peaks = play_parts(trace, settings_of(trace, {.mode = "observe"}), {3, 4}, progress);
+
+  ASSERT_EQ(peaks.size(), 3U);
+  EXPECT_EQ(peaks[0].requested_bytes, 100 * kMiB);
+  EXPECT_EQ(peaks[1].requested_bytes, 50 * kMiB);
+  EXPECT_EQ(peaks[2].reserved_bytes, 80 * kMiB);
 }
 
 TEST(Progress, HasShareRateAndTimeLeft) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "reporter/view/command/fit_ways.h"
 #include "reporter/view/command/progress.h"
 #include "reporter/view/command/trial_input.h"
 #include "reporter/view/text/fit_text.h"
@@ -28,9 +29,15 @@ int show_fits(TrialArguments& given) {
 
 Verb add_fit(CommandLine& line) {
   auto arguments = std::make_shared<TrialArguments>();
+  auto phase = std::make_shared<std::string>();
   Command& command = line.add_verb("fit", "Find the smallest GPU on which a run completes");
   add_trial_files(command, *arguments);
   add_trial_options(command, arguments->trial);
+  command.option("--phase", phase.get(),
+                 "Show how memory depends on the repetition of this NVTX range or mark",
+                 {.value_name = "NAME", .why_not = [](const std::string& given) {
+                    return given.empty() ? "expected the name of a range or a mark" : "";
+                  }});
   add_listing_options(command, arguments->listing);
   command.footer(
       "Without --policy, --alloc-conf and --mode, fit uses the recording's settings and the usual "
@@ -38,8 +45,12 @@ Verb add_fit(CommandLine& line) {
       "Examples:\n"
       "  vramscope run --trace train.%p.trace ./train\n"
       "  vramscope fit train.4711.trace\n"
-      "  vramscope fit --policy pytorch --alloc-conf expandable_segments:True train.4711.trace");
-  return {.command = &command, .act = [arguments] { return show_fits(*arguments); }};
+      "  vramscope fit --policy pytorch --alloc-conf expandable_segments:True train.4711.trace\n"
+      "  vramscope fit --phase step train.4711.trace");
+  return {.command = &command, .act = [arguments, phase] {
+            if (!phase->empty()) return show_phases(*arguments, *phase);
+            return show_fits(*arguments);
+          }};
 }
 
 }  // namespace vramscope

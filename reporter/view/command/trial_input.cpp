@@ -21,14 +21,14 @@ std::optional<TrialSteps> refused_incomplete(const std::string& path, const std:
 }
 
 std::optional<TrialSteps> steps_of(const std::string& path, std::span<const std::byte> bytes,
-                                   TraceOf whose, Incomplete incomplete,
+                                   TraceOf whose, Incomplete incomplete, TrialPhase* phase,
                                    const std::string& alloc_conf = "") {
   const bool is_partial = incomplete == Incomplete::played;
   using Damage = TraceReader::Damage;
   TraceReader reader(bytes, is_partial ? Damage::left_out : Damage::refused);
   if (!reader.problem().empty()) return refused(path, reader.problem());
   TrialSteps steps;
-  const std::string problem = read_trial_steps(reader, whose, steps);
+  const std::string problem = read_trial_steps(reader, whose, steps, phase);
   if (!problem.empty()) return refused(path, problem);
   if (steps.requests == 0) {
     say("'" + path + "' has no allocation: there is nothing to replay");
@@ -48,7 +48,8 @@ std::optional<TrialSteps> steps_of(const std::string& path, std::span<const std:
   return std::nullopt;
 }
 
-std::optional<TrialSteps> imported_steps(const std::string& path, Incomplete incomplete) {
+std::optional<TrialSteps> imported_steps(const std::string& path, Incomplete incomplete,
+                                         TrialPhase* phase) {
   const std::variant<ImportedRun, FileError> read = read_import(path);
   const auto* const run = std::get_if<ImportedRun>(&read);
   if (run == nullptr) {
@@ -72,7 +73,7 @@ std::optional<TrialSteps> imported_steps(const std::string& path, Incomplete inc
   const std::string bytes = trace_of_import(*run);
   const TraceOf whose = is_memory_snapshot(path) ? TraceOf::pytorch : TraceOf::other;
   std::optional<TrialSteps> steps =
-      steps_of(path, std::as_bytes(std::span(bytes)), whose, incomplete, run->alloc_conf);
+      steps_of(path, std::as_bytes(std::span(bytes)), whose, incomplete, phase, run->alloc_conf);
   if (!steps) return steps;
   steps->gaps.begins_late |= run->begins_late;
   steps->gaps.is_cut_off |= run->is_cut_off;
@@ -82,16 +83,17 @@ std::optional<TrialSteps> imported_steps(const std::string& path, Incomplete inc
 
 }  // namespace
 
-std::optional<TrialSteps> open_trial(const std::string& path, Incomplete incomplete) {
+std::optional<TrialSteps> open_trial(const std::string& path, Incomplete incomplete,
+                                     TrialPhase* phase) {
   if (is_folder(path)) {
     say("'" + path + "' is a folder: expected a trace");
     return std::nullopt;
   }
-  if (is_import(path)) return imported_steps(path, incomplete);
+  if (is_import(path)) return imported_steps(path, incomplete, phase);
   const TraceInput input(path);
   const bool has_rest = incomplete == Incomplete::played && !input.bytes().empty();
   if (!input.problem().empty() && !has_rest) return refused(path, input.problem());
-  return steps_of(path, input.bytes(), TraceOf::vramscope, incomplete);
+  return steps_of(path, input.bytes(), TraceOf::vramscope, incomplete, phase);
 }
 
 void add_trial_files(Command& command, TrialArguments& arguments) {

@@ -22,8 +22,10 @@ namespace vramscope {
 // killed program, has all until then.
 enum class Incomplete : bool { refused, played };
 
-// A trace of ours, or another tool's file of a run. Says in one line why there is none.
-[[nodiscard]] std::optional<TrialSteps> open_trial(const std::string& path, Incomplete incomplete);
+// A trace of ours, or another tool's file of a run. Says in one line why there is none. phase:
+// null, or what is to be found of the phase with its name.
+[[nodiscard]] std::optional<TrialSteps> open_trial(const std::string& path, Incomplete incomplete,
+                                                   TrialPhase* phase = nullptr);
 
 struct TrialArguments {
   std::vector<std::string> files;

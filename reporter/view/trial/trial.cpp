@@ -52,6 +52,19 @@ class Player {
   [[nodiscard]] const std::vector<std::size_t>& served() const { return served_; }
   [[nodiscard]] bool is_over() const { return result_.refusal.has_value(); }
 
+  // Since the last call.
+  TrialPeaks take_peaks() {
+    TrialPeaks peaks;
+    for (const std::uint16_t device : trace_.devices) {
+      Requested& requested = requested_[device];
+      peaks.requested_bytes = std::max(peaks.requested_bytes, requested.most);
+      peaks.reserved_bytes = std::max(peaks.reserved_bytes, devices_.use(device).most_given);
+      requested.most = requested.now;
+    }
+    devices_.restart_peaks();
+    return peaks;
+  }
+
   TrialResult finish() {
     for (const std::uint16_t device : trace_.devices) {
       TrialDevice one{.device = device, .statistics = {}};
@@ -321,6 +334,22 @@ void learn(TrialSteps& trace, const TrialSettings& recorded) {
     others.push_back(trace.uses[i].unrecorded_bytes);
   }
   trace.others = std::move(others);
+}
+
+std::vector<TrialPeaks> play_parts(const TrialSteps& steps, const TrialSettings& settings,
+                                   const std::vector<std::size_t>& begins,
+                                   TrialProgress& progress) {
+  Player player(steps, settings);
+  std::vector<TrialPeaks> peaks;
+  std::size_t at = 0;
+  for (std::size_t part = 0; part <= begins.size(); ++part) {
+    const std::size_t before = at;
+    player.play(at, part < begins.size() ? begins[part] : steps.steps.size());
+    progress.steps.fetch_add(at - before, std::memory_order_relaxed);
+    if (player.is_over()) return {};
+    peaks.push_back(player.take_peaks());
+  }
+  return peaks;
 }
 
 TrialResult play(const TrialSteps& steps, const TrialSettings& settings, TrialProgress& progress) {

@@ -67,6 +67,19 @@ struct TrialProgress {
   std::atomic<bool> stops{false};       // ends the replay, whose result then means nothing
 };
 
+// The most between two instants: requested and reserved bytes, each of the device that has most.
+struct TrialPeaks {
+  std::uint64_t requested_bytes = 0;
+  std::uint64_t reserved_bytes = 0;
+};
+
+// The peaks of the steps before the first of these indices, then between each two, and behind the
+// last; {}: something is refused that the recording served. May throw bad_alloc.
+[[nodiscard]] std::vector<TrialPeaks> play_parts(const TrialSteps& steps,
+                                                 const TrialSettings& settings,
+                                                 const std::vector<std::size_t>& begins,
+                                                 TrialProgress& progress);
+
 // Replays the recording's own settings where only that tells what happened: which of the calls that
 // failed did not fail for want of memory, which become TrialStep::What::nothing, and what others
 // used (TrialSteps::others). May throw bad_alloc.

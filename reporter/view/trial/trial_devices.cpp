@@ -255,6 +255,13 @@ bool TrialDevices::set_others(std::uint16_t device, std::uint64_t bytes) {
   return used(one) <= one.capacity;
 }
 
+void TrialDevices::restart_peaks() {
+  for (Device& device : devices_) {
+    device.use.most_given = device.use.given;
+    device.use.most_used = used(device);
+  }
+}
+
 void TrialDevices::end_place(Place where) {
   std::erase_if(segments_, [&](const auto& entry) {
     if (!(entry.second.where == where)) return false;

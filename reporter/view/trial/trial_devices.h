@@ -46,6 +46,8 @@ class TrialDevices final : public Backend {
     std::uint64_t most_used = 0;  // in whole pages, with what is used and not recorded
   };
   [[nodiscard]] const Use& use(std::uint16_t device) const { return devices_[device].use; }
+  // Forgets what was most.
+  void restart_peaks();
   // Calls for device and pinned memory, and the time that they would take.
   [[nodiscard]] std::uint64_t calls() const { return calls_; }
   [[nodiscard]] std::uint64_t calls_ns() const { return calls_ns_; }

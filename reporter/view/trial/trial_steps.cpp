@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "reporter/report/traces/trace_memory.h"
+#include "reporter/view/trial/phase_finder.h"
 
 namespace vramscope {
 namespace {
@@ -39,8 +40,11 @@ bool is_served(Kind kind) { return kind == Kind::device || kind == Kind::pinned;
 
 class Writer final : private TraceMemory::Changes {
  public:
-  Writer(const TraceReader& reader, TraceOf whose, TrialSteps& steps)
-      : names_(reader.names()), has_streams_(whose == TraceOf::pytorch), steps_(steps) {
+  Writer(const TraceReader& reader, TraceOf whose, TrialSteps& steps, PhaseFinder& phase)
+      : names_(reader.names()),
+        has_streams_(whose == TraceOf::pytorch),
+        steps_(steps),
+        phase_(phase) {
     for (const std::string& name : names_.functions) functions_.push_back(use_of(name));
     begin_ns_ = names_.process.clock_ns;
     may_be_served_later_ = steps_.recorded.mode != "cache";
@@ -50,6 +54,7 @@ class Writer final : private TraceMemory::Changes {
     const Event& event = one.event;
     add_uses_before(one);
     threads_.insert(one.thread);
+    phase_.at(event.start_ns, steps_.steps.size());
     now_ = &one;
     was_matched_ = true;
     measure(one);
@@ -162,6 +167,7 @@ class Writer final : private TraceMemory::Changes {
     slots_[block.slot] = is_allocated;
     ++steps_.requests;
     note_owner(block);
+    phase_.allocated(now_->thread, block.tag, steps_.steps.size());
     steps_.gaps.has_pools |= block.place.kind == Kind::stream_ordered;
     push({.bytes = block.bytes,
           .slot = block.slot,
@@ -197,6 +203,7 @@ class Writer final : private TraceMemory::Changes {
   const TraceNames& names_;
   const bool has_streams_;
   TrialSteps& steps_;
+  PhaseFinder& phase_;
   TraceMemory memory_;
   std::vector<FunctionUse> functions_;
   std::unordered_map<std::uint64_t, std::uint16_t> numbers_;
@@ -251,7 +258,8 @@ void find_devices(TrialSteps& steps) {
 
 }  // namespace
 
-std::string read_trial_steps(TraceReader& reader, TraceOf whose, TrialSteps& steps) {
+std::string read_trial_steps(TraceReader& reader, TraceOf whose, TrialSteps& steps,
+                             TrialPhase* phase) {
   steps = {};
   steps.recorded = settings_of(reader, whose);
   steps.uses = reader.unrecorded();
@@ -259,7 +267,8 @@ std::string read_trial_steps(TraceReader& reader, TraceOf whose, TrialSteps& ste
   steps.gaps.lost_events = reader.lost();
   steps.gaps.damaged_chunks = reader.damaged();
   steps.gaps.is_cut_off = !reader.is_complete();
-  Writer writer(reader, whose, steps);
+  PhaseFinder finder(reader.names(), phase);
+  Writer writer(reader, whose, steps, finder);
   const bool read = reader.read(TraceReader::Order::by_change,
                                 [&](const TraceEvent& event) { writer.add(event); });
   if (!read) return reader.problem();

@@ -15,6 +15,8 @@
 
 namespace vramscope {
 
+struct TrialPhase;
+
 // One step. Memory is known by the number of its slot while it lives.
 struct TrialStep {
   enum class What : std::uint8_t {
@@ -98,8 +100,9 @@ struct TrialSteps {
 // of. PyTorch's allocator exchanges blocks only within a stream.
 enum class TraceOf : std::uint8_t { vramscope, pytorch, other };
 
-// Reads everything that a trace did with memory. Returns "", or the trace's problem. May throw
-// bad_alloc.
-[[nodiscard]] std::string read_trial_steps(TraceReader& reader, TraceOf whose, TrialSteps& steps);
+// Reads everything that a trace did with memory. Returns "", or the trace's problem. phase: null,
+// or what is to be found of the phase with its name. May throw bad_alloc.
+[[nodiscard]] std::string read_trial_steps(TraceReader& reader, TraceOf whose, TrialSteps& steps,
+                                           TrialPhase* phase = nullptr);
 
 }  // namespace vramscope

@@ -1,0 +1,54 @@
+// PhaseFinder finds where the repetitions of a range or a mark begin, while a trace is read.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "reporter/report/traces/trace_reader.h"
+
+namespace vramscope {
+
+// A part of a run that repeats, by the name that the program gave it.
+struct TrialPhase {
+  std::string name = {};            // "domain:name"; in the default domain "name"
+  std::vector<std::size_t> begins;  // steps with which its repetitions begin
+  bool is_mark = false;             // a mark begins each, else a range has it
+  std::uint64_t marks = 0;          // how often it was set, or the range was entered; 0: not known
+  std::vector<std::string> known;   // names that are marked or entered more than once
+};
+
+// A mark begins a repetition at its time. Of a range a trace says only which allocations were made
+// in it: a repetition begins with the first one behind one of the same thread that was not.
+// Threads: one. All members may throw bad_alloc.
+class PhaseFinder {
+ public:
+  // names outlive this object; phase, too: null: nothing is sought.
+  PhaseFinder(const TraceNames& names, TrialPhase* phase);
+
+  // An event that begins then; `step` is the next step.
+  void at(std::uint64_t clock_ns, std::size_t step) {
+    while (next_ < clocks_.size() && clocks_[next_] <= clock_ns) begin(step);
+  }
+  void allocated(std::uint32_t thread, Tag tag, std::size_t step);
+
+ private:
+  void find_marks();
+  void find_ranges();
+  void list_known();
+  void begin(std::size_t step);
+  [[nodiscard]] bool is_inside(Tag tag) const;
+
+  const TraceNames& names_;
+  TrialPhase* const phase_;
+  std::vector<std::uint64_t> clocks_;    // of the marks
+  std::size_t next_ = 0;                 // of these
+  std::vector<bool> ranges_;             // which lie in it; {}: none
+  std::optional<std::uint32_t> thread_;  // the first that was in it
+  bool is_in_ = false;
+};
+
+}  // namespace vramscope
