@@ -240,6 +240,7 @@ std::vector<Listing> listings() {
       {"fit", fit_of_golden},
       {"tune", tune_of_golden},
       {"phase", phase_of_golden},
+      {"scale", scale_of_golden},
       {"report_folder", folder_of_golden}};
 }
 

@@ -125,6 +125,7 @@ class Schema(ListingsTest):
         self.assert_fits("between", "check", "--between", "0", "end", "--json", SAMPLE.parents[1] / "golden/reports/0.1.0/kinds.trace")
         self.assert_fits("fit", "fit", "--json", SAMPLE.parents[1] / "golden/reports/0.1.0/kinds.trace")
         self.assert_fits("phase", "fit", "--phase", "step", "--json", self.repeating())
+        self.assert_fits("scale", "fit", "--scale", "batch=1,2", "--at", "4", "--json", self.repeating(), self.repeating())
         self.assert_fits("tune", "tune", "--json", SAMPLE.parents[1] / "golden/reports/0.1.0/kinds.trace")
         self.assert_fits("replay", "replay", "--json", SAMPLE.parents[1] / "golden/reports/0.1.0/kinds.trace")
         self.assert_fits("timeline", "timeline", "--json", self.trace())

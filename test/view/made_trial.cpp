@@ -6,6 +6,7 @@
 #include "reporter/view/text/fit_text.h"
 #include "reporter/view/text/phase_text.h"
 #include "reporter/view/text/replay_text.h"
+#include "reporter/view/text/scale_text.h"
 #include "reporter/view/text/tune_text.h"
 
 namespace vramscope {
@@ -106,6 +107,25 @@ std::string phase_of_golden(const Page& page) {
   }
   static const PhaseAnswer answer = follow_phase(trace, row, phase.begins, {});
   return render(phase_text({"train.4711.trace", phase, row, trace, answer}, page, {}), page);
+}
+
+std::string scale_of_golden(const Page& page) {
+  std::vector<ScaledRun> runs;
+  for (const std::uint64_t batch : {2, 4, 8}) {
+    ScaledRun run{.batch = batch, .sites = {}};
+    const auto add = [&](const std::string& where, std::uint64_t mebibytes) {
+      run.sites.push_back({.frames = {where}, .where = where, .bytes = mebibytes * kMiB});
+      run.least_bytes += mebibytes * kMiB;
+    };
+    add("make_weights (train.cpp:12) < main (train.cpp:80)", 1500);
+    add("forward<float> (layers.h:120) < step (train.cpp:44)", 350 * batch + batch % 3);
+    add("attention (layers.h:210) < step (train.cpp:46)", 12 * batch * batch);
+    run.least_bytes += (530 + batch) * kMiB;
+    runs.push_back(std::move(run));
+  }
+  static const ScaleAnswer answer = scale_of(std::move(runs), {16, 32});
+  return render(scale_text({{"b2.trace", "b4.trace", "b8.trace"}, "batch", answer}, page, {}),
+                page);
 }
 
 std::string tune_of_golden(const Page& page) {

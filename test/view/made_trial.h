@@ -38,5 +38,6 @@ class MadeTrial {
 [[nodiscard]] std::string fit_of_golden(const Page& page);
 [[nodiscard]] std::string tune_of_golden(const Page& page);
 [[nodiscard]] std::string phase_of_golden(const Page& page);
+[[nodiscard]] std::string scale_of_golden(const Page& page);
 
 }  // namespace vramscope

@@ -26,6 +26,7 @@
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/reports_text.h"
 #include "reporter/view/text/runs_text.h"
+#include "reporter/view/text/scale_text.h"
 #include "reporter/view/text/site_groups.h"
 #include "reporter/view/text/sites_text.h"
 #include "reporter/view/text/stats_text.h"
@@ -87,6 +88,7 @@ std::vector<Field> listings() {
           rows("replay", replay_fields({})),
           rows("fit", fit_fields({})),
           rows("phase", phase_fields({})),
+          rows("scale", scale_fields({})),
           rows("tune", tune_fields({})),
           object("trace", trace_fields(none, {}, {})),
           rows("functions", function_columns()),

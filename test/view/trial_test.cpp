@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "reporter/view/analysis/batch_scale.h"
 #include "reporter/view/command/progress.h"
 #include "reporter/view/trial/fit_answer.h"
 #include "reporter/view/trial/phase_answer.h"
@@ -230,6 +231,25 @@ TEST(Phase, PartsHavePeaksOfTheirOwn) {
   EXPECT_EQ(peaks[0].requested_bytes, 100 * kMiB);
   EXPECT_EQ(peaks[1].requested_bytes, 50 * kMiB);
   EXPECT_EQ(peaks[2].reserved_bytes, 80 * kMiB);
+}
+
+TEST(Scale, TheSimplestModelIsTakenThatIsNotOff) {
+  using enum ScaleGrowth;
+
+  EXPECT_EQ(model_of({2, 4, 8}, {1000, 1004, 998}).growth, constant);
+  EXPECT_EQ(model_of({2, 4, 8}, {120, 140, 180}).growth, linear);
+  EXPECT_NEAR(model_of({2, 4, 8}, {120, 140, 180}).at(16), 260, 1e-6);
+  EXPECT_EQ(model_of({2, 4, 8}, {14, 26, 74}).growth, quadratic);
+  EXPECT_NEAR(model_of({2, 4, 8}, {14, 26, 74}).at(16), 266, 1e-6);
+}
+
+TEST(Scale, TwoRunsAreALineAndACurveThatBendsDownIsOneToo) {
+  using enum ScaleGrowth;
+
+  EXPECT_EQ(model_of({2, 4}, {4, 16}).growth, linear);
+  const ScaleModel bent = model_of({2, 4, 8}, {100, 200, 250});
+  EXPECT_EQ(bent.growth, linear);
+  EXPECT_GT(bent.residual, 10);
 }
 
 TEST(Progress, HasShareRateAndTimeLeft) {

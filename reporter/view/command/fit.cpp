@@ -30,6 +30,7 @@ int show_fits(TrialArguments& given) {
 Verb add_fit(CommandLine& line) {
   auto arguments = std::make_shared<TrialArguments>();
   auto phase = std::make_shared<std::string>();
+  auto scale = std::make_shared<ScaleWish>();
   Command& command = line.add_verb("fit", "Find the smallest GPU on which a run completes");
   add_trial_files(command, *arguments);
   add_trial_options(command, arguments->trial);
@@ -38,6 +39,12 @@ Verb add_fit(CommandLine& line) {
                  {.value_name = "NAME", .why_not = [](const std::string& given) {
                     return given.empty() ? "expected the name of a range or a mark" : "";
                   }});
+  command.option("--scale", &scale->scale,
+                 "Show how memory depends on a number of the runs, one for each FILE",
+                 {.value_name = "NAME=N,N,...", .why_not = no_scale});
+  command.option("--at", &scale->at, "Predict runs with these numbers",
+                 {.value_name = "N,...", .why_not = no_numbers, .needs = "--scale"});
+  command.exclude("--scale", "--phase");
   add_listing_options(command, arguments->listing);
   command.footer(
       "Without --policy, --alloc-conf and --mode, fit uses the recording's settings and the usual "
@@ -46,8 +53,10 @@ Verb add_fit(CommandLine& line) {
       "  vramscope run --trace train.%p.trace ./train\n"
       "  vramscope fit train.4711.trace\n"
       "  vramscope fit --policy pytorch --alloc-conf expandable_segments:True train.4711.trace\n"
-      "  vramscope fit --phase step train.4711.trace");
-  return {.command = &command, .act = [arguments, phase] {
+      "  vramscope fit --phase step train.4711.trace\n"
+      "  vramscope fit --scale batch=2,4,8 --at 16,32 b2.trace b4.trace b8.trace");
+  return {.command = &command, .act = [arguments, phase, scale] {
+            if (!scale->scale.empty()) return show_scale(*arguments, *scale);
             if (!phase->empty()) return show_phases(*arguments, *phase);
             return show_fits(*arguments);
           }};
