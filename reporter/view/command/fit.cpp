@@ -11,11 +11,12 @@ namespace vramscope {
 namespace {
 
 int show_fits(TrialArguments& given) {
+  const auto since = ProgressLine::Clock::now();
   const auto show = [&](const std::string& file, TrialSteps& trace, ShownTrials& shown) {
     const bool is_assumed = assume_contexts(trace);
     MadeRows made = make_rows(trace, given.trial);
     if (!made.problem.empty()) return made.problem;
-    ProgressLine progress("fit", "events");
+    ProgressLine progress("fit", "events", since);
     FitAnswer answer = fit_trace(trace, std::move(made.rows), progress.teller());
     answer.is_context_assumed = is_assumed;
     shown.add(Fitted{file, trace, answer}, fit_fields(shown.choice()), answer.rows, fit_columns(),

@@ -96,9 +96,10 @@ int show_scale(TrialArguments& given, const ScaleWish& wish) {
   const TypedScale scale = scale_in(wish.scale);
   const std::string problem = why_no_scale(scale, given.files.size());
   if (!problem.empty()) return refuse(problem);
-  ProgressLine progress("fit", "events");
+  const auto since = ProgressLine::Clock::now();
   std::vector<ScaledRun> runs;
   for (std::size_t i = 0; i < given.files.size(); ++i) {
+    ProgressLine progress("fit", "events", since);
     std::optional<ScaledRun> run = run_of(given, given.files[i], scale.batches[i], progress);
     if (!run) return kBadInput;
     runs.push_back(std::move(*run));

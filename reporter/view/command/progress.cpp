@@ -13,12 +13,17 @@ namespace vramscope {
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::chrono::seconds kSilence{1};
+constexpr std::chrono::milliseconds kShowEvery{100};
 constexpr const char* kClearLine = "\r\033[K";
 
 }  // namespace
 
-ProgressLine::ProgressLine(std::string what, std::string noun)
-    : what_(std::move(what)), noun_(std::move(noun)), is_terminal_(isatty(STDERR_FILENO) != 0) {}
+ProgressLine::ProgressLine(std::string what, std::string noun, Clock::time_point since)
+    : what_(std::move(what)),
+      noun_(std::move(noun)),
+      is_terminal_(isatty(STDERR_FILENO) != 0),
+      since_(since) {}
 
 ProgressLine::~ProgressLine() {
   if (is_shown_) std::fputs(kClearLine, stderr);
@@ -36,9 +41,15 @@ std::string progress_text(const std::string& what, const std::string& noun,
 }
 
 void ProgressLine::show(const TrialShare& share) {
-  if (!is_terminal_ || share.ns < kSecondNs) return;
+  if (share.ns < part_ns_) ++part_;
+  part_ns_ = share.ns;
+  const Clock::time_point now = Clock::now();
+  const bool is_soon = now - since_ < kSilence || (is_shown_ && now - shown_ < kShowEvery);
+  if (!is_terminal_ || is_soon) return;
+  shown_ = now;
   is_shown_ = true;
-  std::fputs((kClearLine + ("vramscope: " + progress_text(what_, noun_, share))).c_str(), stderr);
+  const std::string what = part_ == 1 ? what_ : what_ + ", part " + std::to_string(part_);
+  std::fputs((kClearLine + ("vramscope: " + progress_text(what, noun_, share))).c_str(), stderr);
   std::fflush(stderr);
 }
 

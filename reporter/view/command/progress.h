@@ -2,18 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 
 #include "reporter/view/trial/trial_runs.h"
 
 namespace vramscope {
 
-// One line of stderr, which is gone with this object. Nothing is shown in the first second.
-// Threads: one.
+// One line of stderr, which is gone with this object. Nothing is shown in the first second of
+// waiting. What has several parts, each with shares of its own, is shown part by part. Threads:
+// one.
 class ProgressLine {
  public:
-  // what: "replay". noun: what is counted, "events".
-  ProgressLine(std::string what, std::string noun);
+  using Clock = std::chrono::steady_clock;
+
+  // what: "replay". noun: what is counted, "events". since: when somebody began to wait.
+  ProgressLine(std::string what, std::string noun, Clock::time_point since = Clock::now());
   ~ProgressLine();
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -28,6 +32,10 @@ class ProgressLine {
   const std::string what_;
   const std::string noun_;
   const bool is_terminal_;
+  const Clock::time_point since_;
+  Clock::time_point shown_ = since_;
+  std::uint64_t part_ = 1;
+  std::uint64_t part_ns_ = 0;  // of the share before
   bool is_shown_ = false;
 };
 

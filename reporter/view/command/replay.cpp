@@ -10,10 +10,11 @@ namespace vramscope {
 namespace {
 
 int show_replays(TrialArguments& given) {
+  const auto since = ProgressLine::Clock::now();
   const auto show = [&](const std::string& file, TrialSteps& trace, ShownTrials& shown) {
     MadeRows made = make_rows(trace, given.trial);
     if (!made.problem.empty()) return made.problem;
-    ProgressLine progress("replay", "events");
+    ProgressLine progress("replay", "events", since);
     const ReplayAnswer answer = replay_trace(trace, std::move(made.rows), progress.teller());
     const Replayed replayed{file, trace, answer, made.costs};
     shown.add(replayed, replay_fields(shown.choice()), replay_lines(replayed), replay_columns(),

@@ -22,6 +22,7 @@ std::optional<TrialSteps> open_tuned(const std::string& file, Incomplete incompl
 }
 
 int show_tuning(TrialArguments& given) {
+  const auto since = ProgressLine::Clock::now();
   settle_rows(given.listing);
   given.listing.rows().refuse_unless({names_of(tune_columns())});
   std::vector<TrialSteps> traces;
@@ -39,9 +40,9 @@ int show_tuning(TrialArguments& given) {
   wishes.adjust = [&](std::size_t trace, TrialRow& row) {
     adjust_row(given.trial, costs[trace], row);
   };
-  ProgressLine progress("tune", "events");
   std::string problem;
-  const TuneAnswer answer = tune_traces(traces, wishes, progress.teller(), problem);
+  const TuneAnswer answer =
+      tune_traces(traces, wishes, ProgressLine("tune", "events", since).teller(), problem);
   if (!problem.empty()) return refuse(problem);
   const Tuned tuned{given.files, traces, answer, costs.front()};
   ShownTrials shown(given.listing);

@@ -42,7 +42,8 @@ class Replays {
     const Clock::time_point start = Clock::now();
     const std::uint64_t all = steps_.steps.size() * settings_.size();
     std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, kTellEvery, [&] { return ended_ == threads; })) {
+    for (bool is_over = false; !is_over;) {
+      is_over = changed_.wait_for(lock, kTellEvery, [&] { return ended_ == threads; });
       lock.unlock();
       const auto ns = std::chrono::nanoseconds(Clock::now() - start).count();
       if (tell) tell({progress_.steps, all, static_cast<std::uint64_t>(ns)});

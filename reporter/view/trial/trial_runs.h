@@ -16,7 +16,7 @@ struct TrialShare {
   std::uint64_t of = 0;     // all steps
   std::uint64_t ns = 0;     // since the first one
 };
-// Is told of it every tenth of a second, on the calling thread.
+// Is told of it every tenth of a second and at the end, on the calling thread.
 using TellShare = std::function<void(const TrialShare&)>;
 
 // The results are in the order of the settings. May throw bad_alloc, after all threads have ended.
