@@ -185,6 +185,28 @@ class Imported(ReplayTest):
         found = self.replayed(path)
         self.assertEqual([4 << 20], [row["peak_reserved_bytes"] for row in found["rows"] if row["recorded"]])
 
+    def test_a_snapshot_as_json_is_the_same_as_a_pickle(self):
+        """One of PyTorch's shape, and what export makes of a trace of ours."""
+        with gzip.open(GPT, "rt") as events:
+            pickled = self.snapshot(history(events), "gpt.pickle")
+        kept = pathlib.Path(self.folder, "gpt.json")
+        kept.write_text(json.dumps(pickle.loads(pickled.read_bytes())))
+        both = [{**self.replayed(path), "file": ""} for path in (pickled, kept)]
+        self.assertEqual(*both)
+        _, (path,) = self.traced([harness.program("train")])
+        made = [pathlib.Path(self.folder, name) for name in ("t.pickle", "t.json")]
+        for form, target in zip(("memory_viz", "memory_viz_json"), made):
+            self.assertEqual(0, self.run_tool("export", "--format", form, "-o", target, path).returncode)
+        self.assertEqual(*({**self.replayed(target), "file": ""} for target in made))
+
+    def test_a_snapshot_as_json_that_is_none_is_one_line(self):
+        whole = json.dumps({"segments": [], "device_traces": [history(["a 1 3000000 0"])]})
+        path = pathlib.Path(self.folder, "s.json")
+        for text in (whole[:-9], whole + "x", whole.replace("alloc", "al\\ud800loc"), '{"segments": ' + "[" * 99 + "]" * 99 + "}", '{"segments": 1}'):
+            path.write_text(text)
+            done = self.run_tool("replay", path)
+            self.assertEqual((2, "", 1), (done.returncode, done.stdout, len(done.stderr.splitlines())), (text[:99], done.stderr))
+
     def test_without_a_history_there_is_nothing_to_replay(self):
         path = self.snapshot([])
         done = self.run_tool("replay", path)

@@ -9,6 +9,7 @@
 #include "reporter/record/trace/trace.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/view/import/gzip.h"
+#include "reporter/view/import/json_pickle.h"
 
 namespace vramscope {
 namespace {
@@ -34,9 +35,11 @@ bool is_rmm_log(std::string_view head) {
   return line.find("Action,Pointer,Size") != line.npos;
 }
 
+bool is_snapshot(std::string_view head) { return is_pickle(head) || is_json_snapshot(head); }
+
 std::string wrong_beginning(std::string_view head) {
-  if (is_gzip(head)) return "";
-  return is_pickle(head) || is_rmm_log(head) ? "" : "byte 0: expected a pickle or RMM's log";
+  if (is_gzip(head) || is_snapshot(head) || is_rmm_log(head)) return "";
+  return "byte 0: expected a pickle, a snapshot as JSON or RMM's log";
 }
 
 // What the file begins with, unpacked.
@@ -106,10 +109,10 @@ TraceEvent trace_event(const ImportedEvent& from, std::uint64_t serial) {
 
 bool is_import(const std::string& path) {
   const std::string head = head_of(path);
-  return is_pickle(head) || is_rmm_log(head);
+  return is_snapshot(head) || is_rmm_log(head);
 }
 
-bool is_memory_snapshot(const std::string& path) { return is_pickle(head_of(path)); }
+bool is_memory_snapshot(const std::string& path) { return is_snapshot(head_of(path)); }
 
 std::variant<ImportedRun, FileError> read_import(const std::string& path) noexcept {
   try {
@@ -120,6 +123,10 @@ std::variant<ImportedRun, FileError> read_import(const std::string& path) noexce
     run.path = path;
     std::string problem = file.problem;
     if (problem.empty() && is_gzip(file.text)) problem = unpack(file.text);
+    if (problem.empty() && is_json_snapshot(file.text)) {
+      file.text = pickle_of_json(file.text);
+      if (file.text.empty()) problem = "expected JSON to its end, with texts of at most 1 MiB";
+    }
     if (problem.empty()) {
       problem =
           is_pickle(file.text) ? read_torch_snapshot(file.text, run) : read_rmm_log(file.text, run);

@@ -13,9 +13,9 @@ namespace vramscope {
 
 struct Report;
 
-// Returns whether the file begins like a pickle or like RMM's log.
+// Returns whether the file begins like a pickle, like a snapshot as JSON, or like RMM's log.
 [[nodiscard]] bool is_import(const std::string& path);
-// Returns whether it is a pickle, which also has segments and not only allocations and frees.
+// Returns whether it is a snapshot, which also has segments and not only allocations and frees.
 [[nodiscard]] bool is_memory_snapshot(const std::string& path);
 
 // Reads PyTorch's memory snapshot or RMM's log of allocations. The error names the file, the
