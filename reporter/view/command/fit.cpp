@@ -35,13 +35,11 @@ Verb add_fit(CommandLine& line) {
   Command& command = line.add_verb("fit", "Find the smallest GPU on which a run completes");
   add_trial_files(command, *arguments);
   add_trial_options(command, arguments->trial);
-  command.option("--phase", phase.get(),
-                 "Show how memory depends on the repetition of this NVTX range or mark",
+  command.option("--phase", phase.get(), "Show memory by repetition of this range or mark",
                  {.value_name = "NAME", .why_not = [](const std::string& given) {
                     return given.empty() ? "expected the name of a range or a mark" : "";
                   }});
-  command.option("--scale", &scale->scale,
-                 "Show how memory depends on a number of the runs, one for each FILE",
+  command.option("--scale", &scale->scale, "Show memory by a number, one for each FILE",
                  {.value_name = "NAME=N,N,...", .why_not = no_scale});
   command.option("--at", &scale->at, "Predict runs with these numbers",
                  {.value_name = "N,...", .why_not = no_numbers, .needs = "--scale"});

@@ -100,7 +100,7 @@ void add_trial_files(Command& command, TrialArguments& arguments) {
   command.positional("FILE", &arguments.files,
                      "Traces, memory snapshots of PyTorch with history, or logs of RMM");
   command.flag("--partial", arguments.partial,
-               "Play what is there of a run whose trace begins or ends in the middle");
+               "Play a trace that lacks the run's beginning or end");
 }
 
 int ShownTrials::publish() {

@@ -104,7 +104,7 @@ void add_replay_options(Command& command, TrialOptions& options) {
 
 void add_tune_options(Command& command, TrialOptions& options) {
   command.option("--alloc-conf", &options.alloc_confs,
-                 "Try these options of the allocator, too, under the policy pytorch, and show them",
+                 "Also try and show these options, under policy pytorch",
                  {.value_name = "NAME:VALUE,..."});
 }
 
