@@ -12,7 +12,7 @@ constexpr const char* kRest = "contexts, rounding, free parts of segments";
 
 std::uint64_t whole(double bytes) { return static_cast<std::uint64_t>(std::max(0.0, bytes)); }
 
-std::string growth_text(const ScaleRow& row) {
+std::string model_text(const ScaleRow& row) {
   const ScaleModel& model = row.model;
   switch (model.growth) {
     case ScaleGrowth::constant:
@@ -106,7 +106,7 @@ Columns<ScaleRow> scale_columns(const std::string& what) {
            [](const Row& row) { return CellStack(row.site.frames); }},
           {{"AT LARGEST", Table::Align::right},
            [](const Row& row) { return amount_text(row.bytes.back()); }},
-          {{"BY " + in_capitals(what), Table::Align::right}, growth_text},
+          {{"BY " + in_capitals(what), Table::Align::right}, model_text},
           {{"OFF BY", Table::Align::right, 1},
            [](const Row& row) { return amount_text(whole(row.model.residual)); }},
           {{"WHERE"}, [](const Row& row) {
