@@ -140,6 +140,8 @@ class Accounts {
   // Returns the times of allocations by number.
   [[nodiscard]] const BirthTimes& birth_times() const { return birth_times_; }
 
+  class Moving;  // moving_books.h
+
  private:
   void change_segments(DeviceCounters& device, PoolClass pool, std::uint64_t bytes,
                        Stat::Change how) const;

@@ -131,6 +131,7 @@ class Ledger {
   // caller of count_*() and detail_*() calls keep() first, except the fast path, which is disabled
   // while there are copies.
   struct Copy;
+  class Moving;  // moving_books.h
   void keep(Tag tag) noexcept {
     if (!copies_.empty()) [[unlikely]]
       keep_in_copies(tag);

@@ -8,6 +8,7 @@
 
 #include "allocator/books/ledger.h"
 #include "allocator/books/ledger_copy.h"
+#include "allocator/books/moving_books.h"
 #include "allocator/books/recount.h"
 
 namespace vramscope {
@@ -46,6 +47,24 @@ class Ledger::Mending {
     for (KindTotals& joint : snapshot_.joint_peaks) mend_joint(joint);
     mend_groups();
     for (std::size_t i = 0; i < snapshot_.kinds.size(); ++i) mend_timeline(i);
+  }
+
+  // Memory of tag 0 is that of the accounts.
+  void set_live_of_tags() {
+    tags_.resize(std::max(tags_.size(), recount_.tags.size()));
+    std::array<std::uint64_t, kKinds * kMaxDevices> sums{};
+    for (std::size_t tag = 1; tag < tags_.size(); ++tag) {
+      mend_tag(tag);
+      if (const std::size_t account = account_of(tag); account < sums.size()) {
+        sums[account] += tags_[tag].live_bytes;
+      }
+    }
+    for (KindTotals& kind : snapshot_.kinds) {
+      const std::size_t account = index_of({.kind = kind.kind, .device = kind.device});
+      const std::uint64_t held = sums[account] + ledger_.live_of(ledger_.accounts_[account], 0)[0];
+      kind.current_bytes = std::max(kind.current_bytes, held);
+      kind.peak_bytes = std::max(kind.peak_bytes, kind.current_bytes);
+    }
   }
 
  private:
@@ -216,6 +235,20 @@ class Ledger::Mending {
 
 void Ledger::mend(Snapshot& snapshot, const LedgerRecount& recount) const {
   Mending(*this, snapshot, recount).mend();
+}
+
+void Ledger::Moving::set_live_of_tags(Snapshot& snapshot, const LedgerRecount& live) const {
+  Mending(ledger_, snapshot, live).set_live_of_tags();
+}
+
+bool Accounts::Moving::agree() const {
+  for (std::uint16_t i = 0; i < kMaxDevices; ++i) {
+    if (!accounts_.devices_[i]) continue;
+    const std::int64_t counted = accounts_.devices_[i]->read().requested_bytes.all.current;
+    const Ledger::Moving ledger(accounts_.ledger_);
+    if (ledger.live_bytes_of({.kind = Kind::device, .device = i}) != counted) return false;
+  }
+  return true;
 }
 
 }  // namespace vramscope
