@@ -25,6 +25,7 @@
 #include "reporter/view/text/replay_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/reports_text.h"
+#include "reporter/view/text/running_text.h"
 #include "reporter/view/text/runs_text.h"
 #include "reporter/view/text/scale_text.h"
 #include "reporter/view/text/site_groups.h"
@@ -92,6 +93,7 @@ std::vector<Field> listings() {
           rows("tune", tune_fields({})),
           object("trace", trace_fields(none, {}, {})),
           rows("functions", function_columns()),
+          rows("list", running_columns()),
           rows("options", option_columns()),
           rows("doctor", finding_columns()),
           several_listings()};

@@ -148,6 +148,12 @@ void OutputFile::open() {
   if (own_.inode == 0) fail(errno);
 }
 
+void OutputFile::open_as(int descriptor) noexcept {
+  descriptor_ = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (descriptor_ >= 0) own_ = identity_of(descriptor_);
+  if (own_.inode == 0) fail(errno);
+}
+
 bool OutputFile::is_ours() const noexcept {
   return own_.inode != 0 && identity_of(descriptor_) == own_;
 }

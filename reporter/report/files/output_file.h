@@ -44,6 +44,9 @@ class OutputFile {
   // Opens a temporary name next to the path with mode 0600. Links are not followed and no folder is
   // made. If the path is a folder, device or pipe, that is an error and nothing is created.
   void open();
+  // Writes to an open file instead, which stays the caller's. It has no name here, so it is
+  // finished and not published.
+  void open_as(int descriptor) noexcept;
 
   void write(std::string_view text) noexcept {
     if (text.size() > kBufferBytes - used_) {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -165,6 +166,17 @@ const LiveHeader& map_live_image(int file, ImageOf how) {
   // The checked copy is used, not the file's present content.
   std::memcpy(reinterpret_cast<void*>(header.base), read.bytes, sizeof read.bytes);
   return *reinterpret_cast<const LiveHeader*>(header.base);
+}
+
+const LiveHeader& map_live_image_again(int file, const LiveHeader& old) {
+  const std::uint64_t base = old.base;
+  std::array<std::uint64_t, kLiveParts> bytes{};
+  for (std::size_t part = 0; part < kLiveParts; ++part) bytes[part] = bytes_of(old, part);
+  for (std::size_t part = 0; part < kLiveParts; ++part) {
+    if (bytes[part] != 0)
+      munmap(reinterpret_cast<void*>(base + part * kLivePartBytes), bytes[part]);
+  }
+  return map_live_image(file, ImageOf::moving);
 }
 
 std::uint64_t live_bytes(int file) {

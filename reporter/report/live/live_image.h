@@ -51,6 +51,9 @@ enum class ImageOf : bool { ended, moving };
 // which byte, and what was expected.
 [[nodiscard]] const LiveHeader& map_live_image(int file, ImageOf how);
 
+// Does the same again for the copy of a file, which is undone first; its pages may be more now.
+[[nodiscard]] const LiveHeader& map_live_image_again(int file, const LiveHeader& old);
+
 // Returns the bytes of all parts in the file according to its header, or 0 if the header cannot be
 // right.
 [[nodiscard]] std::uint64_t live_bytes(int file);

@@ -18,13 +18,13 @@
 #include <variant>
 
 #include "allocator/recovery.h"
-#include "reporter/record/recovery.h"
 #include "reporter/report/assemble.h"
 #include "reporter/report/files/file_name.h"
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/files/output_file.h"
 #include "reporter/report/json.h"
 #include "reporter/report/live/live_image.h"
+#include "reporter/report/live/live_parts.h"
 #include "reporter/report/live/live_process.h"
 #include "reporter/report/live/live_proof.h"
 #include "reporter/report/live/sandbox.h"
@@ -62,37 +62,17 @@ TraceReport trace_at(const std::string& path) {
   return trace;
 }
 
-// Dates the report at the last instant at which anything is known to have happened.
-void set_time(ReportParts& parts, const RecoveredProcess& known) {
-  const std::uint64_t last_ns = parts.process.report_time_ns;
-  if (parts.memory.taken_ns == 0) return;
-  const std::uint64_t now_ns = known.wall_ns + (parts.memory.taken_ns - known.clock_ns);
-  parts.process.report_time_ns = now_ns;
-  for (DeviceFacts& device : parts.devices) {
-    const std::uint64_t age_ns = device.free_bytes_age_ns + now_ns;
-    device.free_bytes_age_ns = age_ns - std::min(age_ns, last_ns);
-  }
-}
-
 constexpr const char* kMoving =
     "copied while the process was running, and not at one instant: numbers may not agree";
 
 ReportParts parts_of(const LiveHeader& header, const RecoveredProcess& known,
                      const RecoveryWish& wish, ImageOf how) {
-  ReportParts parts;
+  ReportParts parts = live_parts(header, known, recover_memory(header));
   parts.trigger = word_of(how == ImageOf::moving ? Trigger::moving : Trigger::recovered);
-  parts.sequence = known.next_sequence;
-  parts.process = known.process;
   parts.process.ended_by = signal_name(wish.signal);
-  parts.devices = known.devices;
-  parts.sample_bytes = known.sample_bytes;
-  parts.function_names = known.function_names;
-  parts.memory = recover_memory(header);
-  parts.recorder = recover_facts(header);
   parts.trace = trace_at(known.trace_path);
   std::vector<std::string>& warnings = parts.recorder.warnings;
   if (how == ImageOf::moving) warnings.insert(warnings.begin(), kMoving);
-  set_time(parts, known);
   return parts;
 }
 
@@ -201,12 +181,6 @@ std::string tell_content(int file) {
   std::uint64_t bytes = 0;
   for (const KindFacts& kind : report.kinds) bytes += kind.current_bytes;
   return std::to_string(bytes) + kBetween + base_name(known.process.executable);
-}
-
-ApartLimits limits_for(int file) {
-  constexpr std::uint64_t kOwnBytes = std::uint64_t{1} << 30;
-  constexpr std::uint64_t kCopies = 24;  // tables take more as text and as values
-  return {.address_bytes = kOwnBytes + kCopies * live_bytes(file)};
 }
 
 // Runs in the child process. Returns the name of a report that the process wrote itself.

@@ -1,0 +1,108 @@
+// Looks into the usual folders and into /proc.
+// SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/system/running.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <system_error>
+
+#include "interpose/settings/private_variables.h"
+#include "reporter/report/live/recover_file.h"
+#include "reporter/view/system/left_overs.h"
+
+namespace vramscope {
+namespace {
+
+namespace fs = std::filesystem;
+using LiveFiles = std::map<std::int64_t, std::string>;  // by process
+
+void add_usual_files(LiveFiles& found) {
+  for (const std::string& folder : usual_live_folders()) {
+    for (const std::string& path : live_files_in(folder)) {
+      const LiveFileOwner owner = owner_of_live_file(path);
+      if (owner.is_alive && owner.is_near) found.emplace(owner.pid, path);
+    }
+  }
+}
+
+bool is_own(const std::string& folder) {
+  struct stat status {};
+  return stat(folder.c_str(), &status) == 0 && status.st_uid == geteuid();
+}
+
+std::int64_t number_of(const std::string& name) {
+  std::int64_t number = 0;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
+  return read.ec == std::errc{} && read.ptr == name.data() + name.size() ? number : 0;
+}
+
+bool maps_library(const std::string& folder) {
+  std::ifstream maps(folder + "/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("/libvramscope.so") != line.npos) return true;
+  }
+  return false;
+}
+
+// The helper thread exists from the first cuInit on. Threads of this tool have its name, too.
+bool has_helper(const std::string& folder) {
+  std::error_code error;
+  for (fs::directory_iterator thread(folder + "/task", error), end; !error && thread != end;
+       thread.increment(error)) {
+    std::ifstream file(thread->path() / "comm");
+    std::string name;
+    if (std::getline(file, name) && helper_state(name)) return true;
+  }
+  return false;
+}
+
+// The path at the end of a line of /proc/PID/maps that is shared and writable; "" of any other.
+std::string shared_path(const std::string& line) {
+  const std::size_t slash = line.find('/');
+  const bool is_shared = line.find(" rw-s ") < slash;
+  return slash != line.npos && is_shared ? line.substr(slash) : "";
+}
+
+// The live file that a process has mapped, wherever it lies.
+std::string mapped_live_file(const std::string& folder, std::int64_t pid) {
+  std::ifstream maps(folder + "/maps");
+  std::string line;
+  std::string last;
+  while (std::getline(maps, line)) {
+    std::string path = shared_path(line);
+    if (path.empty() || path == last || !is_live_file(path)) continue;
+    if (owner_of_live_file(path).pid == pid) return path;
+    last = std::move(path);
+  }
+  return "";
+}
+
+void add_recorded(LiveFiles& found) {
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string folder = entry->path().string();
+    const std::int64_t pid = number_of(entry->path().filename().string());
+    if (pid == 0 || found.contains(pid) || !is_own(folder) || !has_helper(folder)) continue;
+    if (!maps_library(folder)) continue;
+    found.emplace(pid, mapped_live_file(folder, pid));
+  }
+}
+
+}  // namespace
+
+std::vector<RunningProcess> running_processes() {
+  LiveFiles found;
+  add_usual_files(found);
+  add_recorded(found);
+  std::vector<RunningProcess> running;
+  for (const auto& [pid, path] : found) running.push_back({pid, path});
+  return running;
+}
+
+}  // namespace vramscope

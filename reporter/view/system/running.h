@@ -1,0 +1,21 @@
+// running_processes() finds the processes of this user that Vramscope records now.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace vramscope {
+
+struct RunningProcess {
+  std::int64_t pid = 0;
+  std::string live_file = {};  // path; "": it has none that can be read here
+};
+
+// Returns them by pid: those whose live files lie in the usual folders, and those that /proc shows
+// to have the library's thread. Processes of other users and of other pid namespaces are left out,
+// and so are programs that have not used CUDA yet. Sends no signal. May throw bad_alloc.
+[[nodiscard]] std::vector<RunningProcess> running_processes();
+
+}  // namespace vramscope
