@@ -251,7 +251,7 @@ class NothingButOurs(Case):
                     continue
                 before = state_of(folder)
                 words = {"run": ["true"], "diff": [report, report], "export": ["--to", "csv", report], "doctor": [],
-                         "recover": [folder], "snapshot": [NEVER], "list": []}.get(verb, [report])  # fmt: skip
+                         "recover": [folder], "snapshot": [NEVER], "list": [], "live": [NEVER]}.get(verb, [report])  # fmt: skip
                 done = self.tool_as(user, [verb, "-o", folder / "out.txt", *words], folder, TMPDIR=str(folder))
                 self.assertIn(done.returncode, (0, 1, 2), (verb, done.stderr))
                 self.assert_same(before, folder, (verb, done.stderr), [os.fsencode(folder / "out.txt")])

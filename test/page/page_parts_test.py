@@ -34,7 +34,7 @@ class Names(harness.Case):
 
 
 class WithoutParts(unittest.TestCase):
-    """The tool linked with what a build has where neither npm, SQLite nor protobuf is."""
+    """The tool linked with what a build has where neither npm, SQLite, protobuf nor ncurses is."""
 
     def run_tool(self, *words, tool=harness.BUILD / "test/page/vramscope_without_parts"):
         return subprocess.run([tool, *words], env=harness.environment(), capture_output=True, text=True, check=False,
@@ -59,7 +59,7 @@ class WithoutParts(unittest.TestCase):
     def test_version_and_doctor_say_what_is_left_out_and_why(self):
         said = self.run_tool("--version", "--verbose").stdout.splitlines()
         found = {one["found"] for one in json.loads(self.run_tool("doctor", "--json").stdout) if one["subject"] == "tool"}
-        for row, name, why in zip(said[1:], ("the HTML page", "SQLite", "protobuf"), ("npm", "libsqlite3-dev", "libprotobuf-dev"), strict=True):
+        for row, name, why in zip(said[1:], ("the HTML page", "SQLite", "protobuf", "ncurses"), ("npm", "libsqlite3-dev", "libprotobuf-dev", "libncurses-dev"), strict=True):
             self.assertTrue(row.startswith(f"without {name} ("), row)
             self.assertIn(why, row)
             self.assertIn(row.replace("without ", "is built without "), found)
@@ -67,9 +67,9 @@ class WithoutParts(unittest.TestCase):
 
     def test_version_of_a_whole_build_names_all_parts_as_there(self):
         said = self.run_tool("--version", "--verbose", tool=harness.TOOL).stdout.splitlines()
-        self.assertEqual(3, len(said[1:]))
+        self.assertEqual(4, len(said[1:]))
         for row in said[1:]:
-            self.assertRegex(row, "^with(out)? (the HTML page|SQLite|protobuf) ")
+            self.assertRegex(row, "^with(out)? (the HTML page|SQLite|protobuf|ncurses) ")
 
     def test_all_else_is_as_ever(self):
         for words in (("--help",), ("report", SAMPLE), ("map", "--json", SAMPLE)):

@@ -27,6 +27,8 @@ ARROWS = [
 RESERVED = [
     (r"CLI/", r"reporter/view/command/arguments\.cpp$",
      "only reporter/view/command/arguments.cpp compiles the argument parser"),
+    (r"n?curses", r"reporter/view/command/live_terminal\.cpp$",
+     "only reporter/view/command/live_terminal.cpp knows ncurses"),
     (r"sqlite3\.h", r"reporter/view/export/sqlite\.cpp$", "only view/export/sqlite.cpp knows SQLite"),
     (r"\w+\.pb\.h", r"reporter/view/export/(pprof|perfetto)\.cpp$",
      "only the formats of their names know what protoc makes"),
@@ -205,7 +207,7 @@ def check_names(root, paths):
 # that it says, and titles of columns.
 READ_BACK = re.compile(r"""find\(('\\n'|"\\n|"[A-Z]{3,}|"(Next|Nothing|Total)\b|k[A-Z]\w*Passes)|getline|\.pop_back\(\)|(starts|ends)_with\("\\n""")
 # Whose text is not of a report: help, and lines that are being made.
-READERS = re.compile(r"reporter/view/(text/(manual|completion)_text|listing/(width|json_text)|command/(arguments|repeated_processes|check|html))\.cpp")
+READERS = re.compile(r"reporter/view/(text/(manual|completion)_text|listing/(width|json_text|screen)|command/(arguments|repeated_processes|check|html))\.cpp")
 
 
 def check_texts(root, paths):

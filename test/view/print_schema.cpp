@@ -15,6 +15,7 @@
 #include "reporter/view/text/fit_text.h"
 #include "reporter/view/text/functions_text.h"
 #include "reporter/view/text/leaks_text.h"
+#include "reporter/view/text/live_fields.h"
 #include "reporter/view/text/map_text.h"
 #include "reporter/view/text/moment_text.h"
 #include "reporter/view/text/oom_text.h"
@@ -94,6 +95,8 @@ std::vector<Field> listings() {
           object("trace", trace_fields(none, {}, {})),
           rows("functions", function_columns()),
           rows("list", running_columns()),
+          object("live", live_fields()),
+          rows("live_lines", live_line_columns()),
           rows("options", option_columns()),
           rows("doctor", finding_columns()),
           several_listings()};

@@ -32,6 +32,7 @@ std::vector<BuildPart> build_parts() {
       {"the HTML page", "vramscope html", why_no_page()},
       {"SQLite", "vramscope export --format sqlite", why_no_sqlite()},
       {"protobuf", "vramscope export --format pprof and perfetto", why_no_protobuf()},
+      {"ncurses", "vramscope live on a terminal", why_no_curses()},
   };
   std::stable_partition(parts.begin(), parts.end(),
                         [](const BuildPart& part) { return part.why_not.empty(); });

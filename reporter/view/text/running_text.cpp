@@ -58,7 +58,7 @@ std::string running_text(const std::vector<RunningProgram>& programs, const Page
   const Table table = table_of(running_columns(), programs, page);
   const std::string pid = std::to_string(programs.front().pid);
   return table.text(page) + table.left_out(page) + problems_text(programs, page) +
-         "\nNext: vramscope snapshot " + pid + "\n";
+         "\nNext: vramscope live " + pid + "\n";
 }
 
 }  // namespace vramscope
