@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../view"))
 import harness  # noqa: E402
 import listings  # noqa: E402
+from recover_case import extents  # noqa: E402
 
 MIB = 1 << 20
 KEPT = 50 * MIB  # of the victim `churn`, from the beginning on
@@ -129,6 +131,39 @@ class ForScripts(Case):
         self.end(process)
 
 
+class Damaged(Case):
+    """Whoever took a program over may write anything into its live file while it runs."""
+
+    def test_it_is_shown_or_refused_with_a_line(self):
+        process = self.start("hold")
+        (path,) = harness.LIVE_FILES.glob(f"hold.{process.pid}.live")
+        random.seed(1)
+        with open(path, "r+b") as file:
+            parts = [(begin, end) for begin, end in extents(file) if begin != 0]
+            refused = 0
+            for _ in range(40):
+                begin, end = random.choice(parts)
+                at, bytes_there = random.randrange(begin, end - 8) // 8 * 8, random.randrange(1, 65)
+                file.seek(at)
+                kept = file.read(bytes_there)
+                file.seek(at)
+                file.write(random.choice((random.randbytes(bytes_there), bytes(bytes_there), b"\xff" * bytes_there)))
+                file.flush()
+                done = self.run_tool("live", "--once", process.pid)
+                file.seek(at)
+                file.write(kept)
+                file.flush()
+                self.assertIn(done.returncode, (0, 2), done.stderr)
+                refused += done.returncode == 2
+                self.assertEqual(done.returncode == 2, done.stderr.count("\n") == 1, done.stderr)
+                self.assertEqual(done.returncode == 0, "Next: " in done.stdout)
+        self.assertGreater(refused, 0, "nothing was damaged that matters")
+        self.assertEqual(0, self.run_tool("live", "--once", process.pid).returncode)
+        process.kill()
+        process.wait()
+        harness.remove_live_files(f"hold.{process.pid}")
+
+
 class OnATerminal(Case):
     """Through tmux, which is a terminal."""
 
@@ -141,12 +176,12 @@ class OnATerminal(Case):
         return subprocess.run([*self.tmux, *map(str, words)], check=True, capture_output=True, text=True,
                               env=harness.environment(TERM="xterm")).stdout  # fmt: skip
 
-    def open(self, *words, lines=24, columns=80, **variables):
+    def open(self, *words, lines=24, columns=80, tool=harness.TOOL, **variables):
         self.servers += 1  # one that ends may take a while
         self.tmux = [self.program, "-S", os.path.join(self.folder, f"socket{self.servers}"), "-f", "/dev/null"]
         self.addCleanup(subprocess.run, [*self.tmux, "kill-server"], check=False, capture_output=True)
         settings = " ".join(f"{name}={value}" for name, value in {"LC_ALL": "C.UTF-8", **variables}.items())
-        command = f"env {settings} {harness.TOOL} live {' '.join(map(str, words))}; echo left $?; exec cat"
+        command = f"env {settings} {tool} live {' '.join(map(str, words))}; echo left $?; exec cat"
         self.call("new-session", "-d", "-x", columns, "-y", lines, "sh", "-c", command)
 
     def text(self):
@@ -238,6 +273,18 @@ class OnATerminal(Case):
         process = self.start()
         self.open(process.pid, TERM="nowhere")
         self.assertIn("the terminal 'nowhere' is not known", self.wait_for("left 2"))
+        self.end(process)
+
+    def test_a_build_without_ncurses_says_so_in_one_line(self):
+        tool = harness.BUILD / "test/page/vramscope_without_parts"
+        if not tool.exists():
+            self.skipTest("this build has no such tool")
+        process = self.start()
+        self.open(process.pid, columns=200, tool=tool)
+        text = self.wait_for("left 2")
+        self.assertRegex(text, r"^vramscope: this build shows no screen \(.*libncurses-dev.*\); use live --once, --json or --csv\nleft 2\n")
+        done = self.run_tool("live", "--once", process.pid)
+        self.assertEqual(0, done.returncode, done.stderr)
         self.end(process)
 
     def test_one_of_several_is_chosen_by_its_number(self):

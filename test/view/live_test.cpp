@@ -167,6 +167,14 @@ TEST(LiveScreen, OfEverySizeIsFilledExactly) {
   }
 }
 
+TEST(LiveScreen, ShowsTheLastRowWhereThereAreFewerThanWereScrolledBy) {
+  Watched watched;
+  watched.view.top = 500;
+  const std::vector<LiveRow> rows = shown_rows(watched.picture(), watched.view);
+  const std::string last = amount_text(rows.back().live_bytes);
+  EXPECT_NE(text_of(watched.screen({}, {}), {}).find("  " + last), std::string::npos);
+}
+
 TEST(LiveScreen, AProgramThatEndedNamesTheNextCommand) {
   Watched watched;
   watched.reading.has_ended = true;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <stdexcept>
@@ -126,10 +127,13 @@ bool try_to_read(int file, ImageOf how, LiveReading& reading) {
 
 // A copy of what changes may have pointers that lead nowhere. Then another one is made.
 LiveReading LiveReader::read() const {
+  using Clock = std::chrono::steady_clock;
   constexpr int kAttempts = 5;
+  constexpr auto kPatience = std::chrono::seconds(3);
   if (!file_.problem().empty()) return {.problem = file_.problem()};
   LiveReading reading;
-  for (int i = 0; i < kAttempts; ++i) {
+  const Clock::time_point begun = Clock::now();
+  for (int i = 0; i < kAttempts && Clock::now() - begun < kPatience; ++i) {
     const LiveProof proof = proof_of(file_);
     if (proof.what != LiveProof::What::whole) {
       return {.problem = proof.why.empty() ? "its process has only begun" : proof.why};

@@ -24,8 +24,8 @@ bool LiveSession::read() {
     note_end();
     return true;
   }
-  if (view_.is_paused && reading_.report) return true;
   LiveReading next = reader_.read();
+  if (view_.is_paused && reading_.report && !next.has_ended) return true;
   if (next.report) {
     reading_ = std::move(next);
     label_gpus(*reading_.report);

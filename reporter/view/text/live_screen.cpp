@@ -176,9 +176,10 @@ ScreenLine tabs_of(const LiveView& view, std::size_t rows) {
   return line;
 }
 
-void add_rows(const LivePicture& picture, const LiveView& view, std::size_t lines,
-              std::size_t width, const Page& page, Screen& screen) {
+void add_rows(const LivePicture& picture, LiveView view, std::size_t lines, std::size_t width,
+              const Page& page, Screen& screen) {
   const std::vector<LiveRow> rows = shown_rows(picture, view);
+  view.top = std::min(view.top, std::max<std::size_t>(rows.size(), 1) - 1);  // rows may have gone
   screen.lines.push_back(tabs_of(view, rows.size()));
   if (lines < 2) return;
   Page narrow = page;
