@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "reporter/report/report.h"
+#include "reporter/view/command/live_process.h"
 #include "reporter/view/command/live_session.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/columns.h"
@@ -79,32 +79,13 @@ std::optional<RunningProcess> choose_of(const std::vector<RunningProcess>& runni
   return std::nullopt;
 }
 
-std::optional<RunningProcess> named_process(const std::string& word,
-                                            const std::vector<RunningProcess>& running) {
-  for (const RunningProcess& one : running) {
-    if (std::to_string(one.pid) == word) return one;
-  }
-  const std::string process = "process " + word;
-  const bool is_number = not_a_count(word).empty() && word != "0";
-  if (!is_number) {
-    say("'" + word + "' is no process number");
-  } else if (kill(static_cast<pid_t>(std::stol(word)), 0) != 0 && errno == ESRCH) {
-    say(process + " does not run");
-  } else {
-    say(process +
-        " is not recorded: it was not started with vramscope run, has not used CUDA "
-        "yet, or belongs to another user");
-  }
-  return std::nullopt;
-}
-
 std::optional<RunningProcess> chosen_process(const std::vector<std::string>& words) {
   if (words.size() > 1) {
     say("live shows one process");
     return std::nullopt;
   }
   const std::vector<RunningProcess> running = running_processes();
-  if (!words.empty()) return named_process(words.front(), running);
+  if (!words.empty()) return live_process_named(words.front(), running);
   if (running.size() == 1) return running.front();
   if (!running.empty()) return choose_of(running);
   say("no program of this user is recorded now; vramscope run starts one");
@@ -200,9 +181,7 @@ int live(Arguments& arguments) {
   const std::optional<RunningProcess> process = chosen_process(arguments.words);
   if (!process) return kBadInput;
   if (process->live_file.empty()) {
-    const std::string pid = std::to_string(process->pid);
-    return refuse("process " + pid + " has no live file that can be read; vramscope snapshot " +
-                  pid + " makes a report");
+    return refuse(no_live_file_of(*process));
   }
   LiveSession session(process->live_file);
   if (!session.read()) {

@@ -58,6 +58,7 @@ struct Verb {
 [[nodiscard]] Verb add_snapshot(CommandLine& line);
 [[nodiscard]] Verb add_list(CommandLine& line);
 [[nodiscard]] Verb add_live(CommandLine& line);
+[[nodiscard]] Verb add_ctl(CommandLine& line);
 [[nodiscard]] Verb add_doctor(CommandLine& line);
 [[nodiscard]] Verb add_report(CommandLine& line);
 [[nodiscard]] Verb add_stats(CommandLine& line);
