@@ -259,7 +259,7 @@ class RmmLogs(Import):
         self.assertEqual([100, 50], [sum(row["bytes"] for row in report[name]) for name in ("peak", "live")])
 
     def test_lines_that_are_none_are_named(self):
-        for line, expected in (("1,2,allocate", "time"), ("x,00:00:00:0,allocate,0x1,5,0", "numbers"),
+        for line, expected in (("1,2,allocate", "numbers"), ("x,00:00:00:0,allocate,0x1,5,0", "numbers"),
                                ("1,00:00:00:0,steal,0x1,5,0", "allocate, free"),
                                (f"1,00:00:00:0,allocate,0x1,{1 << 51},0", "PiB")):  # fmt: skip
             path = self.file((RMM + line + "\n" + "1,00:00:00:1,free,0x1,5,0\n").encode(), "rmm.csv")

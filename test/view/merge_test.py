@@ -252,7 +252,7 @@ class Merge(MergeTest):
         self.assertNotEqual(following, "report")
 
     def test_what_processes_count_as_others_is_bounded_and_not_added(self):
-        """Each counted the next block in uses' memory as that of others, and the sum was more than there is on a GPU."""
+        """Each counted its neighbour's memory as that of others, and the sum was more than there is on a GPU."""
         reports, counted = [], (700, 300, 500, 50, 20, 90)
         for number, path in enumerate(self.some_reports(6)):
             report = json.loads(path.read_text())
@@ -277,7 +277,7 @@ class Merge(MergeTest):
         shown = self.call("owners", merged).stdout
         self.assertIn("added: 15 B used on GPU 0 (GPU-first-0), ", shown)
         self.assertIn("added: 15 B used on GPU 0 (GPU-first-1), ", shown)
-        self.assertIn("at most 300 B were outside of these 6 processes", shown)
+        self.assertIn("at most 300 B were outside of these 3 processes", shown)  # that used this GPU
         used = [device["used_bytes"] for device in json.loads(self.call("owners", "--json", merged).stdout)["devices"]]
         self.assertEqual([15, 15, 0], used)
 
