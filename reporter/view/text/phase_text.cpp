@@ -55,10 +55,11 @@ Columns<PhaseRow> phase_columns() {
            Titled("BEGINS", 1)},
           {"peak_requested_bytes", "most that the program asked for of one GPU in it",
            of_peaks(&TrialPeaks::requested_bytes), Titled("REQUESTED")},
-          {"peak_reserved_bytes", "most that the driver gave of one GPU in it",
+          {"peak_reserved_bytes", "most that the driver handed out of one GPU in it",
            of_peaks(&TrialPeaks::reserved_bytes), Titled("RESERVED")},
           {"least_bytes",
-           "least memory of each GPU with which all until its end completes; `null`: none",
+           "smallest amount of memory of each GPU with which everything until its end completes; "
+           "`null`: none",
            &Row::least_bytes, Titled("LEAST")}};
 }
 
@@ -76,7 +77,8 @@ Document phase_text(const FollowedPhase& followed, const Page& page, const RowCh
   text.gap();
   text.paragraph(
       "REQUESTED, RESERVED: at their peaks within the repetition. LEAST: the "
-      "least memory of a GPU with which all until the end of the repetition completes.");
+      "smallest amount of GPU memory with which everything until the end of the repetition "
+      "completes.");
   text.paragraph(course_text("Requested memory", followed.answer.requested));
   text.paragraph(course_text("Reserved memory", followed.answer.reserved));
   if (followed.answer.requested.trend == PhaseTrend::grows) {
@@ -85,7 +87,7 @@ Document phase_text(const FollowedPhase& followed, const Page& page, const RowCh
   if (!followed.answer.fits) {
     text.paragraph(
         "With the memory of the recording's GPU a request would be refused: the peaks are those of "
-        "a GPU without end.");
+        "a GPU with unlimited memory.");
   }
   if (followed.answer.repetitions > followed.answer.rows.size()) {
     text.paragraph("Rows are evenly spread over all repetitions.");
@@ -119,7 +121,8 @@ Columns<FollowedPhase> phase_fields(const RowChoice& choice) {
       {"repetitions", "that the trace shows",
        [](const All& all) { return all.answer.repetitions; }},
       {"fits",
-       "no request is refused that the recording served; else the peaks are of a GPU without end",
+       "no request is refused that the recording served; else the peaks are of a GPU with "
+       "unlimited memory",
        [](const All& all) { return all.answer.fits; }},
       {"context_assumed", "the trace does not say what contexts took: one of an H200 is assumed",
        &All::is_context_assumed}};

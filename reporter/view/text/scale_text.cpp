@@ -28,7 +28,8 @@ std::string model_text(const ScaleRow& row) {
 Columns<ScaledRun> run_columns_of_scale() {
   using Row = ScaledRun;
   return {{"batch", "the number that was typed", &Row::batch, Titled("BATCH")},
-          {"least_bytes", "least memory of each GPU with which it completes, as `fit` finds it",
+          {"least_bytes",
+           "smallest amount of memory of each GPU with which it completes, as `fit` finds it",
            &Row::least_bytes, Titled("LEAST")}};
 }
 
@@ -37,8 +38,8 @@ Columns<ScalePrediction> prediction_columns() {
   return {{"batch", "that was typed", &Row::batch, Titled("BATCH")},
           {"peak_requested_bytes", "most that the program would ask for of one GPU",
            &Row::requested_bytes, Titled("REQUESTED")},
-          {"least_bytes", "least memory of a GPU with which it would complete", &Row::least_bytes,
-           Titled("LEAST")}};
+          {"least_bytes", "smallest amount of GPU memory with which it would complete",
+           &Row::least_bytes, Titled("LEAST")}};
 }
 
 Columns<ScaledGpu> scaled_gpu_columns() {
@@ -64,7 +65,7 @@ std::string sure_of_scale(const Scaled& scaled) {
   }
   constexpr double kWhole = 1'000'000;
   const auto off = static_cast<std::uint64_t>(std::abs(*answer.check) * kWhole);
-  return text + "The other runs predict the least memory of the largest one " +
+  return text + "The other runs predict the smallest amount of GPU memory for the largest one " +
          percent_text(off, static_cast<std::uint64_t>(kWhole)) +
          (*answer.check < 0 ? " too low." : " too high.");
 }
@@ -91,28 +92,28 @@ Columns<ScaleRow> scale_columns(const std::string& what) {
   const auto of_model = [](double ScaleModel::*member) {
     return [=](const Row& row) { return std::llround(row.model.*member); };
   };
-  return {{"rest", "what the least memory has beyond the sites: contexts, rounding, free parts",
-           &Row::is_rest},
-          {"kind", "of memory", [](const Row& row) { return row.site.kind; }},
-          {"bytes", "at the peak, by run, the smallest first", &Row::bytes, InUnit("bytes")},
-          {"growth", "of them with the number", [](const Row& row) { return row.model.growth; },
-           OneOf(kGrowths)},
-          {"constant_bytes", "of the model", of_model(&ScaleModel::constant)},
-          {"linear_bytes", "with each one more", of_model(&ScaleModel::linear)},
-          {"quadratic_bytes", "with the square", of_model(&ScaleModel::quadratic)},
-          {"residual_bytes", "the most that the model is off at a run",
-           of_model(&ScaleModel::residual)},
-          {"frames", "call stack, innermost first",
-           [](const Row& row) { return CellStack(row.site.frames); }},
-          {{"AT LARGEST", Table::Align::right},
-           [](const Row& row) { return amount_text(row.bytes.back()); }},
-          {{"BY " + in_capitals(what), Table::Align::right}, model_text},
-          {{"OFF BY", Table::Align::right, 1},
-           [](const Row& row) { return amount_text(whole(row.model.residual)); }},
-          {{"WHERE"}, [](const Row& row) {
-             if (row.is_rest) return std::string(kRest);
-             return row.site.where.empty() ? std::string("unknown") : row.site.where;
-           }}};
+  return {
+      {"rest", "what LEAST has beyond the sites: contexts, rounding, free parts", &Row::is_rest},
+      {"kind", "of memory", [](const Row& row) { return row.site.kind; }},
+      {"bytes", "at the peak, by run, the smallest first", &Row::bytes, InUnit("bytes")},
+      {"growth", "of them with the number", [](const Row& row) { return row.model.growth; },
+       OneOf(kGrowths)},
+      {"constant_bytes", "of the model", of_model(&ScaleModel::constant)},
+      {"linear_bytes", "with each one more", of_model(&ScaleModel::linear)},
+      {"quadratic_bytes", "with the square", of_model(&ScaleModel::quadratic)},
+      {"residual_bytes", "the most that the model is off at a run",
+       of_model(&ScaleModel::residual)},
+      {"frames", "call stack, innermost first",
+       [](const Row& row) { return CellStack(row.site.frames); }},
+      {{"AT LARGEST", Table::Align::right},
+       [](const Row& row) { return amount_text(row.bytes.back()); }},
+      {{"BY " + in_capitals(what), Table::Align::right}, model_text},
+      {{"OFF BY", Table::Align::right, 1},
+       [](const Row& row) { return amount_text(whole(row.model.residual)); }},
+      {{"WHERE"}, [](const Row& row) {
+         if (row.is_rest) return std::string(kRest);
+         return row.site.where.empty() ? std::string("unknown") : row.site.where;
+       }}};
 }
 
 Document scale_text(const Scaled& scaled, const Page& page, const RowChoice& choice) {
@@ -140,7 +141,8 @@ Document scale_text(const Scaled& scaled, const Page& page, const RowChoice& cho
   text.gap();
   text.paragraph("BY " + in_capitals(scaled.what) +
                  ": what each one more adds, or how it grows. OFF BY: the most that this is off at "
-                 "a run. LEAST: the least memory of a GPU, under the recording's settings.");
+                 "a run. LEAST: the smallest amount of GPU memory with which the run completes, "
+                 "under the recording's settings.");
   text.paragraph(sure_of_scale(scaled));
   return text;
 }
@@ -164,7 +166,7 @@ Columns<Scaled> scale_fields(const RowChoice& choice) {
        InUnit("1/1000")},
       {"runs", "the smallest number first", run_columns_of_scale(), of_answer(&ScaleAnswer::runs)},
       {"predictions", "of `--at`", prediction_columns(), of_answer(&ScaleAnswer::predictions)},
-      {"gpus", "GPUs that people have, the smallest first", scaled_gpu_columns(),
+      {"gpus", "common GPU models, the smallest first", scaled_gpu_columns(),
        of_answer(&ScaleAnswer::gpus)},
       {"rows", "call sites, the largest first, and the rest", scale_columns(),
        [choice](const All& all) { return chosen_rows(all.answer.rows, scale_columns(), choice); }}};

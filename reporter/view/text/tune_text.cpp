@@ -83,7 +83,8 @@ Columns<AdviceLine> advice_columns() {
 Columns<TuneFigures> figures_columns() {
   using Row = TuneFigures;
   return {
-      {"peak_reserved_bytes", "most that the driver gave of one GPU", &Row::peak_reserved_bytes},
+      {"peak_reserved_bytes", "most that the driver handed out of one GPU",
+       &Row::peak_reserved_bytes},
       {"driver_calls", "calls of the driver for device and pinned memory", &Row::driver_calls},
       {"driver_ns", "time that they would take", &Row::driver_ns},
       {"refusals", "requests refused in the recording that are refused here too", &Row::refusals},
@@ -130,8 +131,8 @@ std::string policy_text(const AdviceLine& line) {
 std::string sure_text(const AdviceLine& line, std::size_t runs) {
   const TuneAdvice& advice = *line.advice;
   std::string text =
-      runs == 1 ? "One run says so."
-                : "Of " + counted(runs, "run") + ", the one says so in which it is worth least.";
+      runs == 1 ? "This rests on one run."
+                : "This rests on that one of " + counted(runs, "run") + " in which it saves least.";
   if (!advice.if_smaller || !advice.if_larger) {
     return text + " With requests 5 % larger or smaller, one is refused.";
   }
