@@ -112,7 +112,7 @@ class Recover(Case):
         (path,) = self.live_files()
         done = self.run_tool("recover", path)
         self.assertEqual(0, done.returncode, done.stderr)
-        self.assertIn("its tables are copied while it goes on", done.stderr)
+        self.assertIn("its tables are copied while it runs", done.stderr)
         report = json.loads(pathlib.Path(done.stdout.strip()).read_text())
         recount.check(self, report)
         self.assertEqual(("moving", HELD), (report["trigger"], recount.live_bytes(report)))
