@@ -15,7 +15,7 @@ from real_case import NAMES, RealReports  # noqa: E402
 class OfReports(RealReports):
     def test_times_in_the_driver_are_read_at_once(self):
         text = self.text("calls", self.real("threads"))
-        self.assertIn("2,024,804 calls to 5 driver functions, 1 call failed: 10.9 s, summed over all threads (62 threads made allocations); the run took 1.92 s\n", text)
+        self.assertIn("2,024,804 calls to 5 driver functions (1 failed) took 10.9 s, summed over all threads (62 threads made allocations); the run took 1.92 s\n", text)
         self.assertIn("974 ms of this was spent waiting for the GPU", text)
         self.assertRegex(text, r"\n +5\.30 s +48\.7 % +1,012,401 +0 +2\.05 us +65\.5 us +1\.04 ms +cuMemFree_v2\n")
         self.assertRegex(text, r"\n +1,012,400 +974 ms +982 us +GPU 0 +waits for the GPU, before freed memory was used again\n")
@@ -44,7 +44,7 @@ class OfReports(RealReports):
 
     def test_threads_have_their_allocations(self):
         text = self.text("calls", "--by", "thread", self.real("threads"))
-        self.assertIn("1,012,400 allocations: 5.48 s, summed over 62 threads", text)
+        self.assertIn("1,012,400 allocations took 5.48 s, summed over 62 threads", text)
         self.assertIn("Only allocations: a report does not record the threads of other calls.", text)
         told = self.json("calls", "--by", "thread", self.real("threads"))
         self.assertEqual(1012400, sum(row["calls"] for row in told["rows"]))
@@ -68,7 +68,7 @@ class OfReports(RealReports):
         file = self.real("threads")
         text = self.text("calls", "--function", "cuMem(Alloc|Free)", file)
         self.assertIn("Only --function 'cuMem(Alloc|Free)'\nDriver calls\n"
-                      "  2,024,801 calls to 2 driver functions: 10.8 s, summed over all threads; the run took 1.92 s\n", text)  # fmt: skip
+                      "  2,024,801 calls to 2 driver functions took 10.8 s, summed over all threads; the run took 1.92 s\n", text)  # fmt: skip
         self.assertNotIn("waiting for the GPU", text)  # which is told of all calls together
         whole = {row["name"]: row for row in self.json("calls", file)["rows"]}
         told = self.json("calls", "--function", "cuMem(Alloc|Free)", file)

@@ -185,7 +185,7 @@ class SideBySide(RanksTest):
         self.assertRegex(shown, r"\n  peak +100 MiB +100 MiB +300 MiB  3 of 4  rank 3 \(103\)\n")
         self.assertIn("\nDifferences\n  rank 3 (103): peak 300 MiB, 200 MiB above the median of 100 MiB\n", shown)
         self.assertRegex(shown, r"\n    \+200 MiB  \S.*  \(\d+ MiB here, \d+ MiB in rank \d \(\d+\)\)\n")
-        self.assertIn("\n  PEAK and NOW exclude host memory: a process held up to ", shown)
+        self.assertIn("\n  PEAK and NOW exclude host memory. The most that one process held: ", shown)
         together = json.loads(self.call("report", "--json", self.folder).stdout)
         self.assertEqual([p["rank"] for p in together["processes"]], [3, 0, 1, 2])
         self.assertEqual(together["figures"][0]["max_pid"], 103)

@@ -26,12 +26,12 @@ class Case(RealReports):
 class Frees(Case):
     """Calls that freed nothing counted as frees, and cuMemRelease did not."""
 
-    TOLD = {"nccl": "396 calls of free functions took 1.14 s, and 199 allocations were freed",
-            "jax": "447 calls of free functions took 96.4 ms, and 444 allocations were freed",
-            "cupy": "32 calls of free functions took 55.0 ms, and 26 allocations were freed",
+    TOLD = {"nccl": "396 calls to free memory took 1.14 s and freed 199 allocations",
+            "jax": "447 calls to free memory took 96.4 ms and freed 444 allocations",
+            "cupy": "32 calls to free memory took 55.0 ms and freed 26 allocations",
             "beside-others": "4 calls that freed nothing took 8.45 us",
             "gpt": "4 calls that freed nothing took 15.7 us",
-            "gpt-no-cache": "13,171 calls of free functions took 113 ms, and 13,167 allocations were freed",
+            "gpt-no-cache": "13,171 calls to free memory took 113 ms and freed 13,167 allocations",
             "torch-oom-at-exit": "34 frees took 53.4 ms"}
 
     def test_the_closing_line_counts_what_freed_memory(self):

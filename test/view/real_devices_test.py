@@ -32,7 +32,7 @@ class DeviceUse(RealReports):
             whole = self.json("owners", self.real(name))["devices"]
             for owner in {row["owner"] for row in self.json("owners", self.real(name))["ledger"] if row["calls"]}:
                 self.assertEqual(whole, self.json("owners", "--owner", owner, self.real(name))["devices"], name)
-        self.assertIn("used on GPU 0, NVIDIA H200 (others: as measured 136 ms earlier), regardless of the filter", self.text("owners", "--owner", "PyTorch", self.real("gpt")))
+        self.assertIn("used on GPU 0, NVIDIA H200 (other processes measured 136 ms earlier), regardless of the filter", self.text("owners", "--owner", "PyTorch", self.real("gpt")))
 
 
 class PeakUse(RealReports):

@@ -200,7 +200,7 @@ class Words(Peaks):
     def test_an_earlier_version_counted_what_was_freed_last(self):
         for verb in ("report", "sites"):
             self.assertIn("1,012,400 temporary (100 %; these include a thread's last allocation if it was freed)", self.text(verb, self.real("threads")), verb)
-        self.assertIn("TEMP: share of the allocations that were freed before their thread allocated again, also if it never did.", self.text("sites", self.real("threads")))
+        self.assertIn("TEMP: share of the allocations that were freed before their thread's next allocation; a thread's last allocation counts if it was freed.", self.text("sites", self.real("threads")))
 
     def test_a_pool_gives_back_by_its_threshold(self):
         self.assertIn("release threshold", re.sub(r"\s+", " ", self.text("owners", self.real("gpt-async"))))

@@ -125,7 +125,7 @@ class Legend(Case):
     def test_of_reports_of_earlier_versions_says_what_they_counted(self):
         for files in ([self.merged("gpt", "gpt-no-cache")], [self.real("gpt-no-cache")], [self.real(name) for name in NAMES[:3]]):
             text = self.one_line("sites", *files)
-            self.assertIn("TEMP: share of the allocations that were freed before their thread allocated again, also if it never did.", text)
+            self.assertIn("TEMP: share of the allocations that were freed before their thread's next allocation; a thread's last allocation counts if it was freed.", text)
 
 
 if __name__ == "__main__":

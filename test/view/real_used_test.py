@@ -74,7 +74,7 @@ class Used(Case):
         for name, age in (("nccl", "2.64 s"), ("jax", "530 ms"), ("beside-others", "647 ms")):
             self.assertRegex(self.one_line("owners", self.real(name)),
                              rf"(At the end|When the report was written): {AMOUNT} of 140 GiB used on GPU 0, NVIDIA H200 "
-                             rf"\(others: as measured {age} earlier\) ")  # fmt: skip
+                             rf"\(other processes measured {age} earlier\) ")  # fmt: skip
             (told,) = self.json("owners", self.real(name))["devices"]
             self.assertEqual(self.facts(name)["free_bytes_age_ns"], told["others_age_ns"])
 

@@ -18,7 +18,8 @@ Verb add_functions(CommandLine& line) {
   Command& command = line.add_verb("functions", "List the driver functions that can be recorded");
   add_listing_options(command, *listing);
   command.footer(
-      "PATH is routed if the library answers the call, direct if the driver answers it and the "
+      "The column PATH says routed if the library answers the call, direct if the driver answers "
+      "it and the "
       "library records the result, and bounded if the driver answers it after the library has "
       "checked --device-memory-limit. LOOKED UP AS is the name that programs pass to "
       "cuGetProcAddress; SINCE is the version of CUDA that first has the "

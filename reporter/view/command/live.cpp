@@ -205,9 +205,10 @@ Verb add_live(CommandLine& line) {
   Command& command = line.add_verb("live", "Watch the memory of a running program");
   command.words("PID", arguments->words, "A process of vramscope list; default: the only one");
   command.flag("--once", arguments->once, "Print one screen and exit");
-  command.option("--interval", &arguments->interval, "Read every SECONDS; with --csv go on",
+  command.option("--interval", &arguments->interval,
+                 "Read every SECONDS; with --csv, repeat until the program ends",
                  {.value_name = "SECONDS", .why_not = no_interval});
-  command.option("--count", &arguments->count, "End after N readings; 0: with the program",
+  command.option("--count", &arguments->count, "End after N readings; 0: when the program ends",
                  {.value_name = "N", .why_not = not_a_count, .needs = "--interval"});
   add_listing_options(command, arguments->listing);
   command.exclude("--once", "--json");

@@ -280,7 +280,7 @@ void add_settings(Command& command, Arguments& arguments) {
     const OptionTraits traits{.value_name = is_flag ? "" : "VALUE",
                               .why_not = why_not,
                               .group =
-                                  "Settings (also environment variables: VRAMSCOPE_MODE, "
+                                  "Settings (also as VRAMSCOPE_MODE, "
                                   "VRAMSCOPE_OUTPUT, ...)",
                               .choices = choices_in(row.accepted)};
     if (is_flag) {
@@ -328,7 +328,7 @@ Verb add_run(CommandLine& line) {
   add_simulated_model(command, arguments->simulated_model);
   command.option(
       "--preset", &arguments->preset,
-      "Set what a framework needs to show each allocation: " + preset_names(),
+      "Set up a framework to show each allocation: " + preset_names(),
       {.value_name = "NAME", .why_not = no_preset, .choices = choices_in(preset_names())});
   command.flag("-q,--quiet", arguments->quiet, "Print no summary after the program has ended");
   add_earlier_options(command, arguments->earlier);

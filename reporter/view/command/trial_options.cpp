@@ -104,7 +104,7 @@ void add_replay_options(Command& command, TrialOptions& options) {
 
 void add_tune_options(Command& command, TrialOptions& options) {
   command.option("--alloc-conf", &options.alloc_confs,
-                 "Also try and show these options, under policy pytorch",
+                 "Also test these options under policy pytorch, and list them",
                  {.value_name = "NAME:VALUE,..."});
 }
 

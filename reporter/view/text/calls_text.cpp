@@ -149,7 +149,7 @@ std::string whose_time(const CallsOf& of) {
   return calls.run_ns == 0 ? text : text + "; the run took " + duration_text(calls.run_ns);
 }
 
-// "2,024,804 calls to 14 driver functions, 1 call failed: 10.9 s, summed over all threads; the run
+// "2,024,804 calls to 14 driver functions (1 failed) took 10.9 s, summed over all threads; the run
 // took 1.92 s".
 std::string calls_head(const CallsOf& of, const Page& page) {
   const DriverCalls& calls = of.calls;
@@ -158,10 +158,8 @@ std::string calls_head(const CallsOf& of, const Page& page) {
                                           : of.by == CallsBy::function ? "call"
                                                                        : "driver call");
   if (of.by == CallsBy::function) text += " to " + counted(calls.rows.size(), "driver function");
-  if (calls.failures != 0) {
-    text += ", " + counted(calls.failures, are_allocations ? "allocation" : "call") + " failed";
-  }
-  return paragraph(text + ": " + duration_text(calls.total_ns) + whose_time(of), page);
+  if (calls.failures != 0) text += " (" + count_text(calls.failures) + " failed)";
+  return paragraph(text + " took " + duration_text(calls.total_ns) + whose_time(of), page);
 }
 
 // A report has the waits of all functions together.

@@ -179,15 +179,15 @@ std::string managed_text(std::uint64_t used, std::uint64_t managed, const Page& 
 
 bool is_of_others(const OwnerRow& row) { return row_of(row.entry) == LedgerRow::others; }
 
-// " (others: as measured 2.64 s earlier)": the driver was asked then, and what came later was
+// " (other processes measured 2.64 s earlier)": the driver was asked then, and what came later was
 // recorded.
 std::string others_age_text(const Report& report, const GpuOwners& gpu) {
   const std::uint64_t age_ns = gpu.facts->free_bytes_age_ns;
   if (is_of_several(report) || gpu.others == 0 || age_ns == 0) return "";
-  return " (others: as measured " + duration_text(age_ns) + " earlier)";
+  return " (other processes measured " + duration_text(age_ns) + " earlier)";
 }
 
-// "At the end: 4.31 GiB of 140 GiB used on GPU 0, NVIDIA H200 (others: as measured 2.64 s
+// "At the end: 4.31 GiB of 140 GiB used on GPU 0, NVIDIA H200 (other processes measured 2.64 s
 // earlier)".
 std::string used_title(const Report& report, const GpuOwners& gpu, const Page& page) {
   const DeviceFacts& facts = *gpu.facts;

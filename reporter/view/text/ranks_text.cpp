@@ -175,7 +175,9 @@ std::string host_memory_text(const Reports& reports, const Page& page) {
   }
   return text.empty()
              ? text
-             : paragraph("PEAK and NOW exclude host memory: a process held up to " + text, page);
+             : paragraph(
+                   "PEAK and NOW exclude host memory. The most that one process held: " + text,
+                   page);
 }
 
 Document ranks_text(const Reports& reports, const std::vector<ProcessDifference>& differences,

@@ -210,8 +210,8 @@ Columns<std::size_t> site_columns(const Report& report, const NameFrame& name) {
            Titled("TEMP", 7),
            [&report, tells](Row row) { return tells ? temporary_text(report.sites[row]) : "-"; },
            Legend(is_measured_in_time(report)
-                      ? "TEMP: share of the allocations that were freed before their thread "
-                        "allocated again, also if it never did."
+                      ? "TEMP: share of the allocations that were freed before their thread's "
+                        "next allocation; a thread's last allocation counts if it was freed."
                       : "TEMP: share of the allocations that were freed before their thread "
                         "allocated again.")},
           {{"LIFE", Table::Align::right, 8},

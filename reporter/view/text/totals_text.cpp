@@ -77,8 +77,8 @@ std::string time_of(const Report& report, std::uint64_t ns) {
          " since the library was loaded";
 }
 
-// "; 20,000 frees took 341 ms", "; 13,171 calls of free functions took 341 ms, and 13,167
-// allocations were freed"; "": none took time, or a filter left calls out.
+// "; 20,000 frees took 341 ms", "; 13,171 calls to free memory took 341 ms and freed 13,167
+// allocations"; "": none took time, or a filter left calls out.
 std::string frees_of(const Report& report) {
   if (report.chosen) return "";
   const AllFrees all = all_frees(report);
@@ -87,9 +87,8 @@ std::string frees_of(const Report& report) {
   const std::string took = " took " + duration_text(all.total_ns);
   if (all.calls == all.frees) return "; " + counted(all.frees, "free") + took;
   if (all.frees == 0 && report.unrecorded_calls == 0) return calls + " that freed nothing" + took;
-  if (all.calls < all.frees || all.frees == 0) return calls + " that free memory" + took;
-  return calls + " of free functions" + took + ", and " + counted(all.frees, "allocation") +
-         (all.frees == 1 ? " was freed" : " were freed");
+  if (all.calls < all.frees || all.frees == 0) return calls + " to free memory" + took;
+  return calls + " to free memory" + took + " and freed " + counted(all.frees, "allocation");
 }
 
 std::string peaks_of(const Report& report) {
