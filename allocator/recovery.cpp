@@ -165,7 +165,8 @@ void MovingMemory::read_counters(const LiveHeader& image, const ReadNow& now) {
   });
   std::vector<Counter> again = counters_;
   const auto read_into = [&now](std::vector<Counter>& counters) {
-    std::atomic_thread_fence(std::memory_order_acquire);
+    // Each value comes by a system call, so only the compiler could change their order.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     return std::all_of(counters.begin(), counters.end(), [&now](Counter& one) {
       return now(one.value.data(), one.address, one.value.size());
     });
