@@ -39,7 +39,7 @@ Verb add_fit(CommandLine& line) {
                  {.value_name = "NAME", .why_not = [](const std::string& given) {
                     return given.empty() ? "expected the name of a range or a mark" : "";
                   }});
-  command.option("--scale", &scale->scale, "Show how memory depends on NAME, given for each FILE",
+  command.option("--scale", &scale->scale, "Show how memory depends on NAME; one value per FILE",
                  {.value_name = "NAME=N,N,...", .why_not = no_scale});
   command.option("--at", &scale->at, "Predict runs with these numbers",
                  {.value_name = "N,...", .why_not = no_numbers, .needs = "--scale"});

@@ -60,7 +60,7 @@ Verb add_tune(CommandLine& line) {
   add_replay_options(command, arguments->trial);
   add_listing_options(command, arguments->listing);
   command.footer(
-      "With several files, settings are compared by the run for which they do worst.\n"
+      "With several files, each setting is ranked by its own worst run.\n"
       "Examples:\n"
       "  vramscope run --trace train.%p.trace ./train\n"
       "  vramscope tune train.4711.trace\n"
