@@ -99,10 +99,7 @@ PhaseAnswer follow_phase(const TrialSteps& trace, const TrialRow& row,
   PhaseAnswer answer{.rows = {}, .repetitions = begins.size(), .requested = {}, .reserved = {}};
   answer.fits = !peaks.empty();
   if (!answer.fits) {
-    TrialSettings endless = row.settings;
-    endless.capacity.fill(kMostCapacity);
-    endless.memory_limit.fill(0);
-    peaks = play_parts(trace, endless, begins, progress);
+    peaks = play_parts(trace, without_end(row.settings), begins, progress);
   }
   std::vector<std::uint64_t> requested, reserved;
   for (std::size_t i = 0; i < begins.size(); ++i) {

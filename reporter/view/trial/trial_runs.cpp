@@ -84,4 +84,28 @@ std::vector<TrialResult> play_all(const TrialSteps& steps,
   return replays.take();
 }
 
+TrialSettings without_end(TrialSettings settings) {
+  settings.capacity.fill(kMostCapacity);
+  settings.memory_limit.fill(0);
+  return settings;
+}
+
+std::vector<std::optional<TrialRefusal>> play_refused_again(
+    const TrialSteps& steps, const std::vector<TrialSettings>& settings,
+    std::vector<TrialResult>& results, const TellShare& tell) {
+  std::vector<std::optional<TrialRefusal>> refusals;
+  std::vector<std::size_t> again;
+  std::vector<TrialSettings> endless;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    refusals.push_back(results[i].refusal);
+    if (!results[i].refusal) continue;
+    again.push_back(i);
+    endless.push_back(without_end(settings[i]));
+  }
+  if (again.empty()) return refusals;
+  std::vector<TrialResult> found = play_all(steps, endless, tell);
+  for (std::size_t i = 0; i < again.size(); ++i) results[again[i]] = std::move(found[i]);
+  return refusals;
+}
+
 }  // namespace vramscope

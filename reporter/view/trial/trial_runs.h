@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "reporter/view/trial/trial.h"
@@ -23,5 +24,15 @@ using TellShare = std::function<void(const TrialShare&)>;
 [[nodiscard]] std::vector<TrialResult> play_all(const TrialSteps& steps,
                                                 const std::vector<TrialSettings>& settings,
                                                 const TellShare& tell);
+
+// The settings on devices that refuse nothing for want of memory.
+[[nodiscard]] TrialSettings without_end(TrialSettings settings);
+
+// Plays again, on devices without end, what was refused a request: its figures are then of a whole
+// run. Puts the new results in place of the old ones, and returns the requests that were refused,
+// for each of the settings. May throw as play_all() does.
+[[nodiscard]] std::vector<std::optional<TrialRefusal>> play_refused_again(
+    const TrialSteps& steps, const std::vector<TrialSettings>& settings,
+    std::vector<TrialResult>& results, const TellShare& tell);
 
 }  // namespace vramscope

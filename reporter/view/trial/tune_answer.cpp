@@ -142,35 +142,15 @@ class Tuning {
       std::vector<TrialSettings> settings;
       for (const std::size_t at : waiting_) settings.push_back(rows_[at].settings[i].settings);
       std::vector<TrialResult> results = play_all(traces_[i], settings, tell_);
-      const std::vector<bool> refused = play_without_end(traces_[i], settings, results);
+      const auto refusals = play_refused_again(traces_[i], settings, results, tell_);
       for (std::size_t k = 0; k < waiting_.size(); ++k) {
         TuneFigures figures = figures_of(results[k]);
-        figures.fits = !refused[k];
+        figures.fits = !refusals[k];
         rows_[waiting_[k]].traces.push_back(figures);
       }
     }
     for (const std::size_t at : waiting_) settle(rows_[at]);
     waiting_.clear();
-  }
-  // Those that were refused, on devices without end.
-  std::vector<bool> play_without_end(const TrialSteps& trace,
-                                     const std::vector<TrialSettings>& settings,
-                                     std::vector<TrialResult>& results) const {
-    std::vector<bool> refused;
-    std::vector<std::size_t> again;
-    std::vector<TrialSettings> endless;
-    for (std::size_t k = 0; k < results.size(); ++k) {
-      refused.push_back(results[k].refusal.has_value());
-      if (!refused.back()) continue;
-      again.push_back(k);
-      endless.push_back(settings[k]);
-      endless.back().capacity.fill(kMostCapacity);
-      endless.back().memory_limit.fill(0);
-    }
-    if (again.empty()) return refused;
-    std::vector<TrialResult> found = play_all(trace, endless, tell_);
-    for (std::size_t k = 0; k < again.size(); ++k) results[again[k]] = std::move(found[k]);
-    return refused;
   }
 
   void settle(TuneRow& row) const {
