@@ -39,7 +39,7 @@ class ElfSymbols {
   ElfSymbols(std::string_view image, const Elf64_Ehdr& header) : image_(image), header_(header) {}
 
   [[nodiscard]] std::optional<Elf64_Shdr> section(std::uint64_t index) const {
-    return read_at<Elf64_Shdr>(image_, header_.e_shoff + index * sizeof(Elf64_Shdr));
+    return section_at(image_, header_, index);
   }
 
   void add(const Elf64_Shdr& symbols, const Elf64_Shdr& names, Variables& found) const {

@@ -46,12 +46,9 @@ Parameters parameters_of_elf(std::string_view image) {
   Parameters found;
   const auto header = read_at<Elf64_Ehdr>(image, 0);
   if (!header) return found;
-  const auto section = [&](std::uint64_t index) {
-    return read_at<Elf64_Shdr>(image, header->e_shoff + index * sizeof(Elf64_Shdr));
-  };
-  const auto names = section(header->e_shstrndx);
+  const auto names = section_at(image, *header, header->e_shstrndx);
   for (unsigned i = 0; names && i < header->e_shnum; ++i) {
-    const auto one = section(i);
+    const auto one = section_at(image, *header, i);
     if (!one) break;
     const std::string_view name = name_at(image, names->sh_offset + one->sh_name);
     if (!name.starts_with(kSection) || one->sh_offset > image.size()) continue;
