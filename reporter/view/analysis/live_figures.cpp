@@ -18,15 +18,13 @@ std::uint64_t not_negative(std::int64_t number) {
 
 void add_kinds(const Report& report, LiveGpu& device) {
   const std::uint16_t index = device.report->facts.index;
-  std::uint64_t sum_of_peaks = 0;
   for (const KindFacts& kind : report.kinds) {
-    if (!takes_device_memory(kind.kind) || kind.device != index) continue;
-    device.live_bytes += kind.current_bytes;
-    sum_of_peaks += kind.peak_bytes;
+    if (takes_device_memory(kind.kind) && kind.device == index)
+      device.live_bytes += kind.current_bytes;
   }
-  const auto joint = std::ranges::find_if(
-      report.joint_peaks, [&](const JointPeak& one) { return one.facts.device == index; });
-  device.peak_bytes = joint == report.joint_peaks.end() ? sum_of_peaks : joint->facts.peak_bytes;
+  const auto peaks = requested_peaks(report);
+  const auto its = peaks.find(index);
+  device.peak_bytes = its == peaks.end() ? 0 : its->second;
 }
 
 // What no call asked for.

@@ -3,7 +3,6 @@
 #include "reporter/view/analysis/running_program.h"
 
 #include <algorithm>
-#include <map>
 
 #include "reporter/report/live/live_reading.h"
 #include "reporter/report/report.h"
@@ -25,7 +24,7 @@ std::uint64_t device_live(const Report& report) {
   return bytes;
 }
 
-std::uint64_t device_peak(const Report& report) {
+std::map<std::uint16_t, std::uint64_t> requested_peaks(const Report& report) {
   std::map<std::uint16_t, std::uint64_t> peaks;
   for (const KindFacts& kind : report.kinds) {
     if (takes_device_memory(kind.kind)) peaks[kind.device] += kind.peak_bytes;
@@ -33,9 +32,7 @@ std::uint64_t device_peak(const Report& report) {
   for (const JointPeak& joint : report.joint_peaks) {
     peaks[joint.facts.device] = joint.facts.peak_bytes;
   }
-  std::uint64_t bytes = 0;
-  for (const auto& [device, peak] : peaks) bytes += peak;
-  return bytes;
+  return peaks;
 }
 
 RunningProgram running_program(std::int64_t pid, const std::string& live_file,
@@ -52,7 +49,8 @@ RunningProgram running_program(std::int64_t pid, const std::string& live_file,
   }
   std::ranges::sort(found.devices);
   found.live_bytes = device_live(report);
-  found.peak_bytes = device_peak(report);
+  found.peak_bytes = 0;
+  for (const auto& [device, peak] : requested_peaks(report)) *found.peak_bytes += peak;
   found.mode = report.process.mode;
   found.report = reading.next_report;
   return found;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,10 +26,11 @@ struct RunningProgram {
   std::string problem = {};    // why figures are missing
 };
 
-// Requested bytes of all kinds that take memory of devices; of the peak the sum over the devices.
-// Several kinds of memory of one device that nobody followed together count with their own peaks.
+// Requested bytes of all kinds that take memory of devices.
 [[nodiscard]] std::uint64_t device_live(const Report& report);
-[[nodiscard]] std::uint64_t device_peak(const Report& report);
+// The peaks of such bytes by device. Several kinds of memory of one device that nobody followed
+// together count with their own peaks.
+[[nodiscard]] std::map<std::uint16_t, std::uint64_t> requested_peaks(const Report& report);
 
 // live_file: that the reading was made from.
 [[nodiscard]] RunningProgram running_program(std::int64_t pid, const std::string& live_file,

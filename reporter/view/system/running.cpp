@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <system_error>
 
 #include "interpose/settings/private_variables.h"
@@ -41,14 +42,6 @@ std::int64_t number_of(const std::string& name) {
   return read.ec == std::errc{} && read.ptr == name.data() + name.size() ? number : 0;
 }
 
-bool maps_library(const std::string& folder) {
-  std::ifstream maps(folder + "/maps");
-  for (std::string line; std::getline(maps, line);) {
-    if (line.find("/libvramscope.so") != line.npos) return true;
-  }
-  return false;
-}
-
 // The helper thread exists from the first cuInit on. Threads of this tool have its name, too.
 bool has_helper(const std::string& folder) {
   std::error_code error;
@@ -68,18 +61,21 @@ std::string shared_path(const std::string& line) {
   return slash != line.npos && is_shared ? line.substr(slash) : "";
 }
 
-// The live file that a process has mapped, wherever it lies.
-std::string mapped_live_file(const std::string& folder, std::int64_t pid) {
+// The live file that a process has mapped, wherever it lies; "": it has none. Nothing: it has not
+// mapped the library.
+std::optional<std::string> live_file_of_recorded(const std::string& folder, std::int64_t pid) {
   std::ifstream maps(folder + "/maps");
-  std::string line;
-  std::string last;
-  while (std::getline(maps, line)) {
-    std::string path = shared_path(line);
+  bool is_recorded = false;
+  std::string live_file, last;
+  for (std::string line; std::getline(maps, line);) {
+    is_recorded = is_recorded || line.find("/libvramscope.so") != line.npos;
+    std::string path = live_file.empty() ? shared_path(line) : "";
     if (path.empty() || path == last || !is_live_file(path)) continue;
-    if (owner_of_live_file(path).pid == pid) return path;
+    if (owner_of_live_file(path).pid == pid) live_file = path;
     last = std::move(path);
   }
-  return "";
+  if (!is_recorded) return std::nullopt;
+  return live_file;
 }
 
 void add_recorded(LiveFiles& found) {
@@ -89,8 +85,7 @@ void add_recorded(LiveFiles& found) {
     const std::string folder = entry->path().string();
     const std::int64_t pid = number_of(entry->path().filename().string());
     if (pid == 0 || found.contains(pid) || !is_own(folder) || !has_helper(folder)) continue;
-    if (!maps_library(folder)) continue;
-    found.emplace(pid, mapped_live_file(folder, pid));
+    if (const auto path = live_file_of_recorded(folder, pid)) found.emplace(pid, *path);
   }
 }
 
