@@ -33,7 +33,7 @@ std::optional<Report> open_trace(const std::string& path, Arguments& given) {
   const auto use = [&](TraceReader& reader) {
     TraceFollower trace(reader);
     advice = trace_advice(reader, trace, given.stacks, name);
-    return TraceTrouble{.missing = trace.missing(), .problem = trace.problem()};
+    return trouble_of(trace);
   };
   if (!read_trace(path, given.reading, use) || !advice) return std::nullopt;
   given.of_trace = std::move(advice->found);

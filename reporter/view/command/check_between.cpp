@@ -14,10 +14,6 @@
 namespace vramscope {
 namespace {
 
-TraceTrouble trouble_of(const TraceFollower& trace) {
-  return {.missing = trace.missing(), .problem = trace.problem()};
-}
-
 TraceTrouble judge(TraceReader& reader, const BetweenArguments& given,
                    std::optional<HeldBetween>& found) {
   TraceFollower whole(reader);

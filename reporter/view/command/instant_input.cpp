@@ -11,14 +11,6 @@
 #include "reporter/view/text/instant_text.h"
 
 namespace vramscope {
-namespace {
-
-TraceTrouble trouble_of(const TraceFollower& trace) {
-  return {.missing = trace.missing(), .problem = trace.problem()};
-}
-
-}  // namespace
-
 std::optional<AskedInstant> instant_of(TraceFollower& trace, const std::string& asked,
                                        const std::string& option) {
   AskedInstant found = find_instant(trace, asked);

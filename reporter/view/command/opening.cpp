@@ -100,12 +100,16 @@ bool read_trace(const std::string& path, const Reading& reading,
   return trouble.problem.empty() && trouble.missing.empty();
 }
 
+TraceTrouble trouble_of(const TraceFollower& trace) {
+  return {.missing = trace.missing(), .problem = trace.problem()};
+}
+
 bool follow_trace(const std::string& path, const Reading& reading, const Filter& filter,
                   FollowedTimes times, const std::function<void(TraceFollower&)>& use) {
   return read_trace(path, reading, [&](TraceReader& reader) {
     TraceFollower trace(reader, filter, names_from_symbols(), times);
     if (trace.missing().empty()) use(trace);
-    return TraceTrouble{.missing = trace.missing(), .problem = trace.problem()};
+    return trouble_of(trace);
   });
 }
 

@@ -53,7 +53,7 @@ int show_peak(OneReport& given) {
     return peak_json(report, found_in(report), name, given.listing.most);
   };
   const auto csv = [&](const Report& report, CsvText& rows) {
-    add_peak_csv(rows, report, found_in(report), name, given.listing.most);
+    add_live_csv(rows, report, found_in(report).kinds, name, given.listing.most);
   };
   given.columns = {names_of(share_columns(Report(), {}))};
   given.next = given.stacks.shown == Stacks::in_rows   ? "peak --tree"
@@ -114,7 +114,7 @@ int show_moment(Arguments& given) {
     return moment_json(report, found_in(report), name, given.listing.most);
   };
   const auto csv = [&](const Report& report, CsvText& rows) {
-    add_moment_csv(rows, report, found_in(report), name, given.listing.most);
+    add_live_csv(rows, report, found_in(report).kinds, name, given.listing.most);
   };
   given.columns = {names_of(share_columns(Report(), {}))};
   given.next = "map --at " + shell_word(given.at);

@@ -149,6 +149,7 @@ struct TraceTrouble {
   std::string missing = {};
   std::string problem = {};
 };
+[[nodiscard]] TraceTrouble trouble_of(const TraceFollower& trace);
 // Has the trace in a file read by `use`, and says what trouble that met. False: some.
 [[nodiscard]] bool read_trace(const std::string& path, const Reading& reading,
                               const std::function<TraceTrouble(TraceReader&)>& use);

@@ -89,11 +89,4 @@ std::string moment_json(const Report& report, const MomentAnswer& answer, const 
   return json_of(answer, moment_fields(report, name, most));
 }
 
-void add_moment_csv(CsvText& csv, const Report& report, const MomentAnswer& answer,
-                    const NameFrame& name, std::size_t most) {
-  const Columns<Share> columns = share_columns(report, name);
-  csv.titles(names_of(columns));
-  for (const PeakOfKind& row : answer.kinds) add_rows(csv, row.live, columns, most);
-}
-
 }  // namespace vramscope

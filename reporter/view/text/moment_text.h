@@ -29,7 +29,5 @@ void arrange_live(MomentAnswer& answer, const Report& report, const NameFrame& n
                                    const RowChoice& choice);
 [[nodiscard]] std::string moment_json(const Report& report, const MomentAnswer& answer,
                                       const NameFrame& name, std::size_t most);
-void add_moment_csv(CsvText& csv, const Report& report, const MomentAnswer& answer,
-                    const NameFrame& name, std::size_t most);
 
 }  // namespace vramscope

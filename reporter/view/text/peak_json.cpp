@@ -126,11 +126,11 @@ std::string peak_json(const Report& report, const PeakAnswer& answer, const Name
   return json_of(rows, peak_fields(report, name, most));
 }
 
-void add_peak_csv(CsvText& csv, const Report& report, const PeakAnswer& answer,
+void add_live_csv(CsvText& csv, const Report& report, const std::vector<PeakOfKind>& kinds,
                   const NameFrame& name, std::size_t most) {
   const Columns<Share> columns = share_columns(report, name);
   csv.titles(names_of(columns));
-  for (const PeakOfKind& row : answer.kinds) add_rows(csv, row.live, columns, most);
+  for (const PeakOfKind& row : kinds) add_rows(csv, row.live, columns, most);
 }
 
 }  // namespace vramscope

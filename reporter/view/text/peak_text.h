@@ -39,8 +39,8 @@ void add_live(Document& text, const Report& report, const PeakOfKind& peak, cons
                                  const NameFrame& name, const Page& page, const RowChoice& choice);
 [[nodiscard]] std::string peak_json(const Report& report, const PeakAnswer& answer,
                                     const NameFrame& name, std::size_t most);
-// What was live at the peak of each kind.
-void add_peak_csv(CsvText& csv, const Report& report, const PeakAnswer& answer,
+// What was live then of each kind.
+void add_live_csv(CsvText& csv, const Report& report, const std::vector<PeakOfKind>& kinds,
                   const NameFrame& name, std::size_t most);
 
 }  // namespace vramscope
