@@ -124,6 +124,23 @@ class Hostile(Case):
         self.assertGreater(sum(end == "recovered" for end, _ in ends), DAMAGED // 10)
         self.assertGreater(sum(end == "refused" for end, _ in ends), DAMAGED // 50)
 
+    def test_a_report_whose_name_is_damaged_lies_where_it_says(self):
+        path = self.dead_file("killed", "many", "20", VRAMSCOPE_OUTPUT=os.path.join(self.folder, "%p", "r.json"))
+        name = b"/r.json\0"  # the folder in front is not there, so that the report would go to the current one
+        with open(path, "rb") as file:
+            places = [begin + at for begin, end in extents(file)
+                      for at in every(os.pread(file.fileno(), end - begin, begin), name)]  # fmt: skip
+        self.assertTrue(places)
+        for at in places:
+            self.overwrite(path, at, b"-")
+        self.adopt(path)
+        current = os.path.join(self.folder, "current")
+        os.mkdir(current)
+        done = self.tool_in(current, "recover", path)
+        self.assertEqual((0, ""), (done.returncode, done.stderr))
+        self.assertEqual(self.folder, os.path.dirname(done.stdout))
+        self.assertEqual(0, self.tool_in(current, "report", done.stdout.removesuffix("\n")).returncode)
+
     def recover_damaged(self, path, used, unset, seed, number):
         """What became of it, and what is wrong with that."""
         folder = tempfile.mkdtemp(dir=self.folder)
@@ -140,20 +157,30 @@ class Hostile(Case):
         self.adopt(damaged)
         done = self.tool_in(folder, "recover", damaged)
         left = sorted(os.listdir(folder))
-        where = f"seed {seed}, {number}: {done.stderr}{left}"
+        where = f"seed {seed}, {number}: {done.stderr!r} {done.stdout!r} {left}"
         if done.returncode == 2:
             return "refused", "" if left == ["damaged.live"] and done.stderr.count("\n") == 1 else where
-        # It stays where its owner is damaged, so that nobody knows whether that is dead.
-        if left not in (["r.json"], ["damaged.live", "r.json"]):
+        # The live file stays where its owner is damaged, so that nobody knows whether that is dead. The report lies
+        # elsewhere where its name is damaged, so that its folder exists.
+        report = os.path.join(folder, done.stdout.removesuffix("\n"))
+        if not set(left) <= {"damaged.live", "r.json"} or not os.path.isfile(report):
             return "lost", where
-        shown = self.tool_in(folder, "report", "r.json")
+        shown = self.tool_in(folder, "report", report)
         shutil.rmtree(folder)
         return "recovered", "" if shown.returncode == 0 else where + shown.stderr
 
     def tool_in(self, folder, *words):
-        """Its messages may hold damaged names."""
+        """Its messages and paths may hold damaged names."""
         return harness.programs.finish([harness.TOOL, *words], harness.environment(), folder, harness.DEADLINE_S,
-                                       errors="replace")  # fmt: skip
+                                       errors="surrogateescape")  # fmt: skip
+
+
+def every(data, part):
+    """Where the part is in the data."""
+    at = data.find(part)
+    while at >= 0:
+        yield at
+        at = data.find(part, at + 1)
 
 
 def words_in_use(path):
