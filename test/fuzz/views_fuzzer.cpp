@@ -43,7 +43,7 @@ void show(Report report) {
     demand_harmless(
         json_of(sites_in_order(report, order, unnamed, kRows), site_columns(report, unnamed)));
   }
-  demand_harmless(stats_text(report, {}, page).value_or(""));
+  demand_harmless(render(stats_text(report, {}, page), page));
   const RunTimeline timeline = run_timeline(report, {});
   demand_harmless(render(timeline_text(timeline, {.most = kRows}, page), page));
   demand_harmless(timeline_json(timeline, kRows));

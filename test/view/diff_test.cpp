@@ -119,7 +119,8 @@ TEST(Diff, OfARenamedFileIsOfTheSamePlaces) {
   load_and_store(after, "/src/server3.py", 10 * kMiB, 24 * kMiB);
 
   const Differences found = compare(before, after);
-  const std::string text = diff_text(found, {.before = "a", .after = "b"}, Page{.width = 100});
+  const std::string text = render(
+      diff_text(found, {.before = "a", .after = "b"}, Page{.width = 100}), Page{.width = 100});
   const json written = json::parse(diff_json(found, {}));
 
   ASSERT_EQ(found.rows.size(), 1u);
@@ -141,7 +142,8 @@ TEST(Diff, OfABuildWithoutLinesMatchesFunctionsOfOnePlace) {
   load_and_store(after, "", 10 * kMiB, 20 * kMiB);
 
   const Differences found = compare(before, after);
-  const std::string text = diff_text(found, {.before = "a", .after = "b"}, Page{.width = 100});
+  const std::string text = render(
+      diff_text(found, {.before = "a", .after = "b"}, Page{.width = 100}), Page{.width = 100});
 
   EXPECT_EQ(found.rows.size(), 3u);
   EXPECT_EQ(found.equal, 1u);

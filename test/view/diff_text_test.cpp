@@ -21,7 +21,8 @@ TEST(Diff, RowsOfACommonFunctionAreToldApartWhereThereIsLittleRoom) {
   after.site({after.frame("allocate_something", 19), after.frame("evaluate", 41)}, 9 * kMiB);
 
   const std::string text =
-      diff_text(compare(before, after), {.before = "a", .after = "b"}, Page{.width = 80});
+      render(diff_text(compare(before, after), {.before = "a", .after = "b"}, Page{.width = 80}),
+             Page{.width = 80});
 
   EXPECT_NE(text.find("  GPU 0   attention (train.cpp:34)\n"), text.npos) << text;
   EXPECT_NE(text.find("  GPU 0   evaluate (train.cpp:41)\n"), text.npos) << text;
@@ -32,8 +33,9 @@ TEST(Diff, InFullShowsEachFrameOnALine) {
   Build after = build(100);
   after.site({after.frame("allocate_something", 19), after.frame("attention", 34)}, 400 * kMiB);
 
-  const std::string text = diff_text(compare(before, after), {.before = "a", .after = "b"},
-                                     Page{.width = 80, .stacks = Stacks::in_full});
+  const std::string text = render(diff_text(compare(before, after), {.before = "a", .after = "b"},
+                                            Page{.width = 80, .stacks = Stacks::in_full}),
+                                  Page{.width = 80, .stacks = Stacks::in_full});
 
   const std::size_t first = text.find("\n      allocate_something (");
   ASSERT_NE(first, text.npos) << text;
@@ -57,7 +59,7 @@ TEST(Diff, MemoryOfTheHostAndOfAGpuAreNotAdded) {
 
   const Differences found = compare(before, after);
   const DiffOf of{.before = "a", .after = "b", .limit = kMiB, .memory_at_end = found.memory};
-  const std::string text = diff_text(found, of, Page{});
+  const std::string text = render(diff_text(found, of, Page{}), Page{});
 
   const std::string gpu = "  GPU 0, sum of its peaks  110 MiB -> 150 MiB (+40.0 MiB, +36.4 %)\n";
   EXPECT_NE(text.find(gpu), text.npos) << text;

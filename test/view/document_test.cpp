@@ -29,8 +29,8 @@ RowsBlock rows_of(std::size_t all, std::size_t usual) {
 Document document_of_forty() {
   Document text;
   text.title("A title");
-  text.raw("r\nr\nr\nr\nr\nr\nr\nr\n", kUnlessRepeated);
-  text.raw("b\nb\nb\nb\nb\nb\nb\nb\n", kWithBars);
+  text.drawing("r\nr\nr\nr\nr\nr\nr\nr\n", kUnlessRepeated);
+  text.drawing("b\nb\nb\nb\nb\nb\nb\nb\n", kWithBars);
   text.table(rows_of(20, 20));
   text.next("peak", "r.json");
   return text;
@@ -56,9 +56,71 @@ TEST(Document, HasTheNextCommandLastWhateverIsAddedLater) {
 TEST(Document, HasNoBlockOfNoWords) {
   Document text;
   text.title("");
-  text.raw("");
+  text.drawing("");
 
   EXPECT_TRUE(text.is_empty());
+}
+
+TEST(Document, NeverCutsALineAndPutsItsPathBelowWhereBothDoNotFit) {
+  Document text;
+  text.line("rank 3 ran out of memory in 2 calls:", "vramscope oom ranks/3.json");
+
+  EXPECT_EQ(render(text, Page{.width = 80}),
+            "rank 3 ran out of memory in 2 calls: vramscope oom ranks/3.json\n");
+  EXPECT_EQ(render(text, Page{.width = 60}),
+            "rank 3 ran out of memory in 2 calls:\n  vramscope oom ranks/3.json\n");
+}
+
+TEST(Document, EscapesTextsAndLeavesDrawingsAsTheyAre) {
+  Document text;
+  text.heading("a\x1b[2J");
+  text.title("b\n");
+  text.paragraph("c\x07");
+  text.deeper("d\r");
+  text.line("e\t", "f\x1b");
+  text.nothing("g\x7f");
+  text.drawing("h\x1b[1mi\n");
+
+  EXPECT_EQ(render(text, {}), "a?[2J\nb?\n  c?\n    d?\ne? f?\ng?\nh\x1b[1mi\n");
+}
+
+TEST(Document, ColoursWholeBlocksButNotTheirLastNewline) {
+  Document text;
+  text.paragraph("low", {}, Colour::yellow);
+  const Page page{.colour = true};
+
+  EXPECT_EQ(render(text, page), coloured("  low", Colour::yellow, page) + "\n");
+}
+
+TEST(Document, NamesBelowATableTheRowsAndColumnsThatAreLeftOut) {
+  Table table({{"SOME LONG TITLE", Table::Align::right, 1}, {"NAME"}});
+  table.add({"1", std::string(60, 'x')});
+  Document text;
+  text.table(Table({{"EMPTY"}}), "nothing");
+  text.table(table, "  and 7 more rows\n");
+
+  EXPECT_EQ(text.blocks().size(), 1U);
+  EXPECT_EQ(render(text, Page{.width = 50}),
+            table.text(Page{.width = 50}) +
+                "  and 7 more rows\n  No room for SOME LONG TITLE: --wide shows all.\n");
+}
+
+TEST(Document, PutsAGapOnlyBeforeBlocksThatAreThere) {
+  Document text, part;
+  text.line("a");
+  text.append_apart(Document());
+  part.line("b");
+  text.append_apart(part);
+
+  EXPECT_EQ(render(text, {}), "a\n\nb\n");
+}
+
+TEST(Document, HasOptionsOfItsOwnInTheNextCommandBesideThePagesFilters) {
+  Document text;
+  text.next("leaks --full", "r.json", {{"--suppress", "my.supp"}});
+
+  EXPECT_EQ(render(text, Page{.filters = {{"--kind", "pinned"}}}),
+            "\nNext: vramscope leaks --full --kind pinned --suppress my.supp r.json\n");
 }
 
 TEST(Document, SaysThatNothingPassesByABlockAndNotByWords) {
@@ -73,8 +135,8 @@ TEST(Document, SaysThatNothingPassesByABlockAndNotByWords) {
 
 TEST(Document, ShowsAnAppendedBlockWhereBothAllow) {
   Document inner, text;
-  inner.raw("bars\n", kWithBars);
-  inner.raw("rows\n", {.least_rows = 3});
+  inner.drawing("bars\n", kWithBars);
+  inner.drawing("rows\n", {.least_rows = 3});
   text.append(inner, kWhereBrief);
 
   EXPECT_EQ(render(text, {}), "");

@@ -222,7 +222,7 @@ TEST(FilterSums, WhatIsOfAllSaysSo) {
       peak_text(report, peak_answer(report, names()), names(), {.width = 300}, 0), {.width = 300});
   EXPECT_NE(peak.find("GPU 0: 5.00 KiB of all "), std::string::npos) << peak;
   EXPECT_NE(peak.find("the peak without the filter was reached after"), std::string::npos) << peak;
-  EXPECT_NE(totals_text(report, Page{.width = 300}, NameFrame())
+  EXPECT_NE(render(totals_text(report, NameFrame()), Page{.width = 300})
                 .find("at the peak of GPU 0 5.00 KiB of all "),
             std::string::npos);
   EXPECT_NE(report_of(report, {.width = 300}).find("GPU 0, 5.00 KiB of all "), std::string::npos);

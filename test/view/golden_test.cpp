@@ -49,8 +49,9 @@ std::string leaks_of_golden(const NameFrame& name, const Page& page, bool whole_
                                  0,         0, 0, 0, 0};  // kept from the beginning on
   report.sites[8].parts[0].totals.live_count = report.sites[8].totals.live_count = 4;
   const Suppressions none;
-  return leaks_text(report, leaks_of(report, none, name), none, name, page,
-                    {.whole_stacks = whole_stacks, .path = "r.json"});
+  return render(leaks_text(report, leaks_of(report, none, name), none, name, page,
+                           {.whole_stacks = whole_stacks, .path = "r.json"}),
+                page);
 }
 
 // Three segments of 20 MiB, each with a hole that a small block pins, and one without.
@@ -85,7 +86,8 @@ std::string map_of_golden(const Page& page) {
 std::string oom_of_golden(const Page& page) {
   Report report = golden_report();
   report.oom = sample_refusals();
-  return oom_text(report, leaks_for_oom(report, golden_names()), golden_names(), page, 10);
+  return render(oom_text(report, leaks_for_oom(report, golden_names()), golden_names(), page, 10),
+                page);
 }
 
 // Batches that come and go in five seconds, and a loader that keeps what it has.
@@ -117,9 +119,10 @@ Report later_report() {
 
 std::string diff_of_golden(const Page& page) {
   const DiffOf of{.before = "before.json", .after = "after.json", .limit = kMiB};
-  return diff_text(
-      differences(golden_report(), later_report(), DiffBy::site, DiffAt::peak, golden_names()), of,
-      page);
+  return render(diff_text(differences(golden_report(), later_report(), DiffBy::site, DiffAt::peak,
+                                      golden_names()),
+                          of, page),
+                page);
 }
 
 // Two threads called the driver, which waited for the device.
@@ -148,11 +151,13 @@ std::string check_of_golden(const Page& page) {
   const Suppressions none;
   Report report = golden_report();
   report.oom.count = 2;
-  return check_text({checks_of(report, "vram/train.4711.json", {.peak = 512 * kMiB, .leak = 0},
-                               none, {.name = golden_names()}),
-                     checks_against(later_report(), golden_report(), "vram/train.4711.json", 2,
-                                    none, {.name = golden_names()})},
-                    page, 3, /*typed=*/false);
+  return render(
+      check_text({checks_of(report, "vram/train.4711.json", {.peak = 512 * kMiB, .leak = 0}, none,
+                            {.name = golden_names()}),
+                  checks_against(later_report(), golden_report(), "vram/train.4711.json", 2, none,
+                                 {.name = golden_names()})},
+                 page, 3, /*typed=*/false),
+      page);
 }
 
 // Ranks of one program, one of which was killed.
@@ -187,8 +192,9 @@ std::string leaks_of_folder(const Page& page) {
   }
   const Report report = several.finish();
   const Suppressions none;
-  return leaks_text(report, leaks_of(report, none, name), none, name, page,
-                    {.most = 20, .path = "vram"});
+  return render(leaks_text(report, leaks_of(report, none, name), none, name, page,
+                           {.most = 20, .path = "vram"}),
+                page);
 }
 
 std::vector<Listing> listings() {
@@ -231,7 +237,7 @@ std::vector<Listing> listings() {
       {"leaks_folder", leaks_of_folder},
       {"calls", calls_of_golden},
       {"oom", oom_of_golden},
-      {"stats", [](const Page& page) { return stats_text(report, {}, page).value_or(""); }},
+      {"stats", [](const Page& page) { return render(stats_text(report, {}, page), page); }},
       {"map", map_of_golden},
       {"timeline", timeline_of_golden},
       {"diff", diff_of_golden},

@@ -102,8 +102,9 @@ TEST(Leaks, OfMergedReportsTheOthersAllocationsDoNotChangeWhatAPlaceLooksLike) {
   EXPECT_EQ(class_of(merged_report_of({3, 0, 0}, 3, apart)), LeakClass::grows);
   const auto says_so = [](const Report& report) {
     const Leaks leaks = leaks_of(report, {}, sample_names());
-    const std::string text =
-        leaks_text(report, leaks, {}, sample_names(), {.width = 500}, {.whole_stacks = true});
+    const std::string text = render(
+        leaks_text(report, leaks, {}, sample_names(), Page{.width = 500}, {.whole_stacks = true}),
+        Page{.width = 500});
     return text.find("; whether one process allocated there again, only its own report tells\n") !=
            text.npos;
   };

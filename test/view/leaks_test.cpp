@@ -58,7 +58,7 @@ TEST(Leaks, TellHowLongTheDeviceWillDo) {
   report.devices[0].facts.free_bytes = 1800 * kMiB;
   const auto text = [&] {
     const Leaks leaks = leaks_of(report, {}, sample_names());
-    return leaks_text(report, leaks, {}, sample_names(), {}, {});
+    return render(leaks_text(report, leaks, {}, sample_names(), Page{}, {}), Page{});
   };
   const std::string full = "at this rate the device is full in ";
   EXPECT_NE(text().find("1.00 MiB every call of "), std::string::npos) << text();
@@ -102,7 +102,8 @@ TEST(Leaks, SuppressionsAreListedWithWhatTheyLeftOut) {
   ASSERT_EQ(leaks.suppressed.size(), 1U);
   EXPECT_EQ(leaks.suppressed[0].bytes, 4 * kMiB);
   EXPECT_EQ(leaks.suppressed[0].count, 2U);
-  const std::string text = leaks_text(report, leaks, list, sample_names(), Page{}, {});
+  const std::string text =
+      render(leaks_text(report, leaks, list, sample_names(), Page{}, {}), Page{});
   EXPECT_NE(text.find("Never freed: only "), text.npos);
   EXPECT_NE(text.find("    2  4.00 MiB  libnet  (my.supp:1)"), text.npos) << text;
 }
@@ -110,15 +111,17 @@ TEST(Leaks, SuppressionsAreListedWithWhatTheyLeftOut) {
 TEST(Leaks, TheNextCommandSuppressesTheSame) {
   const Report report = report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0});
   const Leaks leaks = leaks_of(report, {}, sample_names());
-  const std::string text =
+  const std::string text = render(
       leaks_text(report, leaks, {}, sample_names(), Page{},
                  {.path = "r.json",
-                  .suppressions = {{"--suppress", "my.supp"}, {"--no-default-suppressions", ""}}});
+                  .suppressions = {{"--suppress", "my.supp"}, {"--no-default-suppressions", ""}}}),
+      Page{});
   EXPECT_EQ(text.substr(text.rfind("Next: ")),
             "Next: vramscope leaks --full --suppress my.supp --no-default-suppressions r.json\n");
   const std::string without =
-      leaks_text(report, Leaks(), {}, sample_names(), Page{},
-                 {.path = "r.json", .suppressions = {{"--suppress", "my.supp"}}});
+      render(leaks_text(report, Leaks(), {}, sample_names(), Page{},
+                        {.path = "r.json", .suppressions = {{"--suppress", "my.supp"}}}),
+             Page{});
   EXPECT_EQ(without.substr(without.rfind("Next: ")), "Next: vramscope peak r.json\n");
 }
 
@@ -130,7 +133,8 @@ TEST(Leaks, PatternsThatLeftNothingOutAreNamedButNotThoseThatComeWithVramscope) 
 
   const Leaks leaks = leaks_of(report, list, sample_names());
 
-  const std::string text = leaks_text(report, leaks, list, sample_names(), Page{}, {});
+  const std::string text =
+      render(leaks_text(report, leaks, list, sample_names(), Page{}, {}), Page{});
   EXPECT_NE(text.find("\n  COUNT     BYTES  PATTERN\n"), text.npos) << text;
   EXPECT_NE(text.find("\nSuppressions that left nothing out: ^old$ (my.supp:3)\n"), text.npos);
   const auto read = json::parse(leaks_json(report, leaks, list, sample_names(), 0));
@@ -150,18 +154,19 @@ TEST(Leaks, TheTextHasStacks) {
   const Report report = report_of(5, 5, {1, 1, 1, 1, 1, 0, 0, 0, 0, 0});
   const Leaks leaks = leaks_of(report, {}, sample_names());
 
-  EXPECT_EQ(leaks_text(report, leaks, {}, sample_names(), Page{}, {.path = "r.json"}),
-            "Never freed: 5.00 MiB in 5 allocations of 1 call site\n"
-            "\n"
-            "Grows: allocated again and again over the run, and kept\n"
-            "  5.00 MiB in 5 of 5 allocations, GPU 0, cudaMalloc,\n"
-            "    allocated in 5 of 10 equal parts of the run (measured in allocations)\n"
-            "      make_weights (train.cpp:42)\n"
-            "      main (train.cpp:99)\n"
-            "\n"
-            "Next: vramscope leaks --full r.json\n");
+  EXPECT_EQ(
+      render(leaks_text(report, leaks, {}, sample_names(), Page{}, {.path = "r.json"}), Page{}),
+      "Never freed: 5.00 MiB in 5 allocations of 1 call site\n"
+      "\n"
+      "Grows: allocated again and again over the run, and kept\n"
+      "  5.00 MiB in 5 of 5 allocations, GPU 0, cudaMalloc,\n"
+      "    allocated in 5 of 10 equal parts of the run (measured in allocations)\n"
+      "      make_weights (train.cpp:42)\n"
+      "      main (train.cpp:99)\n"
+      "\n"
+      "Next: vramscope leaks --full r.json\n");
   const std::string full =
-      leaks_text(report, leaks, {}, sample_names(), Page{}, {.whole_stacks = true});
+      render(leaks_text(report, leaks, {}, sample_names(), Page{}, {.whole_stacks = true}), Page{});
   EXPECT_NE(
       full.find("      make_weights(int, float)\n        at /src/train.cpp:42 in /app/train\n"),
       full.npos)
@@ -175,7 +180,7 @@ TEST(Leaks, ThePlacesOfSeveralSitesSayOfHowMany) {
   const Leaks leaks = leaks_of(report, {}, sample_names());
 
   const std::string text =
-      leaks_text(report, leaks, {}, sample_names(), Page{}, {.path = "r.json"});
+      render(leaks_text(report, leaks, {}, sample_names(), Page{}, {.path = "r.json"}), Page{});
 
   EXPECT_TRUE(
       text.starts_with("Never freed: 5.00 MiB in 5 allocations of 3 call sites, shown as 1 row\n"))
@@ -211,8 +216,10 @@ TEST(LeakRows, WhatTheDeadAloneHeldStandsBelowTheLeaks) {
                    .holders = std::move(holders)};
   };
 
-  const std::string text = leak_rows_text(
-      {row("cache", {killed}), row("metric", {ended}), row("both", {killed, ended})}, 2, {}, 0);
+  const std::string text = render(
+      leak_rows_text({row("cache", {killed}), row("metric", {ended}), row("both", {killed, ended})},
+                     2, Page{}, 0),
+      Page{});
 
   const std::size_t remark =
       text.find("\n\n  64.0 MiB only in processes that did not end by themselves: ");
@@ -220,7 +227,9 @@ TEST(LeakRows, WhatTheDeadAloneHeldStandsBelowTheLeaks) {
   EXPECT_LT(text.find("both"), text.find("metric"));
   EXPECT_LT(text.find("metric"), remark);
   EXPECT_GT(text.find("cache"), remark);
-  EXPECT_EQ(leak_rows_text({row("metric", {ended})}, 2, {}, 0).find("did not end"), text.npos);
+  EXPECT_EQ(
+      render(leak_rows_text({row("metric", {ended})}, 2, Page{}, 0), Page{}).find("did not end"),
+      text.npos);
 }
 
 // Seen of forked processes: COUNT, MOST and CLASS were left out beside a stack that was cut.
@@ -234,7 +243,8 @@ TEST(LeakRows, WhereStandsBelowBeforeAColumnIsLeftOut) {
                     .count = 91,
                     .holders = {{.process = &process, .bytes = 24 * kMiB, .count = 12}}};
 
-  const std::string text = leak_rows_text({row}, 8, Page{.width = 80}, 0);
+  const std::string text =
+      render(leak_rows_text({row}, 8, Page{.width = 80}, 0), Page{.width = 80});
 
   EXPECT_NE(
       text.find("  grows  GPU 0\n    work.malloc (train.py:7) < work.log_loss (train.py:13)\n"),

@@ -57,16 +57,18 @@ TEST(Stats, OfAllDevicesComeWithTheHosts) {
 }
 
 TEST(Stats, AsTextAlignValuesAndReadBytes) {
-  const std::string text = stats_text(sample_report(), {.device = 0, .most = 3}, Page{}).value();
+  const std::string text =
+      render(stats_text(sample_report(), {.device = 0, .most = 3}, Page{}), Page{});
 
   EXPECT_EQ(text,
             "GPU 0  NVIDIA H200  memory_stats\n"
             "  active.all.allocated  0\n"
             "  active.all.current    0\n"
             "  active.all.freed      0\n");
-  EXPECT_NE(stats_text(sample_report(), {}, Page{})->find("805306368  768 MiB\n"),
+  EXPECT_NE(render(stats_text(sample_report(), {}, Page{}), Page{}).find("805306368  768 MiB\n"),
             std::string::npos);
-  EXPECT_NE(stats_text(sample_report(), {}, Page{})->find("never used"), std::string::npos);
+  EXPECT_NE(render(stats_text(sample_report(), {}, Page{}), Page{}).find("never used"),
+            std::string::npos);
 }
 
 // The second one's once stood a screen and a half below the first one's.
@@ -75,7 +77,7 @@ TEST(Stats, SummariesOfSeveralDevicesStandTogetherAboveTheKeys) {
   report.devices[1] = report.devices[0];
   report.devices[1].facts.index = 1;
 
-  const std::string text = *stats_text(report, {}, Page{});
+  const std::string text = render(stats_text(report, {}, Page{}), Page{});
 
   const std::size_t second = text.find("\nGPU 1  ");
   EXPECT_LT(second, text.find("active.all.allocated"));
@@ -83,7 +85,7 @@ TEST(Stats, SummariesOfSeveralDevicesStandTogetherAboveTheKeys) {
 }
 
 TEST(Stats, OfADeviceThatIsNotThereAreNothing) {
-  EXPECT_FALSE(stats_text(sample_report(), {.device = 2}, Page{}));
+  EXPECT_TRUE(stats_text(sample_report(), {.device = 2}, Page{}).is_empty());
   EXPECT_FALSE(stats_json(sample_report(), {.device = 2}));
 }
 

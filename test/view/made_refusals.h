@@ -22,7 +22,8 @@ inline Report refused() {
 }
 
 inline std::string text_of(const Report& report) {
-  return oom_text(report, leaks_for_oom(report, sample_names()), sample_names(), kPage, 10);
+  return render(oom_text(report, leaks_for_oom(report, sample_names()), sample_names(), kPage, 10),
+                kPage);
 }
 
 inline bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }

@@ -55,9 +55,10 @@ TEST(Oom, TellsOfTheLimitFirstWhereThatRefused) {
       << text;
   EXPECT_TRUE(has(text, "the GPU itself has 15.0 GiB free; the limit does not allow its use\n"));
   const Page narrow{.width = 60};
-  EXPECT_TRUE(
-      has(oom_text(report, leaks_for_oom(report, sample_names()), sample_names(), narrow, 10),
-          "the GPU itself has 15.0 GiB free;\n    the limit does not allow its use\n"));
+  EXPECT_TRUE(has(
+      render(oom_text(report, leaks_for_oom(report, sample_names()), sample_names(), narrow, 10),
+             narrow),
+      "the GPU itself has 15.0 GiB free;\n    the limit does not allow its use\n"));
   EXPECT_FALSE(has(text, "according to the driver"));
   EXPECT_TRUE(has(text, "60.0 MiB   5.9 %  contexts of this process\n"));
   EXPECT_TRUE(has(oom_line(report, sample_names()), ", 140 MiB free under the limit"));

@@ -58,7 +58,8 @@ TEST(Oom, SaysHowMuchTheRequestLackedThatWasOnlyCounted) {
   last.total_bytes = std::uint64_t{1} << 30;
   last.free_bytes = 100 << 20;
 
-  const std::string text = oom_text(report, {}, sample_names(), {.width = 200}, 10);
+  const std::string text =
+      render(oom_text(report, {}, sample_names(), Page{.width = 200}, 10), Page{.width = 200});
 
   EXPECT_TRUE(
       has(text, "hint, as of the 16th refusal: the program itself holds most of the memory"))
@@ -108,7 +109,8 @@ TEST(Oom, FoldsRefusalsOfOnePlaceAndMemoryIntoARow) {
   report.oom.events.insert(report.oom.events.end() - 1, one);
   report.oom.count = report.oom.events.size();
 
-  const std::string text = oom_text(report, {}, sample_names(), {.width = 200}, 10);
+  const std::string text =
+      render(oom_text(report, {}, sample_names(), Page{.width = 200}, 10), Page{.width = 200});
 
   EXPECT_TRUE(has(text, "  7.00 MiB to 9.00 MiB      3  6.00 s to 8.00 s  -             GPU 0 "))
       << text;

@@ -237,7 +237,7 @@ TEST(Oom, TellsWhatCameFromTheDriverItself) {
 TEST(Oom, InFullShowsEveryFrameOfWhoAsked) {
   const Report report = refused();
   const Page page{.width = 100, .stacks = Stacks::in_full};
-  const std::string text = oom_text(report, {}, sample_names(), page, 10);
+  const std::string text = render(oom_text(report, {}, sample_names(), page, 10), page);
   const std::size_t by = text.find("\n  by\n      ");
   ASSERT_NE(by, std::string::npos) << text;
   EXPECT_TRUE(has(text.substr(by, text.find("THE DEVICE") - by), "at /src/train.cpp:99 in"))

@@ -220,8 +220,9 @@ std::string traced(const StackChoice& stacks) {
     trace.add(one);
   }
   totals.finish();
-  return trace_text({.followed = trace, .totals = totals, .stacks = stacks}, {}, Page(),
-                    RowChoice{});
+  return render(
+      trace_text({.followed = trace, .totals = totals, .stacks = stacks}, {}, Page(), RowChoice{}),
+      Page());
 }
 
 TEST(StackView, OfATraceIsThatOfAReport) {

@@ -173,10 +173,10 @@ int publish_checks(const Listing& listing, const std::vector<Checked>& all, cons
   if (listing.csv) return publish_csv(listing, [&](CsvText& csv) { add_check_csv(csv, all); });
   Page page = page_of(listing);
   page.filters = typed_options(filter);
-  return publish(listing, listing.json ? check_json(all, listing.most)
-                                       : filter_head(filter, page) +
-                                             check_text(all, page, listing.most,
-                                                        listing.typed_most.has_value()));
+  if (listing.json) return publish(listing, check_json(all, listing.most));
+  Document text = filter_head(filter);
+  text.append(check_text(all, page, listing.most, listing.typed_most.has_value()));
+  return publish(listing, render(text, page));
 }
 
 bool is_of_whole_devices(Filter filter) {

@@ -53,7 +53,7 @@ int publish_all(const BetweenArguments& given, const std::vector<JudgedBetween>&
   Page page = page_of(given.listing);
   page.of_trace = true;
   page.filters = typed_options(given.filter);
-  Document text(filter_head(given.filter, page));
+  Document text = filter_head(given.filter);
   text.append(between_text(all, name, page, rows));
   text.next("peak --at " + shell_word(given.instants[1]), all.front().file);
   return publish(given.listing, render(text, page));

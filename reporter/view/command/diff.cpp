@@ -86,8 +86,10 @@ int publish_diff(const Listing& listing, const Differences& found, const DiffOf&
   Page page = page_of(listing);
   page.filters = typed_options(filter);
   page.stacks = stacks;
-  return publish(listing, listing.json ? diff_json(found, of)
-                                       : filter_head(filter, page) + diff_text(found, of, page));
+  if (listing.json) return publish(listing, diff_json(found, of));
+  Document text = filter_head(filter);
+  text.append(diff_text(found, of, page));
+  return publish(listing, render(text, page));
 }
 
 // "was killed by SIGKILL", "was written when memory ran out; the program continued", "adds 3
@@ -147,10 +149,11 @@ int show_diff_of_calls(const Arguments& given, Report& before, Report& after) {
       add_rows(csv, two.rows, call_change_columns(), listing.most);
     });
   }
+  if (listing.json) return publish(listing, json_of(two, call_changes_fields(listing.most)));
   const Page page = page_of(listing);
-  return publish(listing, listing.json ? json_of(two, call_changes_fields(listing.most))
-                                       : filter_head(given.filter, page) +
-                                             call_changes_text(two, page, listing.most));
+  Document text = filter_head(given.filter);
+  text.append(call_changes_text(two, page, listing.most));
+  return publish(listing, render(text, page));
 }
 
 // Why the arguments cannot be answered, before a file is read; "": they can.

@@ -152,26 +152,30 @@ std::optional<Report> open_traced(const std::string& path, const Filter& filter,
   return made;
 }
 
-std::string filter_head(const Filter& filter, const Page& page) {
-  if (filter.is_empty()) return "";
-  return coloured(printable("Only " + filter_text(filter), page), Colour::dim, page) + "\n";
+Document filter_head(const Filter& filter) {
+  Document head;
+  if (!filter.is_empty()) head.line("Only " + filter_text(filter), "", Colour::dim);
+  return head;
 }
 
-std::string traced_filter_head(const Filter& filter, const std::string& path, const Page& page) {
-  if (filter.from.empty() && filter.to.empty()) return filter_head(filter, page);
-  std::string line = "Only " + filter_text(filter) + ": what was allocated then";
-  line += "; all that was held then: vramscope timeline " + filters_for("timeline", page);
-  return sentence(printable(line, page) + shell_path(path, page), Colour::dim, page);
+Document traced_filter_head(const Filter& filter, const std::string& path, const Page& page) {
+  if (filter.from.empty() && filter.to.empty()) return filter_head(filter);
+  Document head;
+  head.sentence("Only " + filter_text(filter) +
+                    ": what was allocated then; all that was held then: vramscope timeline " +
+                    filters_for("timeline", page) + shell_path(path, page),
+                {}, Colour::dim);
+  return head;
 }
 
-std::string filter_head(const OneReport& arguments, const Page& page) {
+Document filter_head(const OneReport& arguments, const Page& page) {
   const bool is_of_rows = page.of_trace && arguments.use.subject == Subject::rows;
   // Not one of a folder's; or the trace of the report that was named.
   const bool is_one = arguments.files.size() == 1 &&
                       (arguments.files.front() == arguments.file || is_trace(arguments.file));
   const std::string path = is_one ? arguments.file : "FILE";
   return is_of_rows ? traced_filter_head(arguments.filter, path, page)
-                    : filter_head(arguments.filter, page);
+                    : filter_head(arguments.filter);
 }
 
 bool nothing_passes(const OneReport& arguments, const Report& report, const Document& text) {

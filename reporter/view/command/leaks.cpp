@@ -55,11 +55,11 @@ int show_leaks(Arguments& given) {
       ++without;
       return Document();
     }
-    return Document(leaks_text(report, leaks, *suppressions, name, page,
-                               {.most = given.listing.most,
-                                .whole_stacks = given.full,
-                                .path = given.file,
-                                .suppressions = typed_suppressions(given)}));
+    return leaks_text(report, leaks, *suppressions, name, page,
+                      {.most = given.listing.most,
+                       .whole_stacks = given.full,
+                       .path = given.file,
+                       .suppressions = typed_suppressions(given)});
   };
   const auto json = [&](const Report& report) {
     return leaks_json(report, found_in(report), *suppressions, name, given.listing.most);

@@ -33,22 +33,19 @@ bool is_of_this_machine(const Report& report) {
 }
 
 std::string others_line(std::uint16_t device, const char* when,
-                        const std::vector<OtherProcess>& others, const Page& page) {
+                        const std::vector<OtherProcess>& others) {
   std::string line;
   for (const OtherProcess& other : others) {
     if (other.device != device) continue;
-    line +=
-        (line.empty() ? "" : ", ") + printable(other.name, page) + " " + bytes_text(other.bytes);
+    line += (line.empty() ? "" : ", ") + other.name + " " + bytes_text(other.bytes);
   }
-  if (line.empty()) return "";
-  return "\n" +
-         sentence("Others on GPU " + std::to_string(device) + " " + when + ": " + line, page);
+  return line.empty() ? "" : "Others on GPU " + std::to_string(device) + " " + when + ": " + line;
 }
 
 // A report that was written when memory ran out names the others of that moment. For any other
 // report NVML names those of now, who are often the same. "" if others had nothing, or if nobody
 // can name them.
-std::string others_text(const Report& report, const Page& page) {
+std::string others_text(const Report& report) {
   if (report.oom.events.empty()) return "";
   const OomEvent& last = report.oom.events.back();
   if (last.outside_bytes <= own_outside(last) + pools_then(last)) return "";
@@ -59,12 +56,12 @@ std::string others_text(const Report& report, const Page& page) {
         named.push_back({device.facts.index, process_name(process), process.bytes});
       }
     }
-    if (!named.empty()) return others_line(last.device, "then", named, page);
+    if (!named.empty()) return others_line(last.device, "then", named);
   }
   if (!is_of_this_machine(report)) return "";
   const InstalledFile simulator = report.process.simulated ? find_simulator() : InstalledFile{};
   const std::string library = simulator.path.empty() ? kNvml : simulator.path + "/" + kNvml;
-  return others_line(last.device, "now", others_on(report, ask_nvml(library)), page);
+  return others_line(last.device, "now", others_on(report, ask_nvml(library)));
 }
 
 // The last that was looked at, or the last. There is one.
@@ -115,6 +112,7 @@ NextStep next_step(const Report& report, const Leaks& leaks, const std::string& 
 }
 
 int show_oom(OneReport& given) {
+  const NameFrame name = names_from_symbols(given.stacks.shown);
   std::size_t without = 0;  // refusals: reports
   bool any = false;
   const auto text = [&](const Report& report, const Page& page) {
@@ -123,23 +121,24 @@ int show_oom(OneReport& given) {
       return Document();
     }
     any = true;
-    const NameFrame name = names_from_symbols(given.stacks.shown);
     const Leaks leaks = leaks_for_oom(report, name);
     const NextStep next = next_step(report, leaks, given.file);
     given.next = next.words;
     given.next_file = next.file;
     const TriedInTrace tried = tried_in_trace(report, given.file);
-    return Document(oom_text(report, leaks, name, page, given.listing.rows()) +
-                    (tried.trial ? tried_text(*tried.trial, tried.trace, page) : "") +
-                    others_text(report, page));
+    Document shown = oom_text(report, leaks, name, page, given.listing.rows());
+    if (tried.trial) shown.append(tried_text(*tried.trial, tried.trace));
+    Document others;
+    others.sentence(others_text(report));
+    shown.append_apart(others);
+    return shown;
   };
   const auto json = [&](const Report& report) {
     const TriedInTrace tried = tried_in_trace(report, given.file);
-    return oom_json(report, names_from_symbols(given.stacks.shown), given.listing.rows(),
-                    tried.trial ? &*tried.trial : nullptr);
+    return oom_json(report, name, given.listing.rows(), tried.trial ? &*tried.trial : nullptr);
   };
   const auto csv = [&](const Report& report, CsvText& rows) {
-    add_oom_csv(rows, report, names_from_symbols(given.stacks.shown), given.listing.rows());
+    add_oom_csv(rows, report, name, given.listing.rows());
   };
   given.opening = [&](const Page& page) {
     if (without == 0) return std::string();

@@ -188,7 +188,7 @@ class EachReport {
   }
   void add_text(Report& report, const std::string& path, Filtering& filtering) {
     Document one;  // its tables are of the report
-    if (text_.empty()) one.raw(filter_head(arguments_.filter, page_));
+    if (text_.empty()) one.append(filter_head(arguments_.filter));
     if (!text_.empty()) one.gap();
     const bool has_rows = report.chosen && report.chosen->by_rows;  // of all processes together
     add_joint_bounds(report);
@@ -264,7 +264,7 @@ int publish_processes(const Arguments& arguments, std::vector<ReportOfProcess> r
     if (room.brevity == Brevity::none) return usual;
     return brief_processes(room.most(usual), has_figures(room));
   };
-  Document text(filter_head(arguments.filter, page));
+  Document text = filter_head(arguments.filter);
   text.append(runs_text(runs, page, processes, has_figures));
   return publish(listing, on_screen(text, listing, page, choice.most));
 }

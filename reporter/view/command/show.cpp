@@ -218,7 +218,7 @@ void Showing::add_text(const Report& report) {
   const Document made = make_.text(report, page_);
   const bool leads_on = !made.is_empty() && !nothing_passes(arguments_, report, made);
   if (!are_several_) {
-    Document whole(filter_head(arguments_, page_));
+    Document whole = filter_head(arguments_, page_);
     whole.append(made);
     if (leads_on) add_next(whole, arguments_, report);
     shown_.add_text(report, arguments_.file, on_page(arguments_, whole, page_), page_);
@@ -239,7 +239,8 @@ std::string Showing::text_of_several(const std::string& text) const {
   const std::string opening = arguments_.opening ? arguments_.opening(page_) : "";
   const std::string gap = opening.empty() || text.empty() ? "" : "\n";
   const bool has_next = !text.empty() && !arguments_.next.empty();
-  return filter_head(arguments_, page_) + summed + opening + gap + text + (has_next ? next_ : "");
+  return render(filter_head(arguments_, page_), page_) + summed + opening + gap + text +
+         (has_next ? next_ : "");
 }
 
 int Showing::end(int status) {

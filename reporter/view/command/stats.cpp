@@ -17,7 +17,7 @@ int show_stats(OneReport& given) {
   const StatsOf of{
       .device = given.filter.device, .most = given.listing.most, .sort = given.listing.sort};
   const auto text = [&](const Report& report, const Page& page) {
-    return Document(stats_text(report, of, page).value_or(""));
+    return stats_text(report, of, page);
   };
   const auto json = [&](const Report& report) { return stats_json(report, of).value_or("{}"); };
   const auto csv = [&](const Report& report, CsvText& rows) {

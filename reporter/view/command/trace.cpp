@@ -110,10 +110,10 @@ int show_trace(TraceArguments& arguments) {
   Page page = page_of(how);
   page.stacks = arguments.stacks.shown;
   page.filters = typed_options(arguments.filter);
-  return publish(how,
-                 traced_filter_head(arguments.filter, arguments.file, page) +
-                     trace_text(listing, name, page, how.rows()) +
-                     (totals.events == 0 ? "" : next_command("trace --csv", arguments.file, page)));
+  Document text = traced_filter_head(arguments.filter, arguments.file, page);
+  text.append(trace_text(listing, name, page, how.rows()));
+  if (totals.events != 0) text.next("trace --csv", arguments.file);
+  return publish(how, render(text, page));
 }
 
 Verb add_trace(CommandLine& line) {

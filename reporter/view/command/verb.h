@@ -248,14 +248,14 @@ class Filtering {
   std::string lacking_;
 };
 
-// "Only --kind pinned", above a text that a filter made; "" without one.
-[[nodiscard]] std::string filter_head(const Filter& filter, const Page& page);
+// "Only --kind pinned", above a text that a filter made; nothing without one.
+[[nodiscard]] Document filter_head(const Filter& filter);
 // The same of rows of a trace in `path`: of times it says which memory they choose, and what shows
 // all that was held then.
-[[nodiscard]] std::string traced_filter_head(const Filter& filter, const std::string& path,
-                                             const Page& page);
+[[nodiscard]] Document traced_filter_head(const Filter& filter, const std::string& path,
+                                          const Page& page);
 // That of the two which what was shown last needs; a single trace is named.
-[[nodiscard]] std::string filter_head(const OneReport& arguments, const Page& page);
+[[nodiscard]] Document filter_head(const OneReport& arguments, const Page& page);
 // Whether the text, or the report that it was made of, says that a filter lets nothing pass: a
 // closer look has nothing more. Of refusals that pass no filter there is more to say.
 [[nodiscard]] bool nothing_passes(const OneReport& arguments, const Report& report,

@@ -347,6 +347,13 @@ template <class Row>
   return text;
 }
 
+// "  and 7 more settings" of those behind the first `most`, a line; "": none.
+template <class Row>
+[[nodiscard]] std::string and_more(const std::vector<Row>& rows, std::size_t most,
+                                   std::string_view noun) {
+  return and_more(rows.size() - rows_shown(rows.size(), most), noun);
+}
+
 // The first rows.
 template <class Row>
 [[nodiscard]] Table table_of(const Columns<Row>& columns, const std::vector<Row>& rows,

@@ -13,36 +13,70 @@ ShownIn both(const ShownIn& a, const ShownIn& b) {
           .least_rows = std::max(a.least_rows, b.least_rows)};
 }
 
+std::string in_colour(const std::string& line, const TextBlock& block, const Page& page) {
+  return (block.colour ? coloured(line, *block.colour, page) : line) + "\n";
+}
+
+std::string line_of(const TextBlock& block, const Page& page) {
+  const std::string text = printable(block.text, page);
+  if (block.uncut.empty()) return in_colour(text, block, page);
+  return in_colour(followed_by(text, printable(block.uncut, page), page), block, page);
+}
+
+std::string sentence_of(const TextBlock& block, const Page& page) {
+  const std::string text = printable(block.text, page);
+  return block.colour ? sentence(text, *block.colour, page) : sentence(text, page);
+}
+
+std::string paragraph_of(const TextBlock& block, const Page& page) {
+  const std::string text = printable(block.text, page);
+  return block.colour ? paragraph(text, *block.colour, page) : paragraph(text, page);
+}
+
+std::string rows_of(const TextBlock& block, const Page& page, const ScreenRoom& room) {
+  if (block.rows.text) return block.rows.text(room);
+  if (!block.columns) return block.text;
+  return block.columns->text(page) + block.text + block.columns->left_out(page);
+}
+
 std::string text_of(const TextBlock& block, const Page& page, const ScreenRoom& room) {
   switch (block.kind) {
     case TextBlock::Kind::heading:
-      return coloured(fitted(block.text, page), Colour::bold, page) + "\n";
-    case TextBlock::Kind::title:
-      return sentence(block.text, Colour::bold, page);
+      return in_colour(fitted(printable(block.text, page), page), block, page);
     case TextBlock::Kind::sentence:
-      return sentence(block.text, page);
+      return sentence_of(block, page);
     case TextBlock::Kind::paragraph:
-      return paragraph(block.text, page);
+      return paragraph_of(block, page);
+    case TextBlock::Kind::deeper:
+      return paragraph(printable(block.text, page), page, 4);
+    case TextBlock::Kind::line:
+    case TextBlock::Kind::nothing:
+      return line_of(block, page);
+    case TextBlock::Kind::gap:
+      return "\n";
     case TextBlock::Kind::table:
     case TextBlock::Kind::drawing:
-      return block.rows.text(room);
-    case TextBlock::Kind::nothing:
-      return block.text + "\n";
-    case TextBlock::Kind::raw:
-      return block.text;
+      return rows_of(block, page, room);
   }
   return "";
 }
 
 std::string next_of(const Document& document, const Page& page) {
-  if (!document.next()) return "";
-  return next_command(document.next()->words, document.next()->file, page);
+  const std::optional<Document::Next>& next = document.next();
+  if (!next) return "";
+  Page of_next = page;
+  of_next.filters.insert(of_next.filters.end(), next->options.begin(), next->options.end());
+  return next_command(next->words, next->file, of_next);
 }
 
 }  // namespace
 
-void Document::add(TextBlock::Kind kind, std::string& text, ShownIn shown) {
-  if (!text.empty()) blocks_.push_back({.kind = kind, .text = std::move(text), .shown = shown});
+void Document::table(Table rows, std::string below, ShownIn shown) {
+  if (rows.empty()) return;
+  blocks_.push_back({.kind = TextBlock::Kind::table,
+                     .text = std::move(below),
+                     .shown = shown,
+                     .columns = std::make_shared<const Table>(std::move(rows))});
 }
 
 void Document::table(RowsBlock rows, ShownIn shown) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,53 +60,92 @@ struct RowsBlock {
 struct TextBlock {
   enum class Kind : std::uint8_t {
     heading,
-    title,
     sentence,
     paragraph,
+    deeper,
+    line,
+    gap,
     table,
     drawing,
-    nothing,
-    raw
+    nothing
   };
-  Kind kind = Kind::raw;
-  std::string text = {};  // printable; lines are broken when it is rendered, but of a raw one
+  Kind kind = Kind::drawing;
+  std::string text = {};  // of a table what stands below its rows
   ShownIn shown = {};
-  RowsBlock rows = {};  // of a table or a drawing, in place of the text
+  std::optional<Colour> colour = {};
+  std::string uncut = {};                     // of a line
+  std::shared_ptr<const Table> columns = {};  // of a table whose rows are always shown
+  RowsBlock rows = {};                        // of another table or a drawing
 };
 
-// Texts are printable, and end without a newline, but raw ones. "" adds no block. What a block's
-// functions refer to outlives it. Threads: one.
+// Texts end without a newline. Where they come from a file, what may control a terminal becomes '?'
+// when they are rendered, but not in drawings. "" adds no block. What a block's functions refer to
+// outlives it. Threads: one.
 class Document {
  public:
-  Document() = default;
-  // One that is a raw block.
-  explicit Document(std::string text) { raw(std::move(text)); }
-
   // A line in bold, cut at the page's edge.
-  void heading(std::string text) { add(TextBlock::Kind::heading, text, {}); }
+  void heading(std::string text, ShownIn shown = {}) {
+    add({.kind = TextBlock::Kind::heading,
+         .text = std::move(text),
+         .shown = shown,
+         .colour = Colour::bold});
+  }
   // In bold at the left edge, over as many lines as it needs.
-  void title(std::string text, ShownIn shown = {}) { add(TextBlock::Kind::title, text, shown); }
-  // The same in plain letters.
-  void sentence(std::string text, ShownIn shown = {}) {
-    add(TextBlock::Kind::sentence, text, shown);
+  void title(std::string text, ShownIn shown = {}) {
+    sentence(std::move(text), shown, Colour::bold);
+  }
+  // The same in plain letters, or in a colour.
+  void sentence(std::string text, ShownIn shown = {}, std::optional<Colour> colour = {}) {
+    add({.kind = TextBlock::Kind::sentence,
+         .text = std::move(text),
+         .shown = shown,
+         .colour = colour});
   }
   // Indented.
-  void paragraph(std::string text, ShownIn shown = {}) {
-    add(TextBlock::Kind::paragraph, text, shown);
+  void paragraph(std::string text, ShownIn shown = {}, std::optional<Colour> colour = {}) {
+    add({.kind = TextBlock::Kind::paragraph,
+         .text = std::move(text),
+         .shown = shown,
+         .colour = colour});
   }
+  // Indented by two columns more.
+  void deeper(std::string text) { add({.kind = TextBlock::Kind::deeper, .text = std::move(text)}); }
+  // As long as it is. `uncut`: a path or a command that it ends with, on a line of its own where
+  // the page has no room for both.
+  void line(std::string text, std::string uncut = "", std::optional<Colour> colour = {}) {
+    add({.kind = TextBlock::Kind::line,
+         .text = std::move(text),
+         .colour = colour,
+         .uncut = std::move(uncut)});
+  }
+  // Its rows, `below` as whole lines, and which columns were left out; of no rows no block.
+  void table(Table rows, std::string below = "", ShownIn shown = {});
   void table(RowsBlock rows, ShownIn shown = {});
   void drawing(RowsBlock rows, ShownIn shown = {});
+  // Whole lines as they are.
+  void drawing(std::string lines, ShownIn shown = {}) {
+    add({.kind = TextBlock::Kind::drawing, .text = std::move(lines), .shown = shown});
+  }
   // A sentence that says of a filter that nothing passes.
-  void nothing(std::string text) { add(TextBlock::Kind::nothing, text, {}); }
-  // Lines as they are.
-  void raw(std::string text, ShownIn shown = {}) { add(TextBlock::Kind::raw, text, shown); }
+  void nothing(std::string text) {
+    add({.kind = TextBlock::Kind::nothing, .text = std::move(text)});
+  }
   // An empty line.
-  void gap(ShownIn shown = {}) { raw("\n", shown); }
-  // The command that leads on: words behind "vramscope", and the file. It is last, whatever is
-  // added later.
-  void next(std::string words, std::string file) { next_ = {std::move(words), std::move(file)}; }
+  void gap(ShownIn shown = {}) {
+    blocks_.push_back({.kind = TextBlock::Kind::gap, .shown = shown});
+  }
+  // The command that leads on: words behind "vramscope", options beside the page's filters, and the
+  // file. It is last, whatever is added later.
+  void next(std::string words, std::string file, TypedOptions options = {}) {
+    next_ = {std::move(words), std::move(file), std::move(options)};
+  }
   // The other's blocks, where they and `shown` allow; and its next command, if it has one.
   void append(const Document& more, ShownIn shown = {});
+  // The same below an empty line, if it has blocks.
+  void append_apart(const Document& more, ShownIn shown = {}) {
+    if (!more.is_empty()) gap(shown);
+    append(more, shown);
+  }
 
   [[nodiscard]] bool is_empty() const { return blocks_.empty(); }
   // Whether it says of a filter that nothing passes.
@@ -114,11 +154,14 @@ class Document {
 
   struct Next {
     std::string words, file;
+    TypedOptions options = {};
   };
   [[nodiscard]] const std::optional<Next>& next() const { return next_; }
 
  private:
-  void add(TextBlock::Kind kind, std::string& text, ShownIn shown);
+  void add(TextBlock block) {
+    if (!block.text.empty()) blocks_.push_back(std::move(block));
+  }
 
   std::vector<TextBlock> blocks_;
   std::optional<Next> next_;

@@ -144,6 +144,36 @@ template <class Rows, class Row, class Site>
   return table;
 }
 
+// The first `usual` of such rows, 0 for all, or those that a screen has room for. below: gives what
+// stands below so many, as whole lines. The report outlives it.
+template <class Row, class Site>
+[[nodiscard]] RowsBlock rows_of_sites(const Report& report, const NameFrame& name,
+                                      const Columns<Row>& columns, const std::vector<Row>& rows,
+                                      Site site, const std::string& where, const Page& page,
+                                      std::size_t usual,
+                                      std::function<std::string(std::size_t shown)> below) {
+  const auto listing = [=, &report](std::size_t shown) {
+    return site_listing(report, name, columns, first_rows(rows, shown), site, where, page);
+  };
+  return rows_of({.all = rows.size(),
+                  .listing = listing,
+                  .below = std::move(below),
+                  .most = [usual](const ScreenRoom& room) { return room.most(usual); }},
+                 page);
+}
+
+// "  and 7 more rows, 12.0 MiB" of those behind the first ones, as rows_of_sites() takes it.
+template <class Row, class Bytes>
+[[nodiscard]] std::function<std::string(std::size_t shown)> rest_of(const std::vector<Row>& rows,
+                                                                    Bytes bytes) {
+  return [=](std::size_t shown) {
+    if (shown == rows.size()) return std::string();
+    std::uint64_t rest = 0;
+    for (std::size_t i = shown; i < rows.size(); ++i) rest += std::invoke(bytes, rows[i]);
+    return "  and " + counted(rows.size() - shown, "more row") + ", " + amount_text(rest) + "\n";
+  };
+}
+
 // site, sites, kind, device, bytes, count, called, frames, line. The report outlives them.
 [[nodiscard]] Columns<Share> share_columns(const Report& report, const NameFrame& name);
 

@@ -208,6 +208,14 @@ RowsBlock rows_of(ListedSites sites, const Page& page) {
               }};
 }
 
+void add_listing(Document& text, SiteListing listing, const Page& page) {
+  if (listing.empty()) return;
+  const auto all = std::make_shared<const SiteListing>(std::move(listing));
+  const auto drawn = [all, page](const ScreenRoom&) { return all->text(page); };
+  text.table({.text = drawn,
+              .lines = [drawn](const ScreenRoom& room) { return line_count(drawn(room)); }});
+}
+
 std::string where_text(const Report& report, std::int64_t site, const NameFrame& name,
                        const Page& page, std::size_t most) {
   if (site < 0) return "unknown";

@@ -106,11 +106,14 @@ class SiteListing {
   [[nodiscard]] Drawn in_full(const Page& page) const;
 
   const Report& report_;
-  const NameFrame& name_;
+  NameFrame name_;
   std::vector<Table::Column> columns_;
   Calls calls_;
   std::vector<Row> rows_;
 };
+
+// All of its rows; of none no block.
+void add_listing(Document& text, SiteListing listing, const Page& page);
 
 // Call sites of which a screen may show fewer.
 struct ListedSites {

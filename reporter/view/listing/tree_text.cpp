@@ -212,9 +212,9 @@ std::vector<std::vector<Share>> by_kind(const std::vector<Share>& shares) {
 }
 
 // Of one kind.
-std::string one_tree(const Report& report, const NameFrame& name, const std::vector<Share>& shares,
-                     std::uint64_t whole, const std::string& title, const Page& page,
-                     std::size_t most) {
+Document one_tree(const Report& report, const NameFrame& name, const std::vector<Share>& shares,
+                  std::uint64_t whole, const std::string& title, const Page& page,
+                  std::size_t most) {
   using enum Table::Align;
   Table table({{title, right}, {"SHARE", right, 1}, {"COUNT", right, 2}, {"CALLED FROM", left}});
   const std::size_t shown = rows_shown(shares.size(), most);
@@ -223,7 +223,8 @@ std::string one_tree(const Report& report, const NameFrame& name, const std::vec
     tree.add(folded_call_site(report, report.sites[shares[i].site], name, kAllFrames), shares[i],
              i < shown);
   }
-  if (shown == 0) return "";
+  Document text;
+  if (shown == 0) return text;
   Table uncut = table;
   tree.draw(uncut, whole, page, Table::kUncut);
   tree.draw(table, whole, page, uncut.room(page));
@@ -231,27 +232,26 @@ std::string one_tree(const Report& report, const NameFrame& name, const std::vec
                                ? ""
                                : "  and " + counted(shares.size() - shown, "more row") + ", " +
                                      bytes_text(sum_of(shares, shown)) + ", in these sums\n";
-  return table.text(page) + more + table.left_out(page);
+  text.drawing(table.text(page) + more + table.left_out(page));
+  return text;
 }
 
 }  // namespace
 
-std::string tree_text(const Report& report, const NameFrame& name, const std::vector<Share>& shares,
-                      const std::string& title, const Page& page, std::size_t most) {
+Document tree_text(const Report& report, const NameFrame& name, const std::vector<Share>& shares,
+                   const std::string& title, const Page& page, std::size_t most) {
   const std::vector<std::vector<Share>> kinds = by_kind(shares);
-  if (kinds.empty()) return "";
   if (kinds.size() == 1) {
     return one_tree(report, name, shares, shares.front().whole, title, page, most);
   }
-  std::string result;
+  Document text;
   for (const std::vector<Share>& kind : kinds) {
     const std::uint64_t whole = sum_of(kind);
-    result += paragraph(memory_name(report, kind.front().kind, kind.front().device) + ", " +
-                            bytes_text(whole),
-                        page) +
-              one_tree(report, name, kind, whole, title, page, most);
+    text.paragraph(memory_name(report, kind.front().kind, kind.front().device) + ", " +
+                   bytes_text(whole));
+    text.append(one_tree(report, name, kind, whole, title, page, most));
   }
-  return result;
+  return text;
 }
 
 }  // namespace vramscope

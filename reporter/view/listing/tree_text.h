@@ -9,7 +9,7 @@
 
 #include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/stacks/frames.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -20,8 +20,8 @@ struct Report;
 // Shares of one whole, the largest first: sums are of all of them, and rows lead to at most `most`,
 // 0 for all. Those of several kinds of memory, or devices, have a tree each, below its name, and
 // are shares of that.
-[[nodiscard]] std::string tree_text(const Report& report, const NameFrame& name,
-                                    const std::vector<Share>& shares, const std::string& title,
-                                    const Page& page, std::size_t most);
+[[nodiscard]] Document tree_text(const Report& report, const NameFrame& name,
+                                 const std::vector<Share>& shares, const std::string& title,
+                                 const Page& page, std::size_t most);
 
 }  // namespace vramscope

@@ -43,12 +43,14 @@ constexpr std::size_t kMarks = 500;        // instants of a trace
 
 // What ran, where, and of a report when: a line each, as the report's screen begins.
 std::string heading(const PageOf& of) {
-  const Document head = report_head(of.report, {.unicode = true, .cuts = false});
+  const Document head = report_head(of.report);
+  const Page page{.unicode = true, .cuts = false};
   const std::size_t lines = of.timeline.is_of_trace ? 2 : 3;
   std::string result;
   for (std::size_t i = 0; i < std::min(lines, head.blocks().size()); ++i) {
     const std::string indent = i == 0 ? "" : "  ";
-    result += (i == 0 ? "" : "\n") + shortened(indent + head.blocks()[i].text, kMostOfLine);
+    result += (i == 0 ? "" : "\n") +
+              shortened(indent + printable(head.blocks()[i].text, page), kMostOfLine);
   }
   return result;
 }

@@ -62,12 +62,9 @@ void add_sites(Document& text, const Report& report, const Advice& advice, const
                const Page& page) {
   if (advice.sites.empty()) return;
   const Columns<AdviceSite> columns = picked(site_rows(report, name), {"BYTES", "COUNT"});
-  const auto listing = [=, &report, sites = advice.sites](std::size_t shown) {
-    return site_listing(report, name, columns, first_rows(sites, shown), &AdviceSite::site, "WHERE",
-                        page);
-  };
-  const auto most = [](const ScreenRoom&) { return std::size_t{0}; };
-  text.table(rows_of({.all = advice.sites.size(), .listing = listing, .most = most}, page));
+  add_listing(text,
+              site_listing(report, name, columns, advice.sites, &AdviceSite::site, "WHERE", page),
+              page);
 }
 
 void add_finding(Document& text, const AdviceOf& of, std::size_t number, const NameFrame& name,
@@ -75,16 +72,14 @@ void add_finding(Document& text, const AdviceOf& of, std::size_t number, const N
   const Advice& advice = of.found[number];
   const AdviceWords words = words_of(of.report, advice, name);
   text.gap();
-  text.title(printable(std::to_string(number + 1) + ". " + words.title + ": " + words.saves +
-                           (advice.saves_bytes == 0 || advice.what == FindingKind::fragmented
-                                ? ""
-                                : ", " + memory_name(of.report, advice.kind, advice.device)),
-                       page));
-  text.paragraph(printable(capitalised(words.shown) + ".", page));
+  text.title(std::to_string(number + 1) + ". " + words.title + ": " + words.saves +
+             (advice.saves_bytes == 0 || advice.what == FindingKind::fragmented
+                  ? ""
+                  : ", " + memory_name(of.report, advice.kind, advice.device)));
+  text.paragraph(capitalised(words.shown) + ".");
   add_sites(text, of.report, advice, name, page);
-  text.paragraph(printable("What to do: " + words.to_do + ".", page));
-  text.raw("  See: vramscope " + printable(words.command, page) + " " + shell_path(of.file, page) +
-           "\n");
+  text.paragraph("What to do: " + words.to_do + ".");
+  text.line("  See: vramscope " + words.command + " " + shell_path(of.file, page));
 }
 
 }  // namespace

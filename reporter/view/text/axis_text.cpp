@@ -95,8 +95,8 @@ bool is_of_one_memory(const std::vector<AxisEntry>& entries) {
 
 // A row for each value and memory; of one memory with their sum: that is the memory's own peak,
 // since every byte is of one value.
-std::string axis_rows(const Columns<AxisEntry>& columns, const std::vector<AxisEntry>& entries,
-                      const Page& page, const RowChoice& choice) {
+void add_rows(Document& text, const Columns<AxisEntry>& columns,
+              const std::vector<AxisEntry>& entries, const Page& page, const RowChoice& choice) {
   Table table = table_of(columns, entries, page, choice.most);
   const std::size_t rest = entries.size() - rows_shown(entries.size(), choice.most);
   if (entries.size() > 1 && is_of_one_memory(entries)) {
@@ -113,8 +113,7 @@ std::string axis_rows(const Columns<AxisEntry>& columns, const std::vector<AxisE
     cells.back() = kAllValues;
     table.add(std::move(cells));
   }
-  return table.text(page) + (rest == 0 ? "" : "  and " + count_text(rest) + " more\n") +
-         table.left_out(page);
+  text.table(std::move(table), rest == 0 ? "" : "  and " + count_text(rest) + " more\n");
 }
 
 // Whether some value has rows of several memories, one below the other.
@@ -200,10 +199,11 @@ Document axis_text(const Report& report, Axis axis, const NameFrame& name, const
   }
   Columns<AxisEntry> columns = axis_columns(report, axis, &threads, page);
   if (is_snapshot) keep_what_was_live(columns);
-  Document text(axis_rows(columns, entries, page, choice));
+  Document text;
+  add_rows(text, columns, entries, page, choice);
   text.gap();
   text.paragraph(remark);
-  text.raw(totals_text(report, page, name), kUnlessRepeated);
+  text.append(totals_text(report, name), kUnlessRepeated);
   return text;
 }
 

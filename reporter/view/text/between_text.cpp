@@ -70,18 +70,9 @@ RowsBlock part_rows(const HeldBetween& found, Part part, const NameFrame& name, 
                            {{"MEMORY", Table::Align::left, 1}, [&report](const HeldRow& row) {
                               return memory_name(report, row.kind, row.device);
                             }}};
-  const auto listing = [=, &report](std::size_t shown) {
-    return site_listing(report, name, columns, first_rows(rows, shown), &HeldRow::site, "WHERE",
-                        page);
-  };
-  const auto below = [rows, part](std::size_t shown) {
-    if (shown == rows.size()) return std::string();
-    std::uint64_t rest = 0;
-    for (std::size_t i = shown; i < rows.size(); ++i) rest += (rows[i].*part).bytes;
-    return "  and " + counted(rows.size() - shown, "more row") + ", " + amount_text(rest) + "\n";
-  };
-  const auto most = [usual = choice.most](const ScreenRoom& room) { return room.most(usual); };
-  return rows_of({.all = rows.size(), .listing = listing, .below = below, .most = most}, page);
+  const auto bytes = [part](const HeldRow& row) { return (row.*part).bytes; };
+  return rows_of_sites(report, name, columns, rows, &HeldRow::site, "WHERE", page, choice.most,
+                       rest_of(rows, bytes));
 }
 
 void add_part(Document& text, const HeldBetween& found, Part part, const HeldSum& sum,

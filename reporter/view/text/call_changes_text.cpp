@@ -62,29 +62,32 @@ Columns<CallsOfTwo> call_changes_fields(std::size_t most) {
            [most](const Two& two) { return first_rows(two.rows, most); }}};
 }
 
-std::string call_changes_text(const CallsOfTwo& two, const Page& page, std::size_t most) {
-  std::string text = coloured("Time in driver calls, summed over all threads", Colour::bold, page) +
-                     "\n  from " + printable(two.before_file, page) + "\n  to   " +
-                     printable(two.after_file, page) + "\n\n" +
-                     paragraph(calls_of_side(two.before) + " -> " + calls_of_side(two.after), page);
-  const std::string next = next_command("calls", two.after_file, page);
-  if (two.rows.empty()) return text + "\nNeither recorded a driver call.\n";
-  const Table table = table_of(call_change_columns(), two.rows, page, most);
-  return text + "\n" + table.text(page) +
-         and_more(two.rows.size() - rows_shown(two.rows.size(), most), "function") +
-         table.left_out(page) + next;
+Document call_changes_text(const CallsOfTwo& two, const Page& page, std::size_t most) {
+  Document text;
+  text.title("Time in driver calls, summed over all threads");
+  text.line("  from " + two.before_file);
+  text.line("  to   " + two.after_file);
+  text.gap();
+  text.paragraph(calls_of_side(two.before) + " -> " + calls_of_side(two.after));
+  text.gap();
+  if (two.rows.empty()) {
+    text.line("Neither recorded a driver call.");
+    return text;
+  }
+  text.table(table_of(call_change_columns(), two.rows, page, most),
+             and_more(two.rows, most, "function"));
+  text.next("calls", two.after_file);
+  return text;
 }
 
-std::string calls_changed_text(const DriverCalls& before, const DriverCalls& after,
-                               const Page& page) {
+std::string calls_changed_text(const DriverCalls& before, const DriverCalls& after) {
   const auto [less, more] = std::minmax(before.total_ns, after.total_ns);
   if (more - less < kLeastCallsChangeNs || more < less / 2 * 3 || before.rows.empty() ||
       after.rows.empty()) {
     return "";
   }
-  return paragraph("driver calls  " + duration_text(before.total_ns) + " -> " +
-                       duration_text(after.total_ns) + ": vramscope diff --by call",
-                   page);
+  return "driver calls  " + duration_text(before.total_ns) + " -> " +
+         duration_text(after.total_ns) + ": vramscope diff --by call";
 }
 
 }  // namespace vramscope

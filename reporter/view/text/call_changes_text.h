@@ -7,7 +7,7 @@
 
 #include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/listing/columns.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -23,13 +23,10 @@ struct CallsOfTwo {
 [[nodiscard]] Columns<CallChange> call_change_columns();
 // What the JSON has.
 [[nodiscard]] Columns<CallsOfTwo> call_changes_fields(std::size_t most);
-// Ends with a newline.
-[[nodiscard]] std::string call_changes_text(const CallsOfTwo& two, const Page& page,
-                                            std::size_t most);
+[[nodiscard]] Document call_changes_text(const CallsOfTwo& two, const Page& page, std::size_t most);
 
 // "driver calls  145 ms -> 885 ms: vramscope diff --by call"; "": about as before. Times of two
 // runs of one program differ by a little.
-[[nodiscard]] std::string calls_changed_text(const DriverCalls& before, const DriverCalls& after,
-                                             const Page& page);
+[[nodiscard]] std::string calls_changed_text(const DriverCalls& before, const DriverCalls& after);
 
 }  // namespace vramscope

@@ -122,14 +122,15 @@ Columns<ServedCalls> served_columns() {
           {{"HOW THEY WERE SERVED"}, served_words}};
 }
 
-std::string served_rows_text(const CallsOf& of, const Page& page) {
-  if (of.is_of_trace || of.by != CallsBy::function) return "";
+void add_served(Document& text, const CallsOf& of, const Page& page) {
+  if (of.is_of_trace || of.by != CallsBy::function) return;
   const std::vector<ServedCalls> rows = served_rows(of.report);
-  if (rows.empty()) return "";
+  if (rows.empty()) return;
   Table table = table_of(served_columns(), rows, page);
   table.place_last(Table::Last::wrapped);
-  return part_title("How allocations and frees that succeeded were served", page) +
-         table.text(page);
+  text.gap();
+  text.heading("How allocations and frees that succeeded were served");
+  text.table(std::move(table));
 }
 
 // ", summed over 62 threads"; of one thread a share of the run. A report does not tell which
@@ -151,7 +152,7 @@ std::string whose_time(const CallsOf& of) {
 
 // "2,024,804 calls to 14 driver functions (1 failed) took 10.9 s, summed over all threads; the run
 // took 1.92 s".
-std::string calls_head(const CallsOf& of, const Page& page) {
+std::string calls_head(const CallsOf& of) {
   const DriverCalls& calls = of.calls;
   const bool are_allocations = of.by == CallsBy::thread && !of.is_of_trace;
   std::string text = counted(calls.calls, are_allocations              ? "allocation"
@@ -159,22 +160,19 @@ std::string calls_head(const CallsOf& of, const Page& page) {
                                                                        : "driver call");
   if (of.by == CallsBy::function) text += " to " + counted(calls.rows.size(), "driver function");
   if (calls.failures != 0) text += " (" + count_text(calls.failures) + " failed)";
-  return paragraph(text + " took " + duration_text(calls.total_ns) + whose_time(of), page);
+  return text + " took " + duration_text(calls.total_ns) + whose_time(of);
 }
 
 // A report has the waits of all functions together.
-std::string calls_waits(const CallsOf& of, const Page& page) {
+std::string calls_waits(const CallsOf& of) {
   if (!of.calls.waited_ns) return "";
-  const std::string waited = duration_text(*of.calls.waited_ns);
-  if (*of.calls.waited_ns == 0) {
-    return of.report.process.mode == "observe"
-               ? paragraph("these times include the driver's own waits, which are not measured",
-                           page)
-               : paragraph("no time was spent waiting for the GPU before reusing freed memory",
-                           page);
+  if (*of.calls.waited_ns != 0) {
+    return duration_text(*of.calls.waited_ns) +
+           " of this was spent waiting for the GPU before reusing freed memory";
   }
-  return paragraph(waited + " of this was spent waiting for the GPU before reusing freed memory",
-                   page);
+  return of.report.process.mode == "observe"
+             ? "these times include the driver's own waits, which are not measured"
+             : "no time was spent waiting for the GPU before reusing freed memory";
 }
 
 constexpr const char* kCallsLegend =
@@ -182,12 +180,10 @@ constexpr const char* kCallsLegend =
     "the calls, and 99 in 100, took at most this long, rounded up to a power of two, or to the "
     "longest call if that is less.";
 
-std::string calls_remark(const CallsOf& of, const Page& page) {
-  if (of.by == CallsBy::function || of.is_of_trace) return paragraph(kCallsLegend, page);
-  return paragraph(
-      "Only allocations: a report does not record the threads of other calls. A trace "
-      "does: vramscope run --trace TRACE, then vramscope calls --by thread TRACE.",
-      page);
+const char* calls_remark(const CallsOf& of) {
+  if (of.by == CallsBy::function || of.is_of_trace) return kCallsLegend;
+  return "Only allocations: a report does not record the threads of other calls. A trace does: "
+         "vramscope run --trace TRACE, then vramscope calls --by thread TRACE.";
 }
 
 bool is_recorded(const DriverCalls& calls, std::optional<std::uint64_t> DriverCall::*value) {
@@ -276,7 +272,7 @@ Document calls_text(const CallsOf& given, const Page& page, const RowChoice& cho
   if (of.calls.rows.empty()) {
     Document none;
     if (page.filters.empty()) {
-      none.raw("No driver call was recorded.\n");
+      none.line("No driver call was recorded.");
     } else {
       none.nothing(std::string(kNothingPasses) + "called.");
     }
@@ -291,16 +287,16 @@ Document calls_text(const CallsOf& given, const Page& page, const RowChoice& cho
            (column.name == "p99_ns" && !is_recorded(of.calls, &DriverCall::most_ns)) ||
            (column.name == "max_ns" && !is_recorded(of.calls, &DriverCall::max_ns));
   });
-  const Table table = table_of(columns, of.calls.rows, page, choice.most);
-  const std::size_t left = of.calls.rows.size() - rows_shown(of.calls.rows.size(), choice.most);
   Document text;
   text.title("Driver calls");
-  text.raw(calls_head(of, page) + calls_waits(of, page));
+  text.paragraph(calls_head(of));
+  text.paragraph(calls_waits(of));
   text.gap();
-  text.raw(table.text(page) + and_more(left, kCallsByNames[static_cast<std::size_t>(of.by)]) +
-           table.left_out(page));
+  text.table(table_of(columns, of.calls.rows, page, choice.most),
+             and_more(of.calls.rows, choice.most, kCallsByNames[static_cast<std::size_t>(of.by)]));
   text.gap();
-  text.raw(calls_remark(of, page) + served_rows_text(of, page));
+  text.paragraph(calls_remark(of));
+  add_served(text, of, page);
   return text;
 }
 

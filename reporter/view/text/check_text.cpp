@@ -205,17 +205,9 @@ std::string verdict_text(const std::vector<Checked>& all, const Page& page) {
     has_others = has_others || !check.is_requested;
   }
   if (rows.size() > shown) text += ", ...";
-  return sentence(printable(text + (!has_bytes   ? ""
-                                    : has_others ? " (peaks, leaks and sums are requested bytes)"
-                                                 : " (requested bytes)"),
-                            page),
-                  page);
-}
-
-std::string out_of_memory_text(const OutOfMemory& out, const Page& page) {
-  const std::string what = printable(out.process.words, page) + " ran out of memory in " +
-                           counted(out.calls, "call") + ":";
-  return followed_by(what, "vramscope oom " + shell_path(out.file, page), page) + "\n";
+  return text + (!has_bytes   ? ""
+                 : has_others ? " (peaks, leaks and sums are requested bytes)"
+                              : " (requested bytes)");
 }
 
 // "rank 0 (1), rank 1 (2) and 6 more"; all of them in a pipe.
@@ -227,11 +219,18 @@ std::string names_text(const std::vector<std::string>& names, const Page& page) 
                                : text + " and " + std::to_string(names.size() - shown) + " more";
 }
 
+// A check that failed, with the names of the processes that fail it in the same way.
+struct FailedCheck {
+  std::string what;
+  std::string sites;  // lines of a table
+  bool operator==(const FailedCheck&) const = default;
+};
+
 // What failed alike stands once. Of a file of one process the head names it, of others each check.
 struct Failures {
   std::vector<std::string> files;  // with their processes, where they are of one
   std::vector<std::string> processes;
-  std::string text;
+  std::vector<FailedCheck> checks;
   const Check* worst = nullptr;
 };
 
@@ -245,32 +244,23 @@ std::vector<const Check*> failed_checks(const Checked& one) {
   return failed;
 }
 
-// The names of processes that fail a check in the same way stand before it.
-std::string checks_text(const Checked& one, const Page& page, std::size_t most) {
-  struct Row {
-    std::string what;
-    std::string sites;
-    std::vector<std::string> who;
-  };
-  std::vector<Row> rows;
+std::vector<FailedCheck> failures_in(const Checked& one, const Page& page, std::size_t most) {
+  std::vector<FailedCheck> rows;
+  std::vector<std::vector<std::string>> who;  // of each
   for (const Check* const check : failed_checks(one)) {
-    const std::string what = failure_text(*check);
-    const std::string sites = sites_text(*check, page, most);
-    const auto same = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
-      return row.what == what && row.sites == sites;
-    });
+    const FailedCheck failed{failure_text(*check), sites_text(*check, page, most)};
+    const auto same = std::find(rows.begin(), rows.end(), failed);
+    const auto row = static_cast<std::size_t>(same - rows.begin());
     if (same == rows.end()) {
-      rows.push_back({what, sites, {check->process.words}});
-    } else {
-      same->who.push_back(check->process.words);
+      rows.push_back(failed);
+      who.emplace_back();
     }
+    who[row].push_back(check->process.words);
   }
-  std::string text;
-  for (const Row& row : rows) {
-    const std::string names = one.processes > 1 ? names_text(row.who, page) + ": " : "";
-    text += "\n" + sentence(printable(names + row.what, page), page) + row.sites;
+  for (std::size_t i = 0; i < rows.size() && one.processes > 1; ++i) {
+    rows[i].what = names_text(who[i], page) + ": " + rows[i].what;
   }
-  return text;
+  return rows;
 }
 
 std::vector<Failures> failures_of(const std::vector<Checked>& all, const Page& page,
@@ -279,14 +269,15 @@ std::vector<Failures> failures_of(const std::vector<Checked>& all, const Page& p
   for (const Checked& one : all) {
     const std::vector<const Check*> failed = failed_checks(one);
     if (failed.empty()) continue;
-    const std::string text = checks_text(one, page, most);
+    const std::vector<FailedCheck> checks = failures_in(one, page, most);
     const auto same = std::find_if(rows.begin(), rows.end(),
-                                   [&](const Failures& row) { return row.text == text; });
+                                   [&](const Failures& row) { return row.checks == checks; });
     const bool is_of_one = one.processes == 1;
-    Failures& row = is_of_one && same != rows.end()
-                        ? *same
-                        : rows.emplace_back(Failures{
-                              .files = {}, .processes = {}, .text = text, .worst = failed.front()});
+    Failures& row =
+        is_of_one && same != rows.end()
+            ? *same
+            : rows.emplace_back(Failures{
+                  .files = {}, .processes = {}, .checks = checks, .worst = failed.front()});
     row.files.push_back(one.file);
     if (is_of_one) row.processes.push_back(failed.front()->process.words);
   }
@@ -298,100 +289,109 @@ std::vector<Failures> failures_of(const std::vector<Checked>& all, const Page& p
 
 // "failed: rank 3 (4711), ranks/vramscope.train.4711.json"; of several processes the file alone, of
 // several files the processes.
-std::string failed_heading(const Failures& row, const Page& page) {
+void add_failures(Document& text, const Failures& row, const Page& page) {
   if (row.files.size() > 1) {
-    return sentence("failed alike: " + printable(names_text(row.processes, page), page),
-                    Colour::bold, page);
+    text.title("failed alike: " + names_text(row.processes, page));
+  } else {
+    const std::string who = row.processes.empty() ? "" : " " + row.processes.front() + ",";
+    text.line("failed:" + who, row.files.front(), Colour::bold);
   }
-  const std::string who =
-      row.processes.empty() ? "" : " " + printable(row.processes.front(), page) + ",";
-  const std::string text = followed_by("failed:" + who, printable(row.files.front(), page), page);
-  return coloured(text, Colour::bold, page) + "\n";
-}
-
-std::string deaths_text(const std::vector<Checked>& all, const Page& page) {
-  std::vector<std::string> deaths;
-  for (const Checked& one : all) {
-    for (const DeadProcess& dead : one.deaths) deaths.push_back(dead.words);
+  for (const FailedCheck& check : row.checks) {
+    text.gap();
+    text.sentence(check.what);
+    text.drawing(check.sites);
   }
-  if (deaths.empty()) return "";
-  return sentence(printable(names_text(deaths, page), page) + ".", page);
+  text.gap();
 }
 
 // Reports that are not the last word, the first few of them, and what judges them all the same.
-std::string unfinished_text(const std::vector<Checked>& all, const Page& page) {
+Document unfinished_text(const std::vector<Checked>& all) {
   constexpr std::size_t kNamed = 3;
-  std::string text;
+  Document text;
   std::size_t count = 0;
   for (const Checked& one : all) {
     for (const Unfinished& later : one.unfinished) {
-      if (++count <= kNamed) text += sentence(printable(later.why, page), page);
+      if (++count <= kNamed) text.sentence(later.why);
     }
   }
-  if (count == 0) return "";
-  if (count > kNamed) {
-    text += "And " + counted(count - kNamed, "other") + " alike.\n";
+  if (count == 0) return text;
+  if (count > kNamed) text.line("And " + counted(count - kNamed, "other") + " alike.");
+  text.sentence("--interim accepts such reports");
+  return text;
+}
+
+void add_out_of_memory(Document& text, const std::vector<Checked>& all, const Page& page) {
+  constexpr std::size_t kNamed = 3;
+  std::size_t count = 0;
+  for (const Checked& one : all) {
+    for (const OutOfMemory& out : one.out_of_memory) {
+      if (++count > kNamed) continue;
+      text.line(out.process.words + " ran out of memory in " + counted(out.calls, "call") + ":",
+                "vramscope oom " + shell_path(out.file, page));
+    }
   }
-  return text + sentence("--interim accepts such reports", page);
+  if (count > kNamed) text.line("So did " + count_text(count - kNamed) + " more.");
 }
 
 // What is no failure, and worth knowing.
-std::string remarks_text(const std::vector<Checked>& all, const Page& page) {
-  constexpr std::size_t kNamed = 3;
-  std::string text;
+Document remarks_text(const std::vector<Checked>& all, const Page& page) {
+  Document text;
   std::uint64_t suppressed = 0;
   std::uint64_t cached = 0;
-  std::size_t out_of_memory = 0;
+  std::vector<std::string> deaths;
   for (const Checked& one : all) {
-    if (!one.together.empty()) text += sentence(printable(one.together, page), page);
+    text.sentence(one.together);
     suppressed += one.suppressed;
     cached += one.cached;
+    for (const DeadProcess& dead : one.deaths) deaths.push_back(dead.words);
   }
   if (cached != 0) {
-    text += sentence("never freed, but not counted, because caches of frameworks hold it: " +
-                         amount_text(cached) + " requested",
-                     page);
+    text.sentence("never freed, but not counted, because caches of frameworks hold it: " +
+                  amount_text(cached) + " requested");
   }
   if (suppressed != 0) {
-    text +=
-        sentence("never freed, but suppressed: " + amount_text(suppressed) + " requested", page);
+    text.sentence("never freed, but suppressed: " + amount_text(suppressed) + " requested");
   }
-  text += deaths_text(all, page);
-  for (const Checked& one : all) {
-    for (const OutOfMemory& out : one.out_of_memory) {
-      if (++out_of_memory <= kNamed) text += out_of_memory_text(out, page);
-    }
-  }
-  if (out_of_memory <= kNamed) return text;
-  return text + "So did " + count_text(out_of_memory - kNamed) + " more.\n";
+  if (!deaths.empty()) text.sentence(names_text(deaths, page) + ".");
+  add_out_of_memory(text, all, page);
+  return text;
+}
+
+// Of the report that holds what failed first.
+std::string next_of(const std::vector<Checked>& all, const Failures& first, const Page& page) {
+  std::string next = std::find_if(all.begin(), all.end(), [&](const Checked& one) {
+                       return one.file == first.files.front() && !no_check_failed({one});
+                     })->next;
+  const std::size_t verb = next.find(' ');
+  return next.insert(verb + 1, filters_for(next.substr(0, verb), page));
 }
 
 }  // namespace
 
-std::string check_text(const std::vector<Checked>& all, const Page& page, std::size_t most,
-                       bool typed) {
-  const std::string unfinished = unfinished_text(all, page);
+Document check_text(const std::vector<Checked>& all, const Page& page, std::size_t most,
+                    bool typed) {
+  Document text;
+  const Document unfinished = unfinished_text(all);
   if (no_check_failed(all)) {
-    return remarks_text(all, page) + unfinished + verdict_text(all, page);
+    text.append(remarks_text(all, page));
+    text.append(unfinished);
+    text.sentence(verdict_text(all, page));
+    return text;
   }
-  const bool has_verdict = processes_in(all) > 1 || unread_in(all) != 0 || !unfinished.empty();
-  std::string text = unfinished + (has_verdict ? verdict_text(all, page) + "\n" : "");
-  std::string next;
+  text.append(unfinished);
+  if (processes_in(all) > 1 || unread_in(all) != 0 || !unfinished.is_empty()) {
+    text.sentence(verdict_text(all, page));
+    text.gap();
+  }
   constexpr std::size_t kInFull = 2;  // of more failures the largest site says enough
   if (!typed && failed_in(all) > kInFull) most = std::min<std::size_t>(most, 1);
-  for (const Failures& row : failures_of(all, page, most)) {
-    text += failed_heading(row, page) + row.text + "\n";
-    if (!next.empty()) continue;
-    const auto worst = std::find_if(all.begin(), all.end(), [&](const Checked& one) {
-      return one.file == row.files.front() && !no_check_failed({one});
-    });
-    next = worst->next;
-  }
-  const std::string remarks = remarks_text(all, page);
-  text += remarks + (remarks.empty() ? "" : "\n");
-  const std::size_t verb = next.find(' ');
-  next.insert(verb + 1, filters_for(next.substr(0, verb), page));
-  return text + "Next: vramscope " + printable(next, page) + "\n";
+  const std::vector<Failures> failures = failures_of(all, page, most);
+  for (const Failures& row : failures) add_failures(text, row, page);
+  const Document remarks = remarks_text(all, page);
+  text.append(remarks);
+  if (!remarks.is_empty()) text.gap();
+  text.line("Next: vramscope " + next_of(all, failures.front(), page));
+  return text;
 }
 
 }  // namespace vramscope

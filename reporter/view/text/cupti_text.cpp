@@ -9,7 +9,7 @@
 namespace vramscope {
 namespace {
 
-std::string difference_text(const CuptiDifference& row, const Page& page) {
+std::string difference_text(const CuptiDifference& row) {
   std::string result = memory_name(row.kind, row.device) + ": ";
   switch (row.what) {
     case Disagreement::not_recorded:
@@ -23,29 +23,29 @@ std::string difference_text(const CuptiDifference& row, const Page& page) {
                 " seen by CUPTI";
       break;
   }
-  return row.source.empty() ? result : result + ", asked for by " + printable(row.source, page);
+  return row.source.empty() ? result : result + ", asked for by " + row.source;
 }
 
 }  // namespace
 
-std::string cupti_text(const Report& report, const Page& page) {
+Document cupti_text(const Report& report) {
   constexpr std::size_t kDifferencesShown = 3;
-  if (!report.cupti || report.chosen) return "";  // it is of all
+  Document text;
+  if (!report.cupti || report.chosen) return text;  // it is of all
   const CuptiFacts& cupti = *report.cupti;
-  std::string result = part_title("CUPTI", page);
-  result +=
-      paragraph("confirms " + counted(cupti.confirmed_segments, "segment") + " of " +
-                    bytes_text(cupti.confirmed_bytes) + " by " + counted(cupti.records, "record") +
-                    "; " + counted(cupti.difference_count, "difference"),
-                page);
+  text.gap();
+  text.heading("CUPTI");
+  text.paragraph("confirms " + counted(cupti.confirmed_segments, "segment") + " of " +
+                 bytes_text(cupti.confirmed_bytes) + " by " + counted(cupti.records, "record") +
+                 "; " + counted(cupti.difference_count, "difference"));
   const std::size_t shown = std::min(kDifferencesShown, cupti.differences.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    result += paragraph(difference_text(cupti.differences[i], page), page);
+    text.paragraph(difference_text(cupti.differences[i]));
   }
   if (cupti.difference_count > shown) {
-    result += paragraph("and " + count_text(cupti.difference_count - shown) + " more", page);
+    text.paragraph("and " + count_text(cupti.difference_count - shown) + " more");
   }
-  return result;
+  return text;
 }
 
 }  // namespace vramscope

@@ -176,8 +176,7 @@ void add_plain_memory(Document& text, const Report& report, const UsedDevice& us
   text.paragraph(needed_text(report, memory));
   text.paragraph(savings_text(report, device, has_cache), kWhereAllIs);
   text.paragraph(saved_time_text(report, device), kWhereAllIs);
-  const std::string trouble = trouble_text(report, device);
-  if (!trouble.empty()) text.raw(paragraph(trouble, Colour::red, page));
+  text.paragraph(trouble_text(report, device), {}, Colour::red);
 }
 
 std::string limit_text(const UsedDevice& device) {
@@ -291,7 +290,7 @@ Document devices_in_brief(const Report& whole, const std::vector<UsedDevice>& de
   Document text;
   text.gap();
   text.heading(std::to_string(devices.size()) + " GPUs" + std::string(note));
-  if (!table.empty()) text.raw(table.text(page));
+  if (!table.empty()) text.drawing(table.text(page));
   const std::string numbers = numbers_of_gpus(whole);
   if (!numbers.empty()) text.paragraph("--device: " + numbers, kWhereAllIs);
   if (idle != 0) text.paragraph("of the reserved memory, " + idle_text(whole, idle));
@@ -317,7 +316,9 @@ Document devices_text(const Report& report, const Page& page) {
   const std::vector<UsedDevice> used = used_devices(report);
   Document text;
   if (used.empty()) {
-    if (!report.chosen) text.raw("\n  No device memory was allocated.\n");
+    if (report.chosen) return text;
+    text.gap();
+    text.line("  No device memory was allocated.");
     return text;
   }
   const bool is_choice = report.chosen && report.chosen->by_rows;

@@ -102,10 +102,14 @@ std::string rows_in_full(const Differences& found, std::size_t shown, const Page
   });
 }
 
-std::string rows_text(const Differences& found, std::size_t shown, DiffBy by, const Page& page) {
-  if (page.stacks == Stacks::in_full && by == DiffBy::site) return rows_in_full(found, shown, page);
-  const Table table = table_of(found, shown, by, page);
-  return table.text(page) + table.left_out(page);
+void add_rows_of(Document& text, const Differences& found, const DiffOf& of, const Page& page) {
+  const std::size_t shown = rows_shown(found.rows.size(), of.most);
+  const std::string more = and_more(found.rows.size() - shown, "row");
+  if (page.stacks == Stacks::in_full && of.by == DiffBy::site) {
+    return text.drawing(rows_in_full(found, shown, page) + more);
+  }
+  const Table table = table_of(found, shown, of.by, page);
+  text.drawing(table.text(page) + table.left_out(page) + more);
 }
 
 // ", +13.1 %".
@@ -122,49 +126,43 @@ constexpr const char* when_text(DiffAt at) {
 }
 
 // The frames say so of a module that has another build id than it had in the run.
-std::string nameless_text(const Differences& found, const Page& page) {
+std::string nameless_text(const Differences& found) {
   const bool any = std::any_of(found.rows.begin(), found.rows.end(), [](const Difference& row) {
     const std::vector<std::string>& frames = row.frames();
     return std::any_of(frames.begin(), frames.end(),
                        [](const std::string& frame) { return frame.ends_with(" (replaced)"); });
   });
   if (!any) return "";
-  return paragraph(
-      "(replaced): the file has changed since the run, so its functions have no names and match "
-      "only functions of the same build.",
-      page);
+  return "(replaced): the file has changed since the run, so its functions have no names and match "
+         "only functions of the same build.";
 }
 
-std::string own_lines_text(const Differences& found, const Page& page) {
+std::string own_lines_text(const Differences& found) {
   if (!found.by_own_lines) return "";
-  return paragraph(
-      "Rows are lines of the program's own Python files, because a snapshot and a report name "
-      "other frames differently. A snapshot of PyTorch counts tensors, a report counts what "
-      "PyTorch asked of the driver.",
-      page);
+  return "Rows are lines of the program's own Python files, because a snapshot and a report name "
+         "other frames differently. A snapshot of PyTorch counts tensors, a report counts what "
+         "PyTorch asked of the driver.";
 }
 
-// "  8 rows matched by functions alone, in files of other names: server.py -> server3.py".
-std::string renamed_text(const Differences& found, const Page& page) {
+// "8 rows matched by functions alone, in files of other names: server.py -> server3.py".
+std::string renamed_text(const Differences& found) {
   if (found.by_functions == 0) return "";
   constexpr std::size_t kMostFiles = 4;
   std::string files;
   const std::size_t shown = std::min(found.renamed.size(), kMostFiles);
   for (std::size_t i = 0; i < shown; ++i) {
     const RenamedFile& file = found.renamed[i];
-    files += (i == 0 ? ": " : ", ") + printable(file.before, page) + " -> " +
-             printable(file.after, page);
+    files += (i == 0 ? ": " : ", ") + file.before + " -> " + file.after;
   }
   if (shown < found.renamed.size()) {
     files += " and " + counted(found.renamed.size() - shown, "more file");
   }
   if (!files.empty()) files = ", in files of other names" + files;
-  return paragraph(counted(found.by_functions, "row") + " matched by functions alone" + files,
-                   page);
+  return counted(found.by_functions, "row") + " matched by functions alone" + files;
 }
 
-std::string file_text(const std::string& file, const std::string& end, const Page& page) {
-  return printable(file, page) + (end.empty() ? "" : ", which " + printable(end, page));
+std::string file_text(const std::string& file, const std::string& end) {
+  return file + (end.empty() ? "" : ", which " + end);
 }
 
 bool is_above(std::uint64_t limit, std::int64_t change) {
@@ -180,12 +178,10 @@ std::size_t rows_above(const Differences& found, std::uint64_t limit) {
 }
 
 // "Above the threshold of 1.00 MiB: GPU 0 grew by 16.0 MiB, and 2 sites grew."
-std::string limit_text(const Differences& found, const DiffOf& of, const Page& page) {
+std::string limit_text(const Differences& found, const DiffOf& of) {
   if (!of.limit) return "";
   const std::string limit = "the threshold of " + amount_text(*of.limit);
-  if (!crosses(found, *of.limit)) {
-    return "\n" + sentence("Nothing grew by more than " + limit + ".", page);
-  }
+  if (!crosses(found, *of.limit)) return "Nothing grew by more than " + limit + ".";
   std::string what;
   for (const MemorySum& sum : found.sums) {
     if (!is_above(*of.limit, sum.change())) continue;
@@ -195,46 +191,42 @@ std::string limit_text(const Differences& found, const DiffOf& of, const Page& p
     const std::string_view of_what = kDiffByNames[static_cast<std::size_t>(of.by)];
     what += (what.empty() ? "" : ", and ") + counted(rows, of_what) + " grew";
   }
-  return "\n" + sentence("Above " + limit + ": " + what + ".", page);
+  return "Above " + limit + ": " + what + ".";
 }
 
 // Of a device with several kinds their sum, and each kind.
-std::string memory_text(const Differences& found, const Page& page) {
-  std::string text;
+void add_memory(Document& text, const Differences& found) {
+  if (found.memory.empty()) text.paragraph("no memory was held in either");
   for (const MemorySum& sum : found.sums) {
     if (!sum.is_of_device || sum.kinds < 2) continue;
     const char* const all =
         sum.is_of_one_instant ? ", all kinds together  " : ", sum of its peaks  ";
-    text += paragraph(whole_text(name_of(sum) + all, sum.before, sum.after), page);
+    text.paragraph(whole_text(name_of(sum) + all, sum.before, sum.after));
   }
   for (const Difference& memory : found.memory) {
-    text +=
-        paragraph(whole_text(memory.memory + "  ", memory.before.bytes, memory.after.bytes), page);
+    text.paragraph(whole_text(memory.memory + "  ", memory.before.bytes, memory.after.bytes));
   }
-  return text.empty() ? paragraph("no memory was held in either", page) : text;
 }
 
 // Where kinds of one device or of the host have rows of their own.
-std::string instants_text(const Differences& found, const DiffOf& of, const Page& page) {
+std::string instants_text(const Differences& found, const DiffOf& of) {
   const bool are_several = std::any_of(found.sums.begin(), found.sums.end(),
                                        [](const auto& sum) { return sum.kinds > 1; });
   if (of.at != DiffAt::peak || of.by == DiffBy::kind || !are_several) return "";
-  return paragraph(
-      "Each row is at the peak of its own kind of memory. These peaks may be at different times, "
-      "so "
-      "rows of several kinds may add up to more than the kinds held together at any time.",
-      page);
+  return "Each row is at the peak of its own kind of memory. These peaks may be at different "
+         "times, "
+         "so rows of several kinds may add up to more than the kinds held together at any time.";
 }
 
 // "at the end  GPU 0  24.0 MiB -> 0 B (-24.0 MiB, -100 %): vramscope diff --at end"
-std::string at_end_text(const DiffOf& of, const Page& page) {
+std::string at_end_text(const DiffOf& of) {
   std::string text;
   for (const Difference& memory : of.memory_at_end) {
     if (memory.change() == 0) continue;
     text += (text.empty() ? "" : ", ") +
             whole_text(memory.memory + " ", memory.before.bytes, memory.after.bytes);
   }
-  return text.empty() ? "" : paragraph("at the end  " + text + ": vramscope diff --at end", page);
+  return text.empty() ? "" : "at the end  " + text + ": vramscope diff --at end";
 }
 
 }  // namespace
@@ -254,32 +246,38 @@ bool crosses(const Differences& found, std::uint64_t limit) {
                      [&](const MemorySum& sum) { return is_above(limit, sum.change()); });
 }
 
-std::string diff_text(const Differences& found, const DiffOf& of, const Page& page) {
-  std::string text =
-      coloured(std::string("Requested bytes ") + when_text(of.at), Colour::bold, page) +
-      "\n  from " + file_text(of.before, of.before_end, page) + "\n  to   " +
-      file_text(of.after, of.after_end, page) + "\n";
-  if (const std::string others = other_gpus_text(of.other_gpus); !others.empty()) {
-    text += paragraph(printable(others, page), page);
-  }
-  text += "\n";
-  text += memory_text(found, page) + use_changes_text(of.uses, page) + at_end_text(of, page) +
-          calls_changed_text(of.before_calls, of.after_calls, page);
+Document diff_text(const Differences& found, const DiffOf& of, const Page& page) {
+  Document text;
+  text.title(std::string("Requested bytes ") + when_text(of.at));
+  text.line("  from " + file_text(of.before, of.before_end));
+  text.line("  to   " + file_text(of.after, of.after_end));
+  text.paragraph(other_gpus_text(of.other_gpus));
+  text.gap();
+  add_memory(text, found);
+  text.append(use_changes_text(of.uses));
+  text.paragraph(at_end_text(of));
+  text.paragraph(calls_changed_text(of.before_calls, of.after_calls));
+  text.gap();
   const std::string of_what(kDiffByNames[static_cast<std::size_t>(of.by)]);
-  const std::string next =
-      peak_uses_text(of.use_before, of.use_after,
-                     of.is_one_report ? Sides::one_report : Sides::two_reports, page) +
-      limit_text(found, of, page) + next_command("peak", of.after, page);
-  if (found.rows.empty())
-    return text + "\nNo " + of_what + " changed.\n" + own_lines_text(found, page) +
-           renamed_text(found, page) + next;
-  const std::size_t shown = rows_shown(found.rows.size(), of.most);
-  text += "\n" + rows_text(found, shown, of.by, page);
-  text += and_more(found.rows.size() - shown, "row") + instants_text(found, of, page);
-  text += own_lines_text(found, page) + renamed_text(found, page) + nameless_text(found, page);
-  if (found.equal != 0)
-    text += "  " + counted(found.equal, "unchanged " + of_what) + " not listed\n";
-  return text + next;
+  if (found.rows.empty()) {
+    text.line("No " + of_what + " changed.");
+  } else {
+    add_rows_of(text, found, of, page);
+    text.paragraph(instants_text(found, of));
+  }
+  text.paragraph(own_lines_text(found));
+  text.paragraph(renamed_text(found));
+  text.paragraph(nameless_text(found));
+  if (found.equal != 0 && !found.rows.empty()) {
+    text.line("  " + counted(found.equal, "unchanged " + of_what) + " not listed");
+  }
+  text.append(peak_uses_text(of.use_before, of.use_after,
+                             of.is_one_report ? Sides::one_report : Sides::two_reports, page));
+  Document limit;
+  limit.sentence(limit_text(found, of));
+  text.append_apart(limit);
+  text.next("peak", of.after);
+  return text;
 }
 
 namespace {

@@ -13,7 +13,7 @@
 #include "reporter/view/analysis/driver_calls.h"
 #include "reporter/view/analysis/peaks/peak_use.h"
 #include "reporter/view/listing/columns.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/text/use_changes.h"
 
 namespace vramscope {
@@ -57,8 +57,7 @@ void describe_sides(DiffOf& of, const Report& before, const Report& after);
 
 [[nodiscard]] bool crosses(const Differences& found, std::uint64_t limit);
 
-// Each ends with a newline.
-[[nodiscard]] std::string diff_text(const Differences& found, const DiffOf& of, const Page& page);
+[[nodiscard]] Document diff_text(const Differences& found, const DiffOf& of, const Page& page);
 [[nodiscard]] std::string diff_json(const Differences& found, const DiffOf& of);
 
 }  // namespace vramscope

@@ -128,15 +128,12 @@ Document fit_text(const Fitted& fitted, const Page& page, const RowChoice& choic
   gpus.keep_room(kSettingsRoom);
   gpus.place_last(Table::Last::wrapped);
   Document text;
-  text.title(printable(counted(fitted.trace.requests, "allocation") + " of " + fitted.file +
-                           ": the smallest amount of GPU memory with which the run completes",
-                       page));
+  text.title(counted(fitted.trace.requests, "allocation") + " of " + fitted.file +
+             ": the smallest amount of GPU memory with which the run completes");
   text.gap();
-  text.raw(table.text(page) +
-           and_more(rows.size() - rows_shown(rows.size(), choice.most), "setting") +
-           table.left_out(page));
+  text.table(std::move(table), and_more(rows, choice.most, "setting"));
   text.gap();
-  text.raw(gpus.text(page));
+  text.table(std::move(gpus));
   text.gap();
   text.paragraph("With 2 MiB less than LEAST, a request is refused. " + others_text(fitted));
   text.paragraph(gaps_text("The replay of this trace cannot be exact: ", fitted.trace.gaps));

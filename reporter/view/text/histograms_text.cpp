@@ -59,8 +59,8 @@ std::string size_class_name(std::size_t size_class) {
 
 Document histograms_text(const Report& report, SiteOrder order, const NameFrame& name,
                          const Page& page, const RowChoice& choice) {
-  std::string result;
   const std::vector<std::size_t> sites = sites_in_order(report, order, name, choice);
+  if (sites.empty()) return nothing_text(report);
   std::set<std::string> memories;
   std::vector<CallSite> stacks;
   for (const std::size_t index : sites) {
@@ -73,15 +73,16 @@ Document histograms_text(const Report& report, SiteOrder order, const NameFrame&
     return call_site(report, report.sites[sites[i]], name, kAllFrames);
   };
   const std::vector<StackText> texts = stack_texts(stacks, room, whole);
+  Document text;
   for (std::size_t i = 0; i < sites.size(); ++i) {
     const Site& site = report.sites[sites[i]];
-    result += (result.empty() ? "" : "\n");
-    result += "  " + printable(texts[i].text, page) + "\n";
-    if (memories.size() > 1) result += "    memory  " + memories_of(report, site) + "\n";
-    result += bars("sizes", site.sizes, page, size_class_name);
-    result += bars("lifetimes", site.lifetimes, page, lifetime_name);
+    if (!text.is_empty()) text.gap();
+    text.line("  " + texts[i].text);
+    if (memories.size() > 1) text.line("    memory  " + memories_of(report, site));
+    text.drawing(bars("sizes", site.sizes, page, size_class_name));
+    text.drawing(bars("lifetimes", site.lifetimes, page, lifetime_name));
   }
-  return result.empty() ? nothing_text(report) : Document(result);
+  return text;
 }
 
 }  // namespace vramscope

@@ -55,7 +55,7 @@ std::string holders_text(const std::vector<LeakHolder>& holders, std::size_t pro
          who_text(holders.front());
 }
 
-std::string spread_text(std::vector<LeakHolder> processes, const Page& page) {
+std::string spread_text(std::vector<LeakHolder> processes) {
   if (processes.size() < 2 || sum_of(processes) == 0) return "";
   put_most_first(processes);
   const LeakHolder& most = processes.front();
@@ -64,14 +64,13 @@ std::string spread_text(std::vector<LeakHolder> processes, const Page& page) {
   const bool is_bound = std::any_of(processes.begin(), processes.end(),
                                     [](const LeakHolder& one) { return one.at_least.has_value(); });
   if (is_bound) text += "at most ";
-  if (most.bytes == least) return paragraph(text + amount_text(least) + " each", page);
+  if (most.bytes == least) return text + amount_text(least) + " each";
   // The most first; of an even number it is the mean of the middle two.
   const std::size_t half = processes.size() / 2;
   const std::uint64_t median =
       middle_of(processes[half].bytes, processes[(processes.size() - 1) / 2].bytes);
-  return paragraph(text + amount_text(least) + " to " + amount_text(most.bytes) + " each, median " +
-                       amount_text(median) + ", most in " + who_text(most),
-                   page);
+  return text + amount_text(least) + " to " + amount_text(most.bytes) + " each, median " +
+         amount_text(median) + ", most in " + who_text(most);
 }
 
 }  // namespace vramscope

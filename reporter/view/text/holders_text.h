@@ -23,7 +23,7 @@ namespace vramscope {
                                        std::size_t processes, std::uint64_t bytes);
 
 // "8 processes left 36.0 KiB to 12.0 MiB each, median 36.0 KiB, most in rank 3 (4711)", of all
-// processes, those that left nothing too; "" of fewer than two. Ends with a newline.
-[[nodiscard]] std::string spread_text(std::vector<LeakHolder> processes, const Page& page);
+// processes, those that left nothing too; "" of fewer than two.
+[[nodiscard]] std::string spread_text(std::vector<LeakHolder> processes);
 
 }  // namespace vramscope

@@ -48,9 +48,4 @@ std::string needed_text(const Report& report, const ReservedMemory& memory) {
          goes_back_when(report);
 }
 
-std::string needed_paragraph(const Report& report, const ReservedMemory& memory, const Page& page) {
-  const std::string text = needed_text(report, memory);
-  return text.empty() ? "" : paragraph(text, page);
-}
-
 }  // namespace vramscope

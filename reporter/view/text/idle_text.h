@@ -22,8 +22,6 @@ struct Page;
 // that is released before a request is refused, and when other processes take memory"; "": all that
 // was reserved was in use.
 [[nodiscard]] std::string needed_text(const Report& report, const ReservedMemory& memory);
-[[nodiscard]] std::string needed_paragraph(const Report& report, const ReservedMemory& memory,
-                                           const Page& page);
 // "18.0 MiB was idle: free memory that is released before a request is refused, ...".
 [[nodiscard]] std::string idle_text(const Report& report, std::uint64_t idle);
 // "is released before a request is refused, ...": what becomes of idle memory.

@@ -26,6 +26,10 @@ LeakRow row_of(const Report& report, const Leak& leak, const NameFrame& name) {
   return row;
 }
 
+std::string more_sites_text(std::size_t count) {
+  return count == 0 ? "" : "and " + counted(count, "more call site") + " (-n 0 for all)";
+}
+
 namespace {
 
 using enum Table::Align;
@@ -73,8 +77,8 @@ Table table_of(std::span<const LeakRow> rows, std::size_t processes, const Page&
 
 }  // namespace
 
-std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, const Page& page,
-                           std::size_t most, std::string_view measured_in) {
+Document leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, const Page& page,
+                        std::size_t most, std::string_view measured_in) {
   std::stable_sort(rows.begin(), rows.end(), [](const LeakRow& a, const LeakRow& b) {
     return std::pair(is_of_the_dead(b), a.bytes) > std::pair(is_of_the_dead(a), b.bytes);
   });
@@ -83,7 +87,7 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
   const auto dead = static_cast<std::size_t>(
       std::find_if(rows.begin(), rows.end(), is_of_the_dead) - rows.begin());
   const std::size_t leaks = std::min(dead, shown);
-  std::string text;
+  Document text;
   std::string left_out;  // of the last table
   bool has_class = false;
   const auto add = [&](std::span<const LeakRow> some) {
@@ -91,30 +95,27 @@ std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes, con
     const std::vector<std::string> titles = table.titles(page);
     has_class = std::find(titles.begin(), titles.end(), kClass) != titles.end();
     left_out = table.left_out(page);
-    text += table.text(page);
+    text.drawing(table.text(page));
   };
   if (leaks != 0) add(all.first(leaks));
   if (dead < rows.size()) {
     std::uint64_t bytes = 0;
     for (const LeakRow& row : all.subspan(dead)) bytes += row.bytes;
-    text += text.empty() ? "" : "\n";
-    text += paragraph(amount_text(bytes) +
-                          " only in processes that did not end by themselves: memory that was "
-                          "live at that time, which need not be a leak",
-                      page);
+    if (!text.is_empty()) text.gap();
+    text.paragraph(amount_text(bytes) +
+                   " only in processes that did not end by themselves: memory that was live at "
+                   "that time, which need not be a leak");
   }
   if (leaks < shown) add(all.subspan(leaks, shown - leaks));
-  if (shown < rows.size()) {
-    text += "  and " + counted(rows.size() - shown, "more call site") + " (-n 0 for all)\n";
-  }
-  if (!has_class) return text + left_out;
-  return text + left_out +
-         paragraph(
-             "CLASS is when the memory was allocated, with the run measured in " +
-                 std::string(measured_in) +
-                 ". grows: again and again; left: during the run; late: in the last tenth; kept: "
-                 "only in the first tenth",
-             page);
+  text.paragraph(more_sites_text(rows.size() - shown));
+  text.drawing(left_out);
+  if (!has_class) return text;
+  text.paragraph(
+      "CLASS is when the memory was allocated, with the run measured in " +
+      std::string(measured_in) +
+      ". grows: again and again; left: during the run; late: in the last tenth; kept: only in the "
+      "first tenth");
+  return text;
 }
 
 }  // namespace vramscope

@@ -11,7 +11,7 @@
 #include "reporter/view/analysis/leaks/leak_holders.h"
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/stacks/frames.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -26,10 +26,12 @@ struct LeakRow {
 };
 // With the callers of the share's site.
 [[nodiscard]] LeakRow row_of(const Report& report, const Leak& leak, const NameFrame& name);
+// "and 7 more call sites (-n 0 for all)"; "": none.
+[[nodiscard]] std::string more_sites_text(std::size_t count);
 // A table of the `most` largest rows, 0 for all, of so many processes. measured_in: what the runs
 // are measured in, of which classes have tenths.
-[[nodiscard]] std::string leak_rows_text(std::vector<LeakRow> rows, std::size_t processes,
-                                         const Page& page, std::size_t most,
-                                         std::string_view measured_in = "allocations");
+[[nodiscard]] Document leak_rows_text(std::vector<LeakRow> rows, std::size_t processes,
+                                      const Page& page, std::size_t most,
+                                      std::string_view measured_in = "allocations");
 
 }  // namespace vramscope

@@ -46,7 +46,7 @@ std::string sites_text(const Report& report, const Leaks& leaks) {
                        : counted(sites, "call site") + ", shown as " + counted(rows, "row");
 }
 
-std::string heading(const Report& report, const Leaks& leaks, const Page& page) {
+void add_heading(Document& text, const Report& report, const Leaks& leaks) {
   std::uint64_t bytes = 0;
   std::uint64_t count = 0;
   for (const Leak& leak : leaks.leaks) {
@@ -56,26 +56,20 @@ std::string heading(const Report& report, const Leaks& leaks, const Page& page) 
   const std::string suppressed = suppressed_clause(leaks);
   std::string what = never_freed_text(report) + ": ";
   if (leaks.leaks.empty())
-    return sentence(what + (suppressed.empty() ? "nothing." : "only" + suppressed + "."), page);
+    return text.sentence(what + (suppressed.empty() ? "nothing." : "only" + suppressed + "."));
   what += bytes_text(bytes) + " in " + counted(count, "allocation") + " of " +
           sites_text(report, leaks) + (suppressed.empty() ? "" : ", and" + suppressed);
   if (!sampling_text(report).empty()) what += ", " + sampling_text(report);
-  return sentence(what, Colour::bold, page);
-}
-
-std::string memory_table(const Report& report, const Leaks& leaks, const Page& page) {
-  if (leaks.memory.size() < 2) return "";  // the heading says it
-  return table_of(leaked_memory_columns(report), leaks.memory, page).text(page);
+  text.title(what);
 }
 
 // "; 256 KiB every 50 calls of on_error; at this rate the device is full in 3 h".
-std::string growth_text(const GrowthRate& rate, const Leak& leak, const LeaksChoice& choice,
-                        const Page& page) {
+std::string growth_text(const GrowthRate& rate, const Leak& leak, const LeaksChoice& choice) {
   const std::uint32_t front = choice.fronts->of_sites.front()[leak.share.site];
   const std::string function = front == SiteFronts::kUnknown
                                    ? ""
                                    : function_name(choice.fronts->callers[front], Table::kUncut);
-  return "; " + printable(rate_text(rate, function), page) +
+  return "; " + rate_text(rate, function) +
          (rate.full_in_ns == 0
               ? ""
               : "; at this rate the device is full in " + duration_text(rate.full_in_ns));
@@ -83,10 +77,9 @@ std::string growth_text(const GrowthRate& rate, const Leak& leak, const LeaksCho
 
 // ", allocated in 9 of 10 equal parts of the run (measured in allocations)", "" where that is not
 // known or says nothing.
-std::string when_text(const Report& report, const Leak& leak, const LeaksChoice& choice,
-                      const Page& page) {
+std::string when_text(const Report& report, const Leak& leak, const LeaksChoice& choice) {
   if (leak.by_initialiser) return ", by an initialiser";
-  if (const auto rate = growth_rate(report, leak)) return growth_text(*rate, leak, choice, page);
+  if (const auto rate = growth_rate(report, leak)) return growth_text(*rate, leak, choice);
   if (leak.is_in_one_go) {
     const std::uint64_t span_ns = report.sites[leak.share.site].live_span_ns;
     const bool is_known = !is_merged(report) && span_ns != 0;
@@ -122,164 +115,155 @@ std::string count_of_made(const Leak& leak, const Site& site) {
   return count_text(leak.share.count) + " of " + counted(made, "allocation");
 }
 
-std::string one_leak(const Report& report, const Leak& leak, const std::string& whose,
-                     const NameFrame& name, const Page& page, const LeaksChoice& choice) {
+void add_leak(Document& text, const Report& report, const Leak& leak, const std::string& whose,
+              const NameFrame& name, const Page& page, const LeaksChoice& choice) {
   const Site& site = report.sites[leak.share.site];
   const CallSite where = call_site(report, site, name, kAllFrames);
   std::string line = bytes_text(leak.share.bytes) + " in " + count_of_made(leak, site) + ", " +
                      memory_name(report, leak.share.kind, leak.share.device);
-  if (!where.entry.empty()) line += ", " + printable(where.entry, page);
-  line += when_text(report, leak, choice, page) + whose;
+  if (!where.entry.empty()) line += ", " + where.entry;
+  line += when_text(report, leak, choice) + whose;
   if (leak.may_be_repeated) {
     line += "; whether one process allocated there again, only its own report tells";
   }
-  return paragraph(line, page) + (choice.whole_stacks ? whole_stack_text(where, page, kIndent)
-                                                      : short_stack(folded(where), page));
+  text.paragraph(line);
+  text.drawing(choice.whole_stacks ? whole_stack_text(where, page, kIndent)
+                                   : short_stack(folded(where), page));
 }
 
-std::string rows(const Report& report, const std::vector<Leak>& leaks, const NameFrame& name,
-                 const Page& page) {
-  if (leaks.empty()) return "";
-  return site_listing(report, name, leak_columns(report, name), leaks,
-                      within(&Leak::share)(&Share::site), "WHERE", page)
-      .text(page);
-}
-
-// A heading. Reports of earlier versions measure the run in time.
-std::string class_title(const Report& report, LeakClass looks, const Page& page) {
+// Reports of earlier versions measure the run in time.
+void add_class_title(Document& text, const Report& report, LeakClass looks) {
   const bool in_time = is_measured_in_time(report);
   const auto tenth = [&](const std::string& which) {
     return in_time ? "in the " + which + " tenth of the run's time"
                    : "among the " + which + " tenth of the run's allocations";
   };
-  std::string text;
+  std::string title;
   switch (looks) {
     case LeakClass::grows:
-      text = "Grows: allocated again and again over the run, and kept";
+      title = "Grows: allocated again and again over the run, and kept";
       break;
     case LeakClass::left:
-      text = tells_frees(report) ? "Left: allocated during the run" : "Live at the snapshot";
+      title = tells_frees(report) ? "Left: allocated during the run" : "Live at the snapshot";
       break;
     case LeakClass::late:
-      text = "Late: " + tenth("last") + ", and perhaps in use to the end";
+      title = "Late: " + tenth("last") + ", and perhaps in use to the end";
       break;
     case LeakClass::kept:
-      text = "Perhaps kept on purpose: " + tenth("first") + ", and not again";
+      title = "Perhaps kept on purpose: " + tenth("first") + ", and not again";
       break;
   }
-  return "\n" + sentence(text, Colour::bold, page);
-}
-
-std::string more_places(const Leaks& leaks, std::size_t shown) {
-  if (shown >= leaks.leaks.size()) return "";
-  return "  and " + counted(leaks.leaks.size() - shown, "more call site") + " (-n 0 for all)\n";
+  text.gap();
+  text.title(title);
 }
 
 // The first ones with their stacks, the others a row each.
-std::string classes_text(const Report& report, const Leaks& leaks, const NameFrame& name,
-                         const Page& page, const LeaksChoice& choice) {
+void add_classes(Document& text, const Report& report, const Leaks& leaks, const NameFrame& name,
+                 const Page& page, const LeaksChoice& choice) {
   const std::size_t shown = rows_shown(leaks.leaks.size(), choice.most);
   const LeakHolders holders(report, leaks.left_shares);
-  std::string result;
   std::size_t next = 0;
   while (next < shown) {
     const LeakClass looks = leaks.leaks[next].looks;
-    result += class_title(report, looks, page);
+    add_class_title(text, report, looks);
     std::vector<Leak> others;
     for (; next < shown && leaks.leaks[next].looks == looks; ++next) {
       if (choice.whole_stacks || next < kStacksShown) {
         const Share& share = leaks.leaks[next].share;
         const std::string whose =
             holders_text(holders.of(share), report.processes.size(), share.bytes);
-        result += one_leak(report, leaks.leaks[next], whose, name, page, choice);
+        add_leak(text, report, leaks.leaks[next], whose, name, page, choice);
       } else {
         others.push_back(leaks.leaks[next]);
       }
     }
-    result += rows(report, others, name, page);
+    const auto site = within(&Leak::share)(&Share::site);
+    const Columns<Leak> columns = leak_columns(report, name);
+    add_listing(text, site_listing(report, name, columns, others, site, "WHERE", page), page);
   }
-  return result + more_places(leaks, shown);
+  text.paragraph(more_sites_text(leaks.leaks.size() - shown));
 }
 
 // A tree for each class and memory.
-std::string class_trees(const Report& report, const Leaks& leaks, const NameFrame& name,
-                        const Page& page, std::size_t most) {
+void add_class_trees(Document& text, const Report& report, const Leaks& leaks,
+                     const NameFrame& name, const Page& page, std::size_t most) {
   using Memory = std::pair<Kind, std::uint16_t>;
   std::map<LeakClass, std::map<Memory, std::vector<Share>>> classes;
   for (const Leak& leak : leaks.leaks) {
     classes[leak.looks][{leak.share.kind, leak.share.device}].push_back(leak.share);
   }
-  std::string result;
   for (const auto& [looks, memories] : classes) {
-    result += class_title(report, looks, page);
+    add_class_title(text, report, looks);
     for (const auto& [memory, shares] : memories) {
       if (leaks.memory.size() > 1) {
-        result += paragraph(memory_name(report, memory.first, memory.second), page);
+        text.paragraph(memory_name(report, memory.first, memory.second));
       }
-      result += tree_text(report, name, shares, "BYTES", page, most);
+      text.append(tree_text(report, name, shares, "BYTES", page, most));
     }
   }
-  return result;
 }
 
 // Of several processes the largest first, and whose they are; stacks are another question.
-std::string merged_rows(const Report& report, const Leaks& leaks, const NameFrame& name,
-                        const Page& page, std::size_t most) {
-  if (leaks.leaks.empty()) return "";
+void add_merged_rows(Document& text, const Report& report, const Leaks& leaks,
+                     const NameFrame& name, const Page& page, std::size_t most) {
+  if (leaks.leaks.empty()) return;
   const LeakHolders holders(report, leaks.left_shares);
   std::vector<LeakRow> all;
   for (const Leak& leak : leaks.leaks) {
     all.push_back(row_of(report, leak, name));
     all.back().holders = holders.of(leak.share);
   }
-  return "\n" + leak_rows_text(std::move(all), report.processes.size(), page, most,
-                               is_measured_in_time(report) ? "time" : "allocations");
+  text.append_apart(leak_rows_text(std::move(all), report.processes.size(), page, most,
+                                   is_measured_in_time(report) ? "time" : "allocations"));
 }
 
 // Nothing where the filter lets nothing pass, but for bytes: what was freed may have been larger.
-std::string next_text(const Report& report, const Leaks& leaks, const Page& page,
-                      const LeaksChoice& choice) {
+void add_next(Document& text, const Report& report, const Leaks& leaks, const Page& page,
+              const LeaksChoice& choice) {
   const auto is_empty = [](const KindFacts& kind) {
     return kind.allocations == 0 && kind.peak_bytes == 0;
   };
   const auto is_by_bytes = [](const auto& option) { return option.first == "--min-bytes"; };
   const bool chooses =
       report.chosen && std::none_of(page.filters.begin(), page.filters.end(), is_by_bytes);
-  if (chooses && std::all_of(report.kinds.begin(), report.kinds.end(), is_empty)) return "";
-  const std::string_view next = leaks.leaks.empty()   ? "peak"
-                                : choice.whole_stacks ? "sites --by growth"
-                                                      : "leaks --full";
-  Page with_suppressions = page;
-  const TypedOptions& typed = choice.suppressions;
-  with_suppressions.filters.insert(with_suppressions.filters.end(), typed.begin(), typed.end());
-  return next_command(next, choice.path, with_suppressions);
+  if (chooses && std::all_of(report.kinds.begin(), report.kinds.end(), is_empty)) return;
+  text.next(leaks.leaks.empty()   ? "peak"
+            : choice.whole_stacks ? "sites --by growth"
+                                  : "leaks --full",
+            choice.path, choice.suppressions);
 }
 
 }  // namespace
 
-std::string leaks_text(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
-                       const NameFrame& name, const Page& page, const LeaksChoice& given) {
+Document leaks_text(const Report& report, const Leaks& leaks, const Suppressions& suppressions,
+                    const NameFrame& name, const Page& page, const LeaksChoice& given) {
   LeaksChoice choice = given;
   // A wrapper of cudaMalloc is called by all places: the rate is of the function behind it.
   const bool grows = std::any_of(leaks.leaks.begin(), leaks.leaks.end(),
                                  [](const Leak& leak) { return leak.looks == LeakClass::grows; });
   const Report* const reports[] = {&report};
   if (grows) choice.fronts = std::make_shared<const SiteFronts>(fronts_of_sites(reports, name));
-  const bool are_rows = is_of_several(report) && !choice.whole_stacks;
-  const bool are_trees = page.stacks == Stacks::as_tree;
-  std::string result = heading(report, leaks, page) +
-                       spread_text(left_by_process(report, leaks), page) +
-                       memory_table(report, leaks, page) +
-                       (are_trees  ? class_trees(report, leaks, name, page, choice.most)
-                        : are_rows ? merged_rows(report, leaks, name, page, choice.most)
-                                   : classes_text(report, leaks, name, page, choice));
-  if (leaks.without_site != 0) {
-    result +=
-        "\n" +
-        paragraph(bytes_text(leaks.without_site) + " more came from unknown call stacks.", page);
+  Document text;
+  add_heading(text, report, leaks);
+  text.paragraph(spread_text(left_by_process(report, leaks)));
+  if (leaks.memory.size() > 1) {  // of one the heading says it
+    text.table(table_of(leaked_memory_columns(report), leaks.memory, page));
   }
-  return result + caches_text(leaks, page) + suppressed_text(leaks, suppressions, page) +
-         next_text(report, leaks, page, choice);
+  if (page.stacks == Stacks::as_tree) {
+    add_class_trees(text, report, leaks, name, page, choice.most);
+  } else if (is_of_several(report) && !choice.whole_stacks) {
+    add_merged_rows(text, report, leaks, name, page, choice.most);
+  } else {
+    add_classes(text, report, leaks, name, page, choice);
+  }
+  if (leaks.without_site != 0) {
+    text.gap();
+    text.paragraph(bytes_text(leaks.without_site) + " more came from unknown call stacks.");
+  }
+  text.append_apart(caches_text(leaks));
+  text.append_apart(suppressed_text(leaks, suppressions, page));
+  add_next(text, report, leaks, page, choice);
+  return text;
 }
 
 }  // namespace vramscope

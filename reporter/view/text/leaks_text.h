@@ -11,7 +11,7 @@
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/stacks/site_fronts.h"
 #include "reporter/view/listing/columns.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -23,10 +23,10 @@ struct LeaksChoice {
   std::shared_ptr<const SiteFronts> fronts = {};  // filled where a rate names a function
 };
 
-// Ends with a newline.
-[[nodiscard]] std::string leaks_text(const Report& report, const Leaks& leaks,
-                                     const Suppressions& suppressions, const NameFrame& name,
-                                     const Page& page, const LeaksChoice& choice);
+// The report and the names outlive it.
+[[nodiscard]] Document leaks_text(const Report& report, const Leaks& leaks,
+                                  const Suppressions& suppressions, const NameFrame& name,
+                                  const Page& page, const LeaksChoice& choice);
 [[nodiscard]] std::string leaks_json(const Report& report, const Leaks& leaks,
                                      const Suppressions& suppressions, const NameFrame& name,
                                      std::size_t most);

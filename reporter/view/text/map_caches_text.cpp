@@ -17,16 +17,14 @@ Columns<MapCache> map_cache_columns() {
       {"blocks", "number of blocks that it holds", &MapCache::blocks}};
 }
 
-std::string map_caches_text(const std::vector<MapCache>& caches, const MapPlace& place,
-                            const Page& page) {
-  std::string text;
+Document map_caches_text(const std::vector<MapCache>& caches, const MapPlace& place) {
+  Document text;
   for (const MapCache& cache : caches) {
-    text += paragraph(cache.name + " holds " + amount_text(cache.bytes) + " (" +
-                          percent_text(cache.bytes, place.total_bytes) +
-                          ") of these segments, in " + counted(cache.blocks, "block") +
-                          ": only this cache knows how much of them is free" +
-                          (cache.inside.empty() ? "" : "; to see its contents: " + cache.inside),
-                      page);
+    text.paragraph(cache.name + " holds " + amount_text(cache.bytes) + " (" +
+                   percent_text(cache.bytes, place.total_bytes) + ") of these segments, in " +
+                   counted(cache.blocks, "block") +
+                   ": only this cache knows how much of them is free" +
+                   (cache.inside.empty() ? "" : "; to see its contents: " + cache.inside));
   }
   return text;
 }

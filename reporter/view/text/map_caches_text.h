@@ -2,19 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "reporter/view/analysis/map_answer.h"
 #include "reporter/view/listing/columns.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
 struct Page;
 
 [[nodiscard]] Columns<MapCache> map_cache_columns();
-// A paragraph for each; "" where there are none.
-[[nodiscard]] std::string map_caches_text(const std::vector<MapCache>& caches,
-                                          const MapPlace& place, const Page& page);
+// A paragraph for each.
+[[nodiscard]] Document map_caches_text(const std::vector<MapCache>& caches, const MapPlace& place);
 
 }  // namespace vramscope

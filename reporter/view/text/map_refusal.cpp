@@ -7,7 +7,7 @@
 
 namespace vramscope {
 
-std::string refused_then_text(const PlaceAnswer& of, const MapMoment& moment, const Page& page) {
+std::string refused_then_text(const PlaceAnswer& of, const MapMoment& moment) {
   if (!of.refused) return "";
   const RefusedThere& refused = *of.refused;
   const OomEvent& event = *moment.refused;
@@ -32,7 +32,7 @@ std::string refused_then_text(const PlaceAnswer& of, const MapMoment& moment, co
             ", --exact-fallback off for none of its size";
   }
   if (refused.native_safe_serves) text += "; --policy native-safe would have served it";
-  return paragraph(text, page);
+  return text;
 }
 
 }  // namespace vramscope

@@ -11,7 +11,6 @@
 namespace vramscope {
 
 // "refused then: 300 MiB (the 1st of 2), the driver had 124 MiB free"; "": nothing of this memory.
-[[nodiscard]] std::string refused_then_text(const PlaceAnswer& of, const MapMoment& moment,
-                                            const Page& page);
+[[nodiscard]] std::string refused_then_text(const PlaceAnswer& of, const MapMoment& moment);
 
 }  // namespace vramscope

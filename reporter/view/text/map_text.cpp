@@ -95,8 +95,7 @@ bool is_full(const MapPlace& place) {
   return place.free_bytes == 0 && place.allocated_bytes == place.total_bytes;
 }
 
-Document figures(const Report& report, const PlaceAnswer& of, const MapMoment& moment,
-                 const Page& page) {
+Document figures(const Report& report, const PlaceAnswer& of, const MapMoment& moment) {
   using enum Table::Align;
   const MapPlace& place = *of.place;
   Table table({{"BYTES", right}, {"SHARE", right}, {"RESERVED MEMORY", left}});
@@ -114,7 +113,7 @@ Document figures(const Report& report, const PlaceAnswer& of, const MapMoment& m
                 : "idle: " + counted(place.idle_segments, "segment") + " without a live block");
   const bool is_told = is_full(place);
   Document text;
-  if (!table.empty()) text.raw(table.text(page), is_told ? kWithBars : ShownIn());
+  text.table(std::move(table), "", is_told ? kWithBars : ShownIn());
   if (place.free_bytes != 0) text.paragraph(holes_text(place));
   if (!place.is_direct()) {
     text.paragraph(still_serves_text(report, place), is_told ? kUnlessRepeated : ShownIn());
@@ -176,19 +175,11 @@ RowsBlock pinners_table(const Report& report, const MapPlace& place, const MapMo
   const Columns<MapPinner> columns =
       picked(pinner_columns(report, name, moment.at_ns),
              {"STRANDED", "SEGMENTS", "GIVES BACK", "BLOCKS", "OLDEST"});
-  const std::vector<MapPinner>& pinners = place.pinners;
-  const auto listing = [=, &report](std::size_t shown) {
-    return site_listing(report, name, columns, first_rows(pinners, shown), &MapPinner::site,
-                        "HELD BY", page);
-  };
-  const auto below = [all = pinners.size()](std::size_t shown) {
+  const auto below = [all = place.pinners.size()](std::size_t shown) {
     return and_more(all - shown, "row");
   };
-  return rows_of({.all = pinners.size(),
-                  .listing = listing,
-                  .below = below,
-                  .most = [most](const ScreenRoom& room) { return room.most(most); }},
-                 page);
+  return rows_of_sites(report, name, columns, place.pinners, &MapPinner::site, "HELD BY", page,
+                       most, below);
 }
 
 // Of the usual program, which has freed all that it had when it ends.
@@ -215,9 +206,9 @@ Document map_text(const Report& report, const std::vector<PlaceAnswer>& answers,
     text.title(title_of(place, moment));
     text.paragraph(moment.remark);
     text.paragraph(verdict(report, of, moment));
-    text.raw(map_caches_text(of.caches, place, page));
-    text.append(figures(report, of, moment, page));
-    text.raw(refused_then_text(of, moment, page));
+    text.append(map_caches_text(of.caches, place));
+    text.append(figures(report, of, moment));
+    text.paragraph(refused_then_text(of, moment));
     if (!place.pinners.empty()) text.table(pinners_table(report, place, moment, name, page, most));
     const bool is_told = &of != &answers.front() && is_full(place);
     for (RowsBlock& drawing : map_drawings(report, place, moment, name, page, most)) {
@@ -235,7 +226,7 @@ Document map_text(const Report& report, const std::vector<PlaceAnswer>& answers,
   } else if (report.chosen) {
     text.nothing(std::string(kNothingPasses) + "live " + moment.text + ".");
   } else {
-    text.raw("No segment was held " + moment.text + ".\n");
+    text.line("No segment was held " + moment.text + ".");
   }
   return text;
 }

@@ -80,7 +80,7 @@ Document moment_text(const Report& report, const MomentAnswer& answer, const Nam
     add_live(text, report, row, name, page, choice);
   }
   if (const std::string note = sampling_text(report); !note.empty())
-    text.raw("  " + note + "; the rest is exact\n");
+    text.line("  " + note + "; the rest is exact");
   return text;
 }
 

@@ -78,7 +78,7 @@ std::string which_refusal(const Report& report, const OomEvent& event) {
   return count == report.oom.count ? text : text + " of " + named_process(process->process);
 }
 
-std::string sizes_text(const Report& report, const OomEvent& event, const Page& page) {
+std::string sizes_text(const Report& report, const OomEvent& event) {
   if (event.shares.empty()) return "";
   const LiveSizes sizes = live_sizes(report, event.shares.front());
   if (sizes.size() < 2) return "";
@@ -87,12 +87,12 @@ std::string sizes_text(const Report& report, const OomEvent& event, const Page& 
     text += (text.empty() ? "" : ", ") + count_text(static_cast<std::int64_t>(count)) + " x " +
             amount_text(bytes);
   }
-  return paragraph(
-      (event.shares.size() == 1 ? "sizes of these blocks: " : "sizes in the largest row: ") + text,
-      page);
+  return (event.shares.size() == 1 ? "sizes of these blocks: " : "sizes in the largest row: ") +
+         text;
 }
 
-std::string refused_too(const Report& report, const NameFrame& name, const Page& page) {
+void add_refused_too(Document& text, const Report& report, const NameFrame& name,
+                     const Page& page) {
   using enum Table::Align;
   const std::vector<OomEvent>& events = report.oom.events;
   SiteListing table(report, name,
@@ -114,14 +114,16 @@ std::string refused_too(const Report& report, const NameFrame& name, const Page&
                served_text(report, row), memory_name(report, row.first->kind, row.first->device)},
               row.first->site);
   }
-  return table.empty() ? "" : "\n" + table.text(page) + further_refusals(report, page);
+  if (table.empty()) return;
+  text.gap();
+  add_listing(text, std::move(table), page);
+  text.paragraph(further_refusals(report));
 }
 
-std::string further_refusals(const Report& report, const Page& page) {
+std::string further_refusals(const Report& report) {
   const std::size_t told = report.oom.events.size();
   if (report.chosen || report.oom.count <= told) return "";
-  return paragraph(
-      counted(report.oom.count - told, "further refusal") + " counted, without details", page);
+  return counted(report.oom.count - told, "further refusal") + " counted, without details";
 }
 
 // Whether each time that the site was refused somebody was served as much later: who frees and asks
@@ -149,15 +151,12 @@ std::string replaced_text(const Report& report, const NameFrame& name, const Pag
     return std::any_of(stack.callers.begin(), stack.callers.end(),
                        [](const Caller& caller) { return caller.path == kReplaced; });
   });
-  return has_any ? paragraph(
-                       "(replaced): the file has changed since the run, so its functions "
-                       "have no names",
-                       page)
+  return has_any ? "(replaced): the file has changed since the run, so its functions have no names"
                  : "";
 }
 
-std::string never_served(const Report& report, const NameFrame& name, const Page& page,
-                         std::size_t most) {
+void add_never_served(Document& text, const Report& report, const NameFrame& name, const Page& page,
+                      std::size_t most) {
   using enum Table::Align;
   SiteListing table(report, name,
                     {{"ASKED EACH", right},
@@ -174,7 +173,9 @@ std::string never_served(const Report& report, const NameFrame& name, const Page
         {amount_text(site.refused_bytes / site.refused_count), count_text(site.refused_count)},
         static_cast<std::int64_t>(i));
   }
-  return table.empty() ? "" : "\n" + table.text(page);
+  if (table.empty()) return;
+  text.gap();
+  add_listing(text, std::move(table), page);
 }
 
 }  // namespace vramscope

@@ -7,7 +7,7 @@
 
 #include "reporter/report/oom_events.h"
 #include "reporter/view/analysis/stacks/frames.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -24,20 +24,18 @@ struct Report;
 [[nodiscard]] std::string which_refusal(const Report& report, const OomEvent& event);
 
 // "sizes: 139 x 1.00 GiB, 4 x 64.0 MiB" of the largest share, where they are known and differ.
-[[nodiscard]] std::string sizes_text(const Report& report, const OomEvent& event, const Page& page);
+[[nodiscard]] std::string sizes_text(const Report& report, const OomEvent& event);
 // How many refusals the report does not describe; "": it describes all.
-[[nodiscard]] std::string further_refusals(const Report& report, const Page& page);
-// Those between the first and the last, by call stack and memory; "" where there are none.
-[[nodiscard]] std::string refused_too(const Report& report, const NameFrame& name,
-                                      const Page& page);
+[[nodiscard]] std::string further_refusals(const Report& report);
+// Those between the first and the last, by call stack and memory.
+void add_refused_too(Document& text, const Report& report, const NameFrame& name, const Page& page);
 
 // What "(replaced)" means, where a stack of the refusals has such a frame; else "".
 [[nodiscard]] std::string replaced_text(const Report& report, const NameFrame& name,
                                         const Page& page);
 
-// Call stacks of which no allocation succeeded ever, at most `most` (0: all); "" where there are
-// none.
-[[nodiscard]] std::string never_served(const Report& report, const NameFrame& name,
-                                       const Page& page, std::size_t most);
+// Call stacks of which no allocation succeeded ever, at most `most` (0: all).
+void add_never_served(Document& text, const Report& report, const NameFrame& name, const Page& page,
+                      std::size_t most);
 
 }  // namespace vramscope

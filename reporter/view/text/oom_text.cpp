@@ -80,8 +80,8 @@ std::string direct_text(const OomEvent& event) {
 }
 
 // What used the device, or the limit, as far as that is known. `when`: "AT THE REFUSAL".
-std::string device_table(const Report& report, const OomEvent& event, const std::string& when,
-                         const Page& page) {
+void add_device(Document& text, const Report& report, const OomEvent& event,
+                const std::string& when) {
   using enum Table::Align;
   const std::uint64_t limit = refusing_limit(report, event);
   Table table(
@@ -116,92 +116,88 @@ std::string device_table(const Report& report, const OomEvent& event, const std:
     const std::uint64_t then = limit - free_under_limit(limit, event);
     const std::uint64_t later = counted_when_looked(event);
     add(then - std::min(then, later), "released before Vramscope counted memory, a moment later");
-    return (table.empty() ? "" : table.text(page)) +
-           (later <= then
-                ? ""
-                : paragraph("a moment later, when Vramscope counted memory, " +
-                                amount_text(later - then) + " more was held than at the refusal",
-                            page)) +
-           paragraph("the GPU itself has " + amount_text(event.free_bytes) +
-                         " free; the limit does not allow its use",
-                     page);
+    text.table(std::move(table));
+    if (later > then) {
+      text.paragraph("a moment later, when Vramscope counted memory, " + amount_text(later - then) +
+                     " more was held than at the refusal");
+    }
+    return text.paragraph("the GPU itself has " + amount_text(event.free_bytes) +
+                          " free; the limit does not allow its use");
   }
   add(pools_then(event), pools_row(event));
   add(event.outside_bytes - (is_told ? own_outside(event) : 0) - pools_then(event),
       is_told ? "others: other processes, unrecorded memory" : std::string(kContextsAndOthers));
   add(event.free_bytes, "free according to the driver: the most that it could have served");
-  return table.empty() ? "" : table.text(page);
+  text.table(std::move(table));
 }
 
-std::string shares_table(const Report& report, const OomEvent& event, const NameFrame& name,
-                         const Page& page, const RowChoice& choice) {
+void add_shares(Document& text, const Report& report, const OomEvent& event, const NameFrame& name,
+                const Page& page, const RowChoice& choice) {
+  if (event.shares.empty()) return;
   Columns<OomShare> columns = oom_share_columns(report, name);
   columns.push_back({{"MEMORY", Table::Align::left, 1}, [&](const OomShare& share) {
                        return memory_name(report, share.kind, event.device);
                      }});
-  const SiteListing table =
-      site_listing(report, name, columns, chosen_rows(event.shares, columns, choice),
-                   &OomShare::site, "LIVE AT THE REFUSAL", page);
-  return table.empty() ? "" : table.text(page) + sizes_text(report, event, page);
+  add_listing(text,
+              site_listing(report, name, columns, chosen_rows(event.shares, columns, choice),
+                           &OomShare::site, "LIVE AT THE REFUSAL", page),
+              page);
+  text.paragraph(sizes_text(report, event));
 }
 
-std::string pins_table(const Report& report, const OomEvent& event, const NameFrame& name,
-                       const Page& page, const RowChoice& choice) {
+void add_pins(Document& text, const Report& report, const OomEvent& event, const NameFrame& name,
+              const Page& page, const RowChoice& choice) {
+  if (event.pins.empty()) return;
   const Columns<OomPin> columns = oom_pin_columns(report, name);
-  const SiteListing table = site_listing(
-      report, name, picked(columns, {"FREE", "LARGEST", "SEGMENTS", "BLOCKS", "IN USE"}),
-      chosen_rows(event.pins, columns, choice), &OomPin::site, "HELD BY", page);
-  if (table.empty()) return "";
-  return table.text(page) + paragraph(
-                                "BLOCKS and IN USE count all blocks of these segments, also of "
-                                "other call sites, rounded up",
-                                page);
+  add_listing(
+      text,
+      site_listing(report, name,
+                   picked(columns, {"FREE", "LARGEST", "SEGMENTS", "BLOCKS", "IN USE"}),
+                   chosen_rows(event.pins, columns, choice), &OomPin::site, "HELD BY", page),
+      page);
+  text.paragraph(
+      "BLOCKS and IN USE count all blocks of these segments, also of other call sites, rounded up");
 }
 
-std::string owners_line(const OomEvent& event, const Page& page) {
+std::string owners_line(const OomEvent& event) {
   std::string line;
   for (const OomOwner& owner : event.owners) {
     if (owner.live_bytes == 0) continue;
-    line += (line.empty() ? "owners: " : ", ") + printable(owner.owner, page) + " " +
-            amount_text(owner.live_bytes);
+    line += (line.empty() ? "owners: " : ", ") + owner.owner + " " + amount_text(owner.live_bytes);
     if (owner.kind != Kind::device) line += " " + kind_text(owner.kind);
     if (owner.kind == Kind::managed && event.by_limit) line += " (the limit does not count it)";
   }
-  return line.empty() ? "" : paragraph(line, page);
+  return line;
 }
 
 // Where the driver refused what it had free, sums of what is free say nothing.
-std::string estimate_line(const Report& report, const OomEvent& event, const Page& page) {
+std::string estimate_line(const Report& report, const OomEvent& event) {
   const bool is_known = event.has_details && event.total_bytes != 0;
   if (!is_known || event.by_limit || is_observed(report)) return "";
   if (event.bytes != 0 && event.free_bytes >= event.bytes) return "";
   const std::uint64_t native = native_free_then(report, event);
   if (native <= event.free_bytes) return "";  // the cache withheld nothing
-  return paragraph("without a cache up to " + amount_text(native) +
-                       " would have been free (estimate); the number of pieces is not known",
-                   page);
+  return "without a cache up to " + amount_text(native) +
+         " would have been free (estimate); the number of pieces is not known";
 }
 
 // The answer, where most of what was held is a leak.
-std::string leak_line(const Report& report, const OomEvent& event, const Leaks& leaks,
-                      const Page& page) {
+std::string leak_line(const Report& report, const OomEvent& event, const Leaks& leaks) {
   const LeakThen leak = leak_then(report, leaks, event);
   if (leak.bytes == 0) return "";
   const std::string what = amount_text(leak.bytes) + " of the live memory, in " +
                            counted(leak.count, "block") + " from " +
                            counted(leak.places, "call site") + ", was ";
-  if (is_final(report) && leak.is_growth) return paragraph(what + "never freed: a leak", page);
-  return paragraph(what + (leak.is_growth ? "allocated throughout the run" : "held") +
-                       ", none of it freed: a leak, unless the program needs all of it",
-                   page);
+  if (is_final(report) && leak.is_growth) return what + "never freed: a leak";
+  return what + (leak.is_growth ? "allocated throughout the run" : "held") +
+         ", none of it freed: a leak, unless the program needs all of it";
 }
 
 // Of one place, all of them freed: not by chance.
 constexpr std::uint64_t kManyAllocations = 16;
 
 // Where most of what was held was no leak, as the report of the refusal may have taken it for.
-std::string freed_later_line(const Report& report, const OomEvent& event, const Leaks& leaks,
-                             const Page& page) {
+std::string freed_later_line(const Report& report, const OomEvent& event, const Leaks& leaks) {
   if (!is_final(report) || leak_then(report, leaks, event).bytes != 0) return "";
   OomShare freed;
   std::uint64_t places = 0;
@@ -217,10 +213,9 @@ std::string freed_later_line(const Report& report, const OomEvent& event, const 
     ++places;
   }
   if (freed.live_bytes <= held / 2) return "";
-  return paragraph(amount_text(freed.live_bytes) + " of the live memory, in " +
-                       counted(freed.live_count, "block") + " from " +
-                       counted(places, "call site") + ", was freed later",
-                   page);
+  return amount_text(freed.live_bytes) + " of the live memory, in " +
+         counted(freed.live_count, "block") + " from " + counted(places, "call site") +
+         ", was freed later";
 }
 
 // The request of an event that was only counted, amid what was there when `before` was looked at;
@@ -239,48 +234,48 @@ OomEvent as_of(const OomEvent& before, const OomEvent& event) {
   return asked;
 }
 
-// Of an event that was only counted: the driver's word, and what stood in the way the last time
-// that it was looked at.
-std::string counted_event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
-                               const Page& page) {
-  const std::string why = "no details: memory ran out too often";
-  const std::string drivers =
-      refusing_limit(report, event) != 0 ? "" : device_table(report, event, "AT THE REFUSAL", page);
-  const OomEvent* const before = looked_at_before(report, event);
-  if (before == nullptr) {
-    const std::string hint = hint_for(report, event, leaks);
-    return paragraph(why, page) + drivers + (hint.empty() ? "" : paragraph("hint: " + hint, page));
-  }
-  const std::string which = "the " + ordinal_text(before->number) + " refusal";
-  if (before == &report.oom.events.front()) {
-    return paragraph(why + "; " + which + " has details", page) + drivers;
-  }
-  const std::string hint = hint_for(report, as_of(*before, event), leaks);
-  const std::string after = ", after " + duration_text(before->time_ns);
-  return paragraph(why + "; the last with details is " + which + after, page) + drivers +
-         device_table(report, *before, "AT THE " + ordinal_text(before->number), page) +
-         (hint.empty() ? "" : paragraph("hint, as of " + which + ": " + hint, page));
+void add_hint(Document& text, const std::string& title, const std::string& hint) {
+  if (!hint.empty()) text.paragraph(title + ": " + hint);
 }
 
-std::string asker_text(const Report& report, const OomEvent& event, const NameFrame& name,
-                       const Page& page) {
-  if (page.stacks != Stacks::in_full || event.site < 0) {
-    return paragraph("by " + where_text(report, event.site, name, page), page);
-  }
+// Of an event that was only counted: the driver's word, and what stood in the way the last time
+// that it was looked at.
+void add_counted_event(Document& text, const Report& report, const OomEvent& event,
+                       const Leaks& leaks) {
+  const OomEvent* const before = looked_at_before(report, event);
+  const bool is_first = before == &report.oom.events.front();
+  const std::string which =
+      before == nullptr ? "" : "the " + ordinal_text(before->number) + " refusal";
+  text.paragraph("no details: memory ran out too often" +
+                 (before == nullptr ? ""
+                  : is_first        ? "; " + which + " has details"
+                                    : "; the last with details is " + which + ", after " +
+                                   duration_text(before->time_ns)));
+  if (refusing_limit(report, event) == 0) add_device(text, report, event, "AT THE REFUSAL");
+  if (before == nullptr) return add_hint(text, "hint", hint_for(report, event, leaks));
+  if (is_first) return;
+  add_device(text, report, *before, "AT THE " + ordinal_text(before->number));
+  add_hint(text, "hint, as of " + which, hint_for(report, as_of(*before, event), leaks));
+}
+
+void add_asker(Document& text, const Report& report, const OomEvent& event, const NameFrame& name,
+               const Page& page) {
+  if (page.stacks != Stacks::in_full || event.site < 0)
+    return text.paragraph("by " + where_text(report, event.site, name, page));
   const Site& site = report.sites[static_cast<std::size_t>(event.site)];
-  return "  by\n" + whole_stack_text(call_site(report, site, name, kAllFrames), page, 6);
+  text.paragraph("by");
+  text.drawing(whole_stack_text(call_site(report, site, name, kAllFrames), page, 6));
 }
 
 // "the 2nd is the same request", of a refusal that PyTorch or CuPy did not take for an answer.
-std::string again_line(const Report& report, const OomEvent& event, const Page& page) {
+std::string again_line(const Report& report, const OomEvent& event) {
   for (const OomEvent& next : report.oom.events) {
     const auto repeated = repeated_request(report, next);
     const bool is_its = repeated && repeated->number == event.number &&
                         own_refusal(report, next).process == own_refusal(report, event).process;
     if (!is_its) continue;
-    return paragraph("the " + ordinal_text(next.number) + " is the same request: " +
-                         repeated->owner + " asked again, once it had emptied its cache",
-                     page);
+    return "the " + ordinal_text(next.number) + " is the same request: " + repeated->owner +
+           " asked again, once it had emptied its cache";
   }
   return "";
 }
@@ -293,38 +288,36 @@ std::string outcome_line(const Report& report, const OomEvent& event, const Name
     const std::string at = event.served_site == event.site
                                ? "the same call site"
                                : where_text(report, event.served_site, name, page);
-    return paragraph(later + ", at " + at, page);
+    return later + ", at " + at;
   }
   if (!event.is_watched || !is_final(report)) return "";
-  return paragraph("no later allocation of this size succeeded", page);
+  return "no later allocation of this size succeeded";
 }
 
-std::string event_text(const Report& report, const OomEvent& event, const Leaks& leaks,
-                       const NameFrame& name, const Page& page, const RowChoice& choice) {
-  const std::string title = memory_name(report, event.kind, event.device) + ": " +
-                            asked_text(event) + " refused, the " + which_refusal(report, event);
-  std::string result = coloured(fitted(title, page), Colour::bold, page) + "\n";
+void add_event(Document& text, const Report& report, const OomEvent& event, const Leaks& leaks,
+               const NameFrame& name, const Page& page, const RowChoice& choice) {
+  text.heading(memory_name(report, event.kind, event.device) + ": " + asked_text(event) +
+               " refused, the " + which_refusal(report, event));
   std::string who = own_time_text(report, own_time_ns(report, event), event.time_ns);
-  if (!event.function.empty()) who += ", in " + printable(event.function, page);
+  if (!event.function.empty()) who += ", in " + event.function;
   if (event.thread != "unknown" && !event.thread.empty()) {
     who += ", by thread " + text_of_thread(ThreadNames(report, name), event.thread, page);
   }
-  if (!event.range.empty()) who += ", in " + printable(event.range, page);
-  result += paragraph(who, page);
-  result += asker_text(report, event, name, page) + outcome_line(report, event, name, page) +
-            again_line(report, event, page);
-  if (!event.has_details && trigger_of(report) != Trigger::imported) {
-    return result + counted_event_text(report, event, leaks, page);
-  }
-  for (const std::string& table :
-       {device_table(report, event, "AT THE REFUSAL", page), leak_line(report, event, leaks, page),
-        freed_later_line(report, event, leaks, page), estimate_line(report, event, page),
-        owners_line(event, page), shares_table(report, event, name, page, choice),
-        pins_table(report, event, name, page, choice)}) {
-    result += table;
-  }
-  const std::string hint = hint_for(report, event, leaks);
-  return hint.empty() ? result : result + paragraph("hint: " + hint, page);
+  if (!event.range.empty()) who += ", in " + event.range;
+  text.paragraph(who);
+  add_asker(text, report, event, name, page);
+  text.paragraph(outcome_line(report, event, name, page));
+  text.paragraph(again_line(report, event));
+  if (!event.has_details && trigger_of(report) != Trigger::imported)
+    return add_counted_event(text, report, event, leaks);
+  add_device(text, report, event, "AT THE REFUSAL");
+  text.paragraph(leak_line(report, event, leaks));
+  text.paragraph(freed_later_line(report, event, leaks));
+  text.paragraph(estimate_line(report, event));
+  text.paragraph(owners_line(event));
+  add_shares(text, report, event, name, page, choice);
+  add_pins(text, report, event, name, page, choice);
+  add_hint(text, "hint", hint_for(report, event, leaks));
 }
 
 // Whether the last refusal is of another request than the first.
@@ -344,28 +337,35 @@ std::string served_later(const OomEvent& event) {
          duration_text(served_ns - std::min(served_ns, event.time_ns)) + " later";
 }
 
-std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
-                     const Page& page, const RowChoice& choice) {
-  if (report.oom.count == 0) return sentence(capitalised(never_ran_out(report)) + ".", page);
+Document oom_text(const Report& report, const Leaks& leaks, const NameFrame& name, const Page& page,
+                  const RowChoice& choice) {
+  Document text;
+  if (report.oom.count == 0) {
+    text.sentence(capitalised(never_ran_out(report)) + ".");
+    return text;
+  }
   const std::vector<OomEvent>& events = report.oom.events;
-  std::string result;
   if (events.empty() && report.chosen) {
-    result = "Nothing that passes was refused; of all, " + counted(report.oom.count, "allocation") +
-             (report.oom.count == 1 ? " was.\n" : " were.\n");
+    text.line("Nothing that passes was refused; of all, " +
+              counted(report.oom.count, "allocation") +
+              (report.oom.count == 1 ? " was." : " were."));
   }
-  if (choice.most == 0) {  // all of them
-    for (const OomEvent& event : events) {
-      result += (result.empty() ? "" : "\n") + event_text(report, event, leaks, name, page, choice);
-    }
-    return result + further_refusals(report, page) + never_served(report, name, page, 0) +
-           replaced_text(report, name, page);
+  const bool shows_all = choice.most == 0;
+  for (const OomEvent& event : events) {
+    const bool is_shown = shows_all || &event == &events.front() ||
+                          (&event == &events.back() && is_told_apart(report));
+    if (!is_shown) continue;
+    if (!text.is_empty()) text.gap();
+    add_event(text, report, event, leaks, name, page, choice);
   }
-  if (!events.empty()) result += event_text(report, events.front(), leaks, name, page, choice);
-  if (is_told_apart(report)) {
-    result += "\n" + event_text(report, events.back(), leaks, name, page, choice);
+  if (shows_all) {
+    text.paragraph(further_refusals(report));
+  } else {
+    add_refused_too(text, report, name, page);
   }
-  return result + refused_too(report, name, page) + never_served(report, name, page, choice.most) +
-         replaced_text(report, name, page);
+  add_never_served(text, report, name, page, choice.most);
+  text.paragraph(replaced_text(report, name, page));
+  return text;
 }
 
 std::string oom_line(const Report& report, const NameFrame& name) {

@@ -12,7 +12,7 @@
 #include "reporter/view/analysis/refusals/refusal_causes.h"
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/listing/columns.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -36,10 +36,10 @@ struct RefusalTrial;
                                             const RowChoice& choice,
                                             const RefusalTrial* tried = nullptr);
 
-// Each text and JSON ends with a newline. What is chosen are rows of each table. leaks: those of
+// The report outlives the text. What is chosen are rows of each table. leaks: those of
 // leaks_for_oom().
-[[nodiscard]] std::string oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
-                                   const Page& page, const RowChoice& choice);
+[[nodiscard]] Document oom_text(const Report& report, const Leaks& leaks, const NameFrame& name,
+                                const Page& page, const RowChoice& choice);
 [[nodiscard]] std::string oom_json(const Report& report, const NameFrame& name,
                                    const RowChoice& choice, const RefusalTrial* tried = nullptr);
 // Both tables of every event.

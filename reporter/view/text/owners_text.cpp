@@ -25,11 +25,7 @@ namespace {
 constexpr std::size_t kBarCells = 24, kShortBarCells = 8;
 constexpr std::size_t kNarrow = 80;  // columns of a page
 
-std::string heading(const std::string& text, const Page& page) {
-  return sentence(text, Colour::bold, page);
-}
-
-std::string peak_heading(const Report& report, const Page& page) {
+std::string peak_heading(const Report& report) {
   const std::vector<KindFacts> kinds = kinds_by_peak(report);
   std::string text = !tells_frees(report)    ? "At the snapshot"
                      : is_of_several(report) ? "At the peaks of all processes, added"
@@ -40,17 +36,19 @@ std::string peak_heading(const Report& report, const Page& page) {
     text += (&kind == &kinds.front() ? ": " : ", ") + memory_name(report, kind.kind, kind.device) +
             " " + amount_text(kind.peak_bytes) + of_all_text(report, kind);
   }
-  return heading(text, page);
+  return text;
 }
 
-std::string more_rows_text(std::size_t count) {
-  return count == 0 ? "" : "  and " + std::to_string(count) + " more\n";
+void add_table(Document& text, const Columns<OwnerRow>& columns, const std::vector<OwnerRow>& rows,
+               const Page& page, std::size_t most) {
+  const std::size_t left = rows.size() - rows_shown(rows.size(), most);
+  text.table(table_of(columns, rows, page, most),
+             left == 0 ? "" : "  and " + std::to_string(left) + " more\n");
 }
 
 // What the allocator had from the driver for it is more: requests are rounded, and freed memory is
 // kept. Nobody owns that.
-std::string reserved_text(const Report& report, const Page& page) {
-  std::string text;
+void add_reserved(Document& text, const Report& report) {
   for (const KindFacts& kind : kinds_by_peak(report)) {
     const DeviceStatistics* const statistics = statistics_of(report, kind);
     if (statistics == nullptr) continue;
@@ -58,32 +56,27 @@ std::string reserved_text(const Report& report, const Page& page) {
     if (reserved <= kind.peak_bytes) continue;
     const ReservedMemory memory = reserved_memory(report, *find_device(report, kind.device));
     const std::string needed = needed_text(report, memory);
-    text += paragraph(memory_name(report, kind.kind, kind.device) + ": " +
-                          (tells_frees(report) ? "at most " : "") + amount_text(reserved) +
-                          " reserved from the driver, " + amount_text(reserved - kind.peak_bytes) +
-                          " more than requested, for rounding and the allocator's cache" +
-                          (needed.empty() ? "" : "; " + needed),
-                      page);
+    text.paragraph(memory_name(report, kind.kind, kind.device) + ": " +
+                   (tells_frees(report) ? "at most " : "") + amount_text(reserved) +
+                   " reserved from the driver, " + amount_text(reserved - kind.peak_bytes) +
+                   " more than requested, for rounding and the allocator's cache" +
+                   (needed.empty() ? "" : "; " + needed));
   }
-  return text;
 }
 
 // Contexts and loaded code were there at the peak, too; how large they were is known of the end.
-std::string unaccounted_text(const Report& report, const Page& page) {
+void add_unaccounted(Document& text, const Report& report) {
   std::map<std::uint16_t, std::uint64_t> bytes;
   for (const LedgerEntry& entry : report.ledger) {
     const LedgerRow row = row_of(entry);
     const bool is_kept = row == LedgerRow::contexts || row == LedgerRow::modules;
     if (is_kept) bytes[entry.device] += entry.device_bytes;
   }
-  std::string text;
   for (const auto& [device, held] : bytes) {
     if (held == 0) continue;
-    text += paragraph(gpu_name(report, device) + ": contexts and loaded code take another " +
-                          amount_text(held) + " (see below)",
-                      page);
+    text.paragraph(gpu_name(report, device) + ": contexts and loaded code take another " +
+                   amount_text(held) + " (see below)");
   }
-  return text;
 }
 
 // Whose it was when there was most of it.
@@ -114,12 +107,13 @@ Document peak_part(const Report& report, const OwnersAnswer& answer, const Page&
   Column<OwnerRow>& own_peak = columns[is_told ? 3 : 0];
   if (is_of_several(report)) own_peak.title += "S";
   if (!tells_frees(report)) keep_what_was_live(columns);
-  const Table table = table_of(columns, rows, page, most);
-  const std::size_t shown = rows_shown(rows.size(), most);
-  return Document(
-      peak_heading(report, page) + table.text(page) + more_rows_text(rows.size() - shown) +
-      table.left_out(page) +
-      (report.chosen ? "" : reserved_text(report, page) + unaccounted_text(report, page)));
+  Document text;
+  text.title(peak_heading(report));
+  add_table(text, columns, rows, page, most);
+  if (report.chosen) return text;
+  add_reserved(text, report);
+  add_unaccounted(text, report);
+  return text;
 }
 
 std::size_t processes_on(const Report& report, std::uint16_t device) {
@@ -157,24 +151,18 @@ std::string cached_in_several(const OwnerRow& row, const std::string& amount,
 }
 
 // What is with nobody stands in words: as a row it reads as if somebody held it.
-std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& report,
-                        const Page& page) {
+std::string cached_text(const OwnerRow& row, std::uint64_t used, const Report& report) {
   const std::uint64_t bytes = row.entry.device_bytes;
   const std::string amount = amount_text(bytes) + " (" + percent_text(bytes, used);
-  if (is_of_several(report)) {
-    return paragraph(printable(cached_in_several(row, amount, report), page), page);
-  }
-  return paragraph(amount + ") is kept by " + printable(row.entry.owner, page) +
-                       " beyond what was requested: " + beyond_requests_text(report, row.entry) +
-                       ".",
-                   page);
+  if (is_of_several(report)) return cached_in_several(row, amount, report);
+  return amount + ") is kept by " + row.entry.owner +
+         " beyond what was requested: " + beyond_requests_text(report, row.entry) + ".";
 }
 
-std::string managed_text(std::uint64_t used, std::uint64_t managed, const Page& page) {
+std::string managed_text(std::uint64_t used, std::uint64_t managed) {
   if (managed == 0) return "";
-  return paragraph("managed: these pages may lie on the host; without them, " +
-                       amount_text(used - managed) + " is used",
-                   page);
+  return "managed: these pages may lie on the host; without them, " + amount_text(used - managed) +
+         " is used";
 }
 
 bool is_of_others(const OwnerRow& row) { return row_of(row.entry) == LedgerRow::others; }
@@ -189,7 +177,7 @@ std::string others_age_text(const Report& report, const GpuOwners& gpu) {
 
 // "At the end: 4.31 GiB of 140 GiB used on GPU 0, NVIDIA H200 (other processes measured 2.64 s
 // earlier)".
-std::string used_title(const Report& report, const GpuOwners& gpu, const Page& page) {
+std::string used_title(const Report& report, const GpuOwners& gpu) {
   const DeviceFacts& facts = *gpu.facts;
   const bool lacks_contexts = is_of_several(report) && !is_measured(facts.measured_by);
   std::string title =
@@ -197,46 +185,44 @@ std::string used_title(const Report& report, const GpuOwners& gpu, const Page& p
   const bool is_known = facts.total_bytes != 0;  // not in files of other tools
   if (!is_of_several(report) && is_known) title += " of " + amount_text(facts.total_bytes);
   return title + " used on " + gpu_name(report, facts.index) +
-         (facts.name.empty() ? "" : ", " + printable(facts.name, page)) +
-         std::string(unified_words(facts)) + (is_known ? "" : ", as far as the file tells") +
+         (facts.name.empty() ? "" : ", " + facts.name) + std::string(unified_words(facts)) +
+         (is_known ? "" : ", as far as the file tells") +
          (lacks_contexts ? ", without contexts and code, which were not measured" : "") +
          others_age_text(report, gpu) + (report.chosen ? ", regardless of the filter" : "");
 }
 
 // What was outside of all processes of a merged report, which no sum has.
-std::string others_of_several(const Report& report, const GpuOwners& gpu, const Page& page) {
+std::string others_of_several(const Report& report, const GpuOwners& gpu) {
   if (!is_of_several(report) || gpu.others == 0) return "";
   const std::size_t processes = processes_on(report, gpu.facts->index);
   const bool is_one = processes == 1;
   const std::string who = is_one ? "its process" : "the process that saw least outside itself";
   const std::string whose = is_one ? "it" : "these " + count_text(processes) + " processes";
-  return paragraph("others, not in it: when " + who + " looked, at most " +
-                       amount_text(gpu.others) + " were outside of " + whose,
-                   page);
+  return "others, not in it: when " + who + " looked, at most " + amount_text(gpu.others) +
+         " were outside of " + whose;
 }
 
 // What is used of the device in the end, by whom.
-std::string device_part(const Report& report, const GpuOwners& gpu, const Page& page,
-                        std::size_t most) {
+void add_device(Document& text, const Report& report, const GpuOwners& gpu, const Page& page,
+                std::size_t most) {
   using enum Table::Align;
   const std::uint64_t used = gpu.used;
   std::vector<OwnerRow> rows = gpu.rows;
   if (is_of_several(report)) std::erase_if(rows, is_of_others);
-  std::string cached;
-  for (const OwnerRow& row : rows) {
-    if (is_cached(row)) cached += cached_text(row, used, report, page);
-  }
+  std::vector<OwnerRow> cached;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(cached), is_cached);
   std::erase_if(rows, is_cached);
   Columns<OwnerRow> columns =
       picked(owner_columns(run_history(report)), {"BYTES", "KIND", "OWNER"});
   columns.insert(columns.begin() + 1, {{"SHARE", right}, [used](const OwnerRow& row) {
                                          return percent_text(row.entry.device_bytes, used);
                                        }});
-  const Table table = table_of(columns, rows, page, most);
-  const std::size_t shown = rows_shown(rows.size(), most);
-  return "\n" + heading(used_title(report, gpu, page), page) +
-         (table.empty() ? "" : table.text(page)) + more_rows_text(rows.size() - shown) + cached +
-         managed_text(used, gpu.managed, page) + others_of_several(report, gpu, page);
+  text.gap();
+  text.title(used_title(report, gpu));
+  add_table(text, columns, rows, page, most);
+  for (const OwnerRow& row : cached) text.paragraph(cached_text(row, used, report));
+  text.paragraph(managed_text(used, gpu.managed));
+  text.paragraph(others_of_several(report, gpu));
 }
 
 }  // namespace
@@ -305,13 +291,12 @@ Document owners_text(const Report& report, const OwnersAnswer& answer, const Pag
   Document text = peak_part(report, answer, page, most);
   std::vector<LedgerEntry> rows;  // of all devices
   for (const GpuOwners& gpu : answer.gpus) {
-    text.raw(device_part(report, gpu, page, most));
+    add_device(text, report, gpu, page, most);
     for (const OwnerRow& row : gpu.rows) rows.push_back(row.entry);
   }
-  const std::string words = owners_words(report, rows, page);
-  if (answer.gpus.size() > 1 && !words.empty()) text.gap();
-  text.raw(words);
-  text.raw(totals_text(report, page, answer.leaked), kUnlessRepeated);
+  const Document words = owners_words(report, rows);
+  answer.gpus.size() > 1 ? text.append_apart(words) : text.append(words);
+  text.append(totals_text(report, answer.leaked), kUnlessRepeated);
   return text;
 }
 

@@ -37,40 +37,36 @@ std::string others_meaning(const Report& report) {
 }  // namespace
 
 // What the words of the rows mean that no call of the program explains.
-std::string owners_words(const Report& report, const std::vector<LedgerEntry>& rows,
-                         const Page& page) {
+Document owners_words(const Report& report, const std::vector<LedgerEntry>& rows) {
   const auto has = [&](LedgerRow what) {
     return std::any_of(rows.begin(), rows.end(),
                        [&](const LedgerEntry& row) { return row_of(row) == what; });
   };
-  std::string text;
+  Document text;
   if (has(LedgerRow::contexts) || has(LedgerRow::modules) || has(LedgerRow::exported) ||
       has(LedgerRow::unaccounted)) {
-    text += paragraph(
+    text.paragraph(
         "unaccounted: memory that the driver keeps for contexts, for loaded code and its later "
-        "needs (modules), and for other processes that import it (exported)",
-        page);
+        "needs (modules), and for other processes that import it (exported)");
   }
   if (has(LedgerRow::pools)) {
-    text += paragraph(
+    text.paragraph(
         "pools: memory that the driver's pools keep beyond live memory: what the program freed "
         "with cudaFreeAsync, and the unused rest of their chunks. A synchronization releases "
         "memory above a pool's release threshold (cudaMemPoolAttrReleaseThreshold, 0 by default); "
-        "cudaMemPoolTrimTo releases the rest, except beside blocks in use",
-        page);
+        "cudaMemPoolTrimTo releases the rest, except beside blocks in use");
   }
   const auto is_rounded = [](const LedgerEntry& row) {
     return row.current_bytes != 0 && row.device_bytes > row.current_bytes;
   };
   if (std::any_of(rows.begin(), rows.end(), is_rounded)) {
-    text +=
-        paragraph("BYTES counts whole pages of the driver; NOW above counts requested bytes", page);
+    text.paragraph("BYTES counts whole pages of the driver; NOW above counts requested bytes");
   }
   const auto is_rest = [](const LedgerEntry& row) {  // and no process that NVML names
     return row_of(row) == LedgerRow::others && row.owner == words_of(LedgerRow::others).second;
   };
   if (!is_of_several(report) && std::any_of(rows.begin(), rows.end(), is_rest))
-    text += paragraph(others_meaning(report), page);
+    text.paragraph(others_meaning(report));
   return text;
 }
 

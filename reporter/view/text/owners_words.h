@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "reporter/report/report.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
 // A paragraph for each that is among the rows.
-[[nodiscard]] std::string owners_words(const Report& report, const std::vector<LedgerEntry>& rows,
-                                       const Page& page);
+[[nodiscard]] Document owners_words(const Report& report, const std::vector<LedgerEntry>& rows);
 
 }  // namespace vramscope

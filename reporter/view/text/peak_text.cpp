@@ -129,8 +129,8 @@ void add_who_made_it(Document& text, const Report& report, const KindFacts& kind
   const Site& site = report.sites[static_cast<std::size_t>(kind.peak_site)];
   if (page.stacks == Stacks::in_full) {
     const CallSite whole = call_site(report, site, name, kAllFrames);
-    text.raw("  with an allocation by\n" + whole_stack_text(whole, page, 6), shown);
-    return;
+    text.paragraph("with an allocation by", shown);
+    return text.drawing(whole_stack_text(whole, page, 6), shown);
   }
   const CallSite where = call_site_in_text(report, site, name, kFramesShown);
   text.paragraph("with an allocation by " + printable(vramscope::text(where), page), shown);
@@ -145,24 +145,14 @@ RowsBlock live_then(const Report& report, const PeakOfKind& peak, const NameFram
   for (Share& share : shares) share.whole = peak.kind.peak_bytes;
   const std::string title =
       choice.live_title.empty() ? "LIVE AT THE PEAK" : std::string(choice.live_title);
-  const auto listing = [=, &report](std::size_t shown) {
-    return site_listing(report, name, columns, first_rows(shares, shown), &Share::site, title,
-                        page);
-  };
-  const auto below = [shares](std::size_t shown) {
-    if (shown == shares.size()) return std::string();
-    std::uint64_t rest = 0;
-    for (std::size_t i = shown; i < shares.size(); ++i) rest += shares[i].bytes;
-    return "  and " + counted(shares.size() - shown, "more row") + ", " + bytes_text(rest) + "\n";
-  };
-  const auto most = [usual = choice.most](const ScreenRoom& room) { return room.most(usual); };
-  return rows_of({.all = shares.size(), .listing = listing, .below = below, .most = most}, page);
+  return rows_of_sites(report, name, columns, shares, &Share::site, title, page, choice.most,
+                       rest_of(shares, &Share::bytes));
 }
 
 void add_shares(Document& text, const Report& report, const PeakOfKind& peak, const NameFrame& name,
                 const Page& page, const RowChoice& choice) {
   if (page.stacks == Stacks::as_tree) {
-    text.raw(tree_text(report, name, peak.live, "REQUESTED", page, choice.most));
+    text.append(tree_text(report, name, peak.live, "REQUESTED", page, choice.most));
   } else if (!peak.live.empty()) {
     text.table(live_then(report, peak, name, page, choice));
   }
@@ -209,7 +199,7 @@ void add_kind(Document& text, const Report& report, const PeakOfKind& peak, bool
   text.append(axes, detail);
   add_shares(text, report, peak, name, page, choice);
   if (const std::string note = sampling_text(report); !note.empty())
-    text.raw("  " + note + "; the rest is exact\n");
+    text.line("  " + note + "; the rest is exact");
 }
 
 // A line for each GPU of which the report's process had several kinds of memory, whose peaks need
@@ -255,7 +245,7 @@ Document peak_text(const Report& report, const PeakAnswer& answer, const NameFra
         std::string(report.trace.path.empty() ? "a trace tells (run --trace FILE)."
                                               : "peak of its trace tells."));
   }
-  text.raw(totals_text(report, page, answer.leaked), kUnlessRepeated);
+  text.append(totals_text(report, answer.leaked), kUnlessRepeated);
   return text;
 }
 

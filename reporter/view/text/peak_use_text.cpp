@@ -91,26 +91,25 @@ std::string title_of(const PeakUse& use) {
 }
 
 // The same of two runs; of one and the same report as one line.
-std::string needed_lines(const std::string& before, const std::string& after, bool is_one,
-                         const Page& page) {
+void add_needed(Document& text, const std::string& before, const std::string& after, bool is_one) {
   const std::string needed(kNeeded);
-  if (is_one) return paragraph(needed + " " + after + ", as before", page);
-  return paragraph(needed + ":", page) + paragraph("before: " + before, page, 4) +
-         paragraph("after:  " + after, page, 4);
+  if (is_one) return text.paragraph(needed + " " + after + ", as before");
+  text.paragraph(needed + ":");
+  text.deeper("before: " + before);
+  text.deeper("after:  " + after);
 }
 
 // How a user can see which memory of a framework's cache is idle.
-std::string inside_text(const std::vector<PeakUse>& uses, const Page& page) {
+Document inside_text(const std::vector<PeakUse>& uses) {
   std::set<std::string> told;
-  std::string text;
+  Document text;
   for (const PeakUse& use : uses) {
     for (const PeakUseRow& row : use.rows) {
       const FrameworkCache* const cache = cutting_cache(row);
       if (cache == nullptr || !told.insert(row.owner).second) continue;
-      text += paragraph("only " + row.owner + " knows how much of its memory is idle" +
-                            (cache->inside.empty() ? "" : "; to see its contents: ") +
-                            std::string(cache->inside),
-                        page);
+      text.paragraph("only " + row.owner + " knows how much of its memory is idle" +
+                     (cache->inside.empty() ? "" : "; to see its contents: ") +
+                     std::string(cache->inside));
     }
   }
   return text;
@@ -125,7 +124,7 @@ std::vector<PeakUseRow> rows_told(const PeakUse& use) {
   return rows;
 }
 
-std::string table_text(const PeakUse& use, const Page& page) {
+Table table_of(const PeakUse& use, const Page& page) {
   Columns<PeakUseRow> columns = picked(peak_use_columns(), {"BYTES", "LAST SEEN", "PART"});
   const auto share = [&use](const PeakUseRow& row) {
     return row.bytes ? percent_text(*row.bytes, use.bytes) : "";
@@ -134,7 +133,7 @@ std::string table_text(const PeakUse& use, const Page& page) {
     columns.insert(columns.begin() + 1, {{"SHARE", right}, share});
   Table table = table_of(columns, rows_told(use), page, 0);
   table.place_last(Table::Last::wrapped);
-  return table.text(page);
+  return table;
 }
 
 const PeakUse* use_of(const std::vector<PeakUse>& uses, std::uint16_t device) {
@@ -200,13 +199,13 @@ Document peak_uses_text(const std::vector<PeakUse>& uses, const Page& page) {
     Document whole;
     whole.gap();
     whole.title(title);
-    whole.raw(table_text(use, page));
+    whole.drawing(table_of(use, page).text(page));
     if (use.most_reserved != 0) {
       whole.paragraph(
           "Requested and reserved bytes may have peaked at different times, so the bytes reserved "
           "beyond requests are an upper bound");
     }
-    if (&use == &uses.back()) whole.raw(inside_text(uses, page));
+    if (&use == &uses.back()) whole.append(inside_text(uses));
     whole.paragraph(needed_line(use));
     text.append(whole, kWhereAllIs);
   }
@@ -267,13 +266,13 @@ Columns<PeakUsePair> peak_use_pair_columns() {
           {{"PART"}, [](const Row& row) { return words_of(row.row); }}};
 }
 
-std::string peak_uses_text(const std::vector<PeakUse>& before, const std::vector<PeakUse>& after,
-                           Sides sides, const Page& page) {
+Document peak_uses_text(const std::vector<PeakUse>& before, const std::vector<PeakUse>& after,
+                        Sides sides, const Page& page) {
   const bool is_one = sides == Sides::one_report;
   const auto both = [&](const std::string& one, const std::string& other) {
     return is_one ? other + ", as before" : one + " -> " + other;
   };
-  std::string text;
+  Document text;
   for (const PeakUse& use : after) {
     const PeakUse* const other = use_of(before, use.device);
     if (other == nullptr) continue;
@@ -282,10 +281,10 @@ std::string peak_uses_text(const std::vector<PeakUse>& before, const std::vector
     Table table = table_of(picked(peak_use_pair_columns(), {"CHANGE", "BEFORE", "AFTER", "PART"}),
                            pairs, page, 0);
     table.place_last(Table::Last::wrapped);
-    text +=
-        "\n" +
-        sentence(title_of(use) + both(known_text(*other), known_text(use)), Colour::bold, page) +
-        table.text(page) + needed_lines(needed_amount(*other), needed_amount(use), is_one, page);
+    text.gap();
+    text.title(title_of(use) + both(known_text(*other), known_text(use)));
+    text.table(std::move(table));
+    add_needed(text, needed_amount(*other), needed_amount(use), is_one);
   }
   return text;
 }

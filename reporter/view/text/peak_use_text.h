@@ -28,12 +28,12 @@ struct PeakUsePair {  // one row of two runs; nothing: that run has no such row
 // The same in sentences, without hostile characters.
 [[nodiscard]] std::vector<std::string> peak_use_sentences(const std::vector<PeakUse>& uses);
 
-// The rows of a GPU in both runs; "" and none where neither tells them.
+// The rows of a GPU in both runs; none where neither tells them.
 [[nodiscard]] std::vector<PeakUsePair> pairs_of(const PeakUse& before, const PeakUse& after);
 // one_report: what is not known of it has not changed either.
 enum class Sides : std::uint8_t { two_reports, one_report };
-[[nodiscard]] std::string peak_uses_text(const std::vector<PeakUse>& before,
-                                         const std::vector<PeakUse>& after, Sides sides,
-                                         const Page& page);
+[[nodiscard]] Document peak_uses_text(const std::vector<PeakUse>& before,
+                                      const std::vector<PeakUse>& after, Sides sides,
+                                      const Page& page);
 
 }  // namespace vramscope

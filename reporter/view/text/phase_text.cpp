@@ -67,13 +67,10 @@ Document phase_text(const FollowedPhase& followed, const Page& page, const RowCh
   const Columns<PhaseRow> columns = phase_columns();
   std::vector<PhaseRow> rows = followed.answer.rows;
   arrange(rows, columns, choice);
-  const Table table = table_of(columns, rows, page, choice.most);
   Document text;
-  text.title(printable(of_phase_text(followed), page));
+  text.title(of_phase_text(followed));
   text.gap();
-  text.raw(table.text(page) +
-           and_more(rows.size() - rows_shown(rows.size(), choice.most), "repetition") +
-           table.left_out(page));
+  text.table(table_of(columns, rows, page, choice.most), and_more(rows, choice.most, "repetition"));
   text.gap();
   text.paragraph(
       "REQUESTED, RESERVED: at their peaks within the repetition. LEAST: the "

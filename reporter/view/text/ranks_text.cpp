@@ -42,24 +42,22 @@ std::string bound_word_of_median(const Figure& figure, const Reports& reports,
 }
 
 // other: the median process, whose figure stands beside that of the outlier.
-std::string site_text(const Difference& row, const std::string& other, const Page& page) {
+std::string site_text(const Difference& row, const std::string& other) {
   constexpr std::size_t kFrames = 3;
   CallSite stack;
   for (const auto& caller : row.callers()) stack.callers.push_back(*caller);
   stack = without_standard_front(folded(stack));
   stack.callers.resize(std::min(kFrames, stack.callers.size()));
-  const std::string text = printable(vramscope::text(stack), page);
-  const std::string line = std::string(row.change() > 0 ? "+" : "-") +
-                           bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " +
-                           text + "  (" + amount_text(row.after.bytes) + " here, " +
-                           amount_text(row.before.bytes) + " in " + other + ")";
-  return paragraph(line, page, 4);
+  return std::string(row.change() > 0 ? "+" : "-") +
+         bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " +
+         vramscope::text(stack) + "  (" + amount_text(row.after.bytes) + " here, " +
+         amount_text(row.before.bytes) + " in " + other + ")";
 }
 
 // "rank 3 (4711): peak 222 MiB, 96.0 MiB above the median of 126 MiB". Two bounds have no known
 // difference: "peak at most 222 MiB, beside a median of 126 MiB".
 std::string outlier_text(const Reports& reports, const Figure& figure, const Spread& spread,
-                         const Outlier& one, const Page& page) {
+                         const Outlier& one) {
   const std::uint64_t apart =
       one.is_above ? one.number - spread.median : spread.median - one.number;
   const std::string most = bound_word(figure, reports[one.which]);
@@ -69,58 +67,51 @@ std::string outlier_text(const Reports& reports, const Figure& figure, const Spr
       are_exact
           ? number_text(figure, apart) + (one.is_above ? " above" : " below") + " the median of "
           : "beside a median of " + median_most;
-  return paragraph(named_process(reports[one.which].process.process) + ": " + figure.name + " " +
-                       most + number_text(figure, one.number) + ", " + beside +
-                       number_text(figure, spread.median),
-                   page);
+  return named_process(reports[one.which].process.process) + ": " + figure.name + " " + most +
+         number_text(figure, one.number) + ", " + beside + number_text(figure, spread.median);
 }
 
 // Of one figure. Processes with a line already, `told`, have the table alone.
-std::string difference_text(const Reports& reports, const ProcessDifference& difference,
-                            std::map<std::size_t, const Figure*>& told, const Page& page,
-                            bool is_brief) {
+void add_difference(Document& text, const Reports& reports, const ProcessDifference& difference,
+                    std::map<std::size_t, const Figure*>& told, bool is_brief) {
   // Of the peak. Rows of the table are worth more than those that come after the highest.
   const std::size_t most_told = is_brief ? 2 : kOutliersTold;
   const Figure& figure = *difference.figure;
   const Spread& spread = difference.spread;
   const std::vector<Outlier>& found = difference.outliers;
   const std::size_t shown = std::min(most_told, found.size());
-  std::string text;
   for (std::size_t i = 0; i < shown; ++i) {
     const Outlier& one = found[i];
     const auto [known, is_new] = told.emplace(one.which, &figure);
     // What is left is a story of its own, unless the peak has told it.
     const bool is_left = figure.is_left() && known->second->is_reserved();
     if (!is_new && !is_left && !figure.is_of_host()) continue;
-    text += outlier_text(reports, figure, spread, one, page);
+    text.paragraph(outlier_text(reports, figure, spread, one));
     if (i >= difference.sites.size()) continue;
     const std::vector<Difference>& rows = difference.sites[i];
     const std::size_t most = is_brief || found.size() > 2 ? 1 : rows.size();
     for (const Difference& row : first_rows(rows, std::max<std::size_t>(most, 1)))
-      text += site_text(row, named_process(reports[spread.median_in].process.process), page);
+      text.deeper(site_text(row, named_process(reports[spread.median_in].process.process)));
   }
   if (shown < found.size()) {
     const std::size_t more = found.size() - shown;
-    text += paragraph(count_text(more) + (more == 1 ? " more is" : " more are") +
-                          " more than a tenth away from it",
-                      page);
+    text.paragraph(count_text(more) + (more == 1 ? " more is" : " more are") +
+                   " more than a tenth away from it");
   }
-  return text;
 }
 
 // Whether the figures of all processes stand as a table above what differs.
 enum class Figures : std::uint8_t { shown, left_out };
 
-std::string ranks_in(const Reports& reports, const std::vector<ProcessDifference>& differences,
-                     const Page& page, Figures figures, bool is_brief) {
-  if (differences.empty()) return "";
+Document ranks_in(const Reports& reports, const std::vector<ProcessDifference>& differences,
+                  Figures figures, bool is_brief) {
   Table table({{"", left},
                {"MIN", right, 1},
                {"MEDIAN", right},
                {"MAX", right},
                {"MIN IN", left, 2},
                {"MAX IN", left}});
-  std::string lines;
+  Document lines;
   std::map<std::size_t, const Figure*> told;
   for (const ProcessDifference& difference : differences) {
     const Figure& figure = *difference.figure;
@@ -145,22 +136,26 @@ std::string ranks_in(const Reports& reports, const std::vector<ProcessDifference
                number(bound_word_of_median(figure, reports, spread), spread.median),
                number(bound_word(figure, reports[spread.most_in]), spread.most),
                who(spread.least_in), who(spread.most_in)});
-    lines += difference_text(reports, difference, told, page, is_brief);
+    add_difference(lines, reports, difference, told, is_brief);
   }
-  std::string text;
+  Document text;
   if (figures == Figures::shown) {
-    text = "\n" + coloured("Among the processes", Colour::bold, page) + "\n" + table.text(page) +
-           table.left_out(page);
+    text.gap();
+    text.title("Among the processes");
+    text.table(std::move(table));
   }
-  if (!lines.empty()) text += "\n" + coloured("Differences", Colour::bold, page) + "\n";
-  return text + lines;
+  if (lines.is_empty()) return text;
+  text.gap();
+  text.title("Differences");
+  text.append(lines);
+  return text;
 }
 
 }  // namespace
 
-std::string host_memory_text(const Reports& reports, const Page& page) {
+std::string host_memory_text(const Reports& reports) {
   if (!reports.empty() && reports.front().is_of_host) {
-    return paragraph("PEAK and NOW are of host memory: no other passes or was allocated", page);
+    return "PEAK and NOW are of host memory: no other passes or was allocated";
   }
   std::map<Kind, std::uint64_t> highest;
   for (const ReportOfProcess& one : reports) {
@@ -173,11 +168,8 @@ std::string host_memory_text(const Reports& reports, const Page& page) {
   for (const auto& [kind, bytes] : highest) {
     text += (text.empty() ? "" : ", ") + amount_text(bytes) + " " + kind_text(kind);
   }
-  return text.empty()
-             ? text
-             : paragraph(
-                   "PEAK and NOW exclude host memory. The most that one process held: " + text,
-                   page);
+  return text.empty() ? ""
+                      : "PEAK and NOW exclude host memory. The most that one process held: " + text;
 }
 
 Document ranks_text(const Reports& reports, const std::vector<ProcessDifference>& differences,
@@ -185,7 +177,7 @@ Document ranks_text(const Reports& reports, const std::vector<ProcessDifference>
   Document text;
   if (differences.empty()) return text;
   const auto in = [&](Figures figures, bool is_brief) {
-    return ranks_in(reports, differences, page, figures, is_brief);
+    return render(ranks_in(reports, differences, figures, is_brief), page);
   };
   const auto text_of = [whole = in(Figures::shown, false), brief = in(Figures::shown, true),
                         least = in(Figures::left_out, true),

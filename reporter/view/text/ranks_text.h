@@ -18,10 +18,9 @@
 
 namespace vramscope {
 
-// What a table of device memory leaves out: "  PEAK and NOW exclude host memory: a process held
+// What a table of device memory leaves out: "PEAK and NOW exclude host memory: a process held
 // up to 4.00 MiB pinned"; "" where there was none. May throw bad_alloc.
-[[nodiscard]] std::string host_memory_text(const std::vector<ReportOfProcess>& reports,
-                                           const Page& page);
+[[nodiscard]] std::string host_memory_text(const std::vector<ReportOfProcess>& reports);
 
 // Columns of a process's row.
 [[nodiscard]] Columns<ReportOfProcess> figures_of_process();

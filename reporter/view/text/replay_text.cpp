@@ -244,13 +244,12 @@ Document replay_text(const Replayed& replayed, const Page& page, const RowChoice
   table.keep_room(kSettingsRoom);
   table.place_last(Table::Last::wrapped);
   Document text;
-  text.title(printable(head_text(replayed), page));
+  text.title(head_text(replayed));
   text.gap();
-  text.raw(table.text(page) +
-           and_more(lines.size() - rows_shown(lines.size(), choice.most), "setting") +
-           table.left_out(page));
+  const std::string legend = legend_of(columns, table.titles(page));
+  text.table(std::move(table), and_more(lines, choice.most, "setting"));
   text.gap();
-  text.paragraph("RESERVED, REQUESTED: at their peaks." + legend_of(columns, table.titles(page)));
+  text.paragraph("RESERVED, REQUESTED: at their peaks." + legend);
   text.paragraph(refused_text(replayed));
   text.paragraph(known_settings_text(replayed));
   text.paragraph(as_recorded_text(replayed));

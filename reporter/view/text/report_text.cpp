@@ -136,19 +136,19 @@ SiteListing peak_rows(const std::vector<Share>& ordered, const Report& report,
 }
 
 // A tree for each memory.
-std::string peak_trees(std::vector<Share> rest, const Report& report, const NameFrame& name,
-                       const Page& page, std::size_t most) {
-  std::string result;
+Document peak_trees(std::vector<Share> rest, const Report& report, const NameFrame& name,
+                    const Page& page, std::size_t most) {
+  Document text;
   while (!rest.empty()) {
     const Share first = rest.front();
     const auto end = std::find_if(rest.begin(), rest.end(), [&](const Share& share) {
       return share.kind != first.kind || share.device != first.device;
     });
-    if (!result.empty()) result += paragraph(whole_text(report, first), page);
-    result += tree_text(report, name, {rest.begin(), end}, "REQUESTED", page, most);
+    if (!text.is_empty()) text.paragraph(whole_text(report, first));
+    text.append(tree_text(report, name, {rest.begin(), end}, "REQUESTED", page, most));
     rest.erase(rest.begin(), end);
   }
-  return result;
+  return text;
 }
 
 std::string peak_heading(const Report& report) {
@@ -178,12 +178,12 @@ void add_peak_sites(Document& text, const std::vector<Share>& all, const MostIn&
     return by_memory({shares.begin(), shares.begin() + static_cast<std::ptrdiff_t>(shown)});
   };
   const auto title = [=, &report](std::size_t shown) {
-    const std::string heading = peak_heading(report) + whole_text(report, ordered(shown).front());
-    return part_title(with_note(heading, report), page);
+    return with_note(peak_heading(report) + whole_text(report, ordered(shown).front()), report);
   };
   if (page.stacks == Stacks::as_tree) {
-    text.raw(title(rows_shown(shares.size(), most({}))) +
-             peak_trees(by_memory(shares), report, name, page, most({})));
+    text.gap();
+    text.heading(title(rows_shown(shares.size(), most({}))));
+    text.append(peak_trees(by_memory(shares), report, name, page, most({})));
     return add_caches(text, report, name);
   }
   const auto listing = [=, &report](std::size_t shown) {
@@ -192,8 +192,9 @@ void add_peak_sites(Document& text, const std::vector<Share>& all, const MostIn&
   const auto below = [=, &report](std::size_t shown) {
     return rest_text(report, shares, shown, page);
   };
+  const auto above = [=](std::size_t shown) { return part_title(title(shown), page); };
   text.table(rows_of(
-      {.all = shares.size(), .listing = listing, .above = title, .below = below, .most = most},
+      {.all = shares.size(), .listing = listing, .above = above, .below = below, .most = most},
       page));
   add_caches(text, report, name);
 }
@@ -218,7 +219,7 @@ void add_live_sites(Document& text, const std::string& heading, const std::vecto
   text.heading(with_note(heading, report));
   if (shares.empty()) return;
   if (page.stacks == Stacks::as_tree) {
-    text.raw(tree_text(report, name, shares, "REQUESTED", page, most({})));
+    text.append(tree_text(report, name, shares, "REQUESTED", page, most({})));
   } else {
     text.table(live_rows(shares, most, report, name, page));
   }
@@ -251,17 +252,15 @@ std::string late_line(const Report& report, const Leaked& alive) {
 }
 
 // What is missing on the screen because the report is newer than this version.
-std::string unknown_text(const Report& report, const Page& page) {
+std::string unknown_text(const Report& report) {
   std::string names;
-  for (const std::string& name : report.unknown) {
-    names += (names.empty() ? "" : ", ") + printable(name, page);
-  }
+  for (const std::string& name : report.unknown) names += (names.empty() ? "" : ", ") + name;
   return "not shown, being unknown to this vramscope: " + names;
 }
 
-std::string warnings_text(const Report& report, const Page& page) {
+Document warnings_text(const Report& report) {
   std::vector<std::string> warnings;
-  if (!report.unknown.empty()) warnings.push_back(unknown_text(report, page));
+  if (!report.unknown.empty()) warnings.push_back(unknown_text(report));
   if (report.unrecorded_calls != 0) {
     warnings.push_back(counted(report.unrecorded_calls, "call") + " went unrecorded");
   }
@@ -269,15 +268,15 @@ std::string warnings_text(const Report& report, const Page& page) {
     warnings.push_back("the table of call sites was full for " +
                        counted(report.dropped_stacks, "call"));
   }
-  for (const std::string& warning : report.warnings) warnings.push_back(printable(warning, page));
-  if (warnings.empty()) return "";
-  std::string result = "\n";
+  warnings.insert(warnings.end(), report.warnings.begin(), report.warnings.end());
+  Document text;
   for (std::size_t i = 0; i < std::min(kWarningsShown, warnings.size()); ++i) {
-    result += paragraph("warning: " + warnings[i], Colour::yellow, page);
+    text.paragraph("warning: " + warnings[i], {}, Colour::yellow);
   }
-  if (warnings.size() <= kWarningsShown) return result;
-  return result +
-         paragraph("and " + count_text(warnings.size() - kWarningsShown) + " more warnings", page);
+  if (warnings.size() > kWarningsShown) {
+    text.paragraph("and " + count_text(warnings.size() - kWarningsShown) + " more warnings");
+  }
+  return text;
 }
 
 // The verb that leads on.
@@ -290,22 +289,22 @@ const char* next_of(const Report& report, const Leaked& leaked) {
 
 }  // namespace
 
-Document report_head(const Report& report, const Page& page) {
+Document report_head(const Report& report) {
   const ProcessFacts& process = report.process;
   const std::size_t merged = report.processes.size();
   std::string who =
       merged == 0 ? "pid " + std::to_string(process.pid)
                   : count_text(merged) + (merged == 1 ? " process" : " processes") + " merged";
-  if (!process.hostname.empty()) who += " on " + printable(process.hostname, page);
+  if (!process.hostname.empty()) who += " on " + process.hostname;
   if (process.rank >= 0) who += ", rank " + std::to_string(process.rank);
   if (trigger_of(report) == Trigger::imported) {
-    who = printable(process.mode, page);  // nothing is known of the process
+    who = process.mode;  // nothing is known of the process
   } else if (!process.mode.empty()) {
-    who += ", mode " + printable(process.mode, page);
+    who += ", mode " + process.mode;
   }
   if (process.mode == "cache") {  // the only one that the policy is of; older versions had none
     for (const auto& [name, value] : process.options) {
-      if (name == "policy") who += ", policy " + printable(value, page);
+      if (name == "policy") who += ", policy " + value;
     }
     who += growth_text(report);
   }
@@ -315,8 +314,7 @@ Document report_head(const Report& report, const Page& page) {
   }
   if (process.simulated) who += ", on the simulated device";
 
-  std::string when =
-      "report " + std::to_string(report.sequence) + ", " + printable(how_written(report), page);
+  std::string when = "report " + std::to_string(report.sequence) + ", " + how_written(report);
   if (process.report_time_ns != 0) when += " " + time_text(process.report_time_ns);
   const std::uint64_t first_ns = report.timeline.start_ns;
   if (first_ns != 0 && process.report_time_ns >= first_ns) {
@@ -329,7 +327,7 @@ Document report_head(const Report& report, const Page& page) {
     when += ", " + counted(process.simulated_launches, "kernel") + " accepted but not executed";
   }
   Document text;
-  text.heading(printable(command_line(report.process), page));
+  text.heading(command_line(report.process));
   text.paragraph(who);
   text.paragraph(when);
   if (merged > 1) {
@@ -358,7 +356,7 @@ Document report_text(const ShownReport& shown, const NameFrame& name, const Page
   Leaked alive = shown.leaked;
   arrange(peak, columns, choice);
   arrange(alive.shares, columns, choice);
-  Document text = report_head(report, page);
+  Document text = report_head(report);
   text.append(devices_text(report, page));
   text.paragraph(other_refusals(report));
   const bool is_nothing = peak.empty() && alive.shares.empty() && report.chosen;
@@ -370,9 +368,9 @@ Document report_text(const ShownReport& shown, const NameFrame& name, const Page
   add_live_sites(text, alive_heading(report, alive), alive.shares, half, report, name, page);
   text.paragraph(late_line(report, alive));
   text.append(host_text(report));
-  text.raw(cupti_text(report, page));
-  text.raw(totals_text(report, page, shown.leaked), kUnlessRepeated);
-  text.raw(warnings_text(report, page));
+  text.append(cupti_text(report));
+  text.append(totals_text(report, shown.leaked), kUnlessRepeated);
+  text.append_apart(warnings_text(report));
   if (!is_nothing || report.oom.count != 0) text.next(next_of(report, shown.leaked), shown.path);
   return text;
 }

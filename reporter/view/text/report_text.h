@@ -38,7 +38,7 @@ struct ShownReport {
                                        const std::function<std::size_t(const ScreenRoom&)>& most);
 
 // What it begins with, a block each: the command, then the process, then when it was written.
-[[nodiscard]] Document report_head(const Report& report, const Page& page);
+[[nodiscard]] Document report_head(const Report& report);
 
 // What report_json() writes. The report outlives it.
 [[nodiscard]] Columns<Report> report_fields(const Report& report, const std::string& path,

@@ -207,44 +207,45 @@ RowsBlock table_of_processes(const Reports& reports, const Page& page, const Mos
 }
 
 // By what ended them: "rank 3 (4711) was ended by SIGKILL".
-std::string ends_text(const Reports& reports, const Page& page) {
+void add_ends(Document& text, const Reports& reports) {
   std::map<std::string, std::vector<const ReportOfProcess*>> dead;
   for (const ReportOfProcess& one : reports) {
     const std::string& signal = one.process.process.ended_by;
     if (!signal.empty() || trigger_of(one.process.trigger) == Trigger::recovered)
       dead[signal].push_back(&one);
   }
-  std::string text;
   for (const auto& [signal, who] : dead) {
     const std::string by = signal.empty()
                                ? " died; the signal is not known (vramscope run would record it)"
                                : (who.size() == 1 ? " was" : " were") + (" ended by " + signal);
-    text += paragraph(printable(names_text(who) + by, page), page);
+    text.paragraph(names_text(who) + by);
   }
-  return text;
 }
 
-std::string out_of_memory_line(const ReportOfProcess& one, const Page& page) {
-  const std::string what = printable(named_process(one.process.process), page) +
-                           " ran out of memory in " + counted(one.process.oom.count, "call") + ":";
+void add_out_of_memory(Document& text, const ReportOfProcess& one, const Page& page) {
+  const std::string what = named_process(one.process.process) + " ran out of memory in " +
+                           counted(one.process.oom.count, "call") + ":";
   const std::string command = "vramscope oom " + shell_path(one.file, page);  // is never cut
-  const bool fits = !page.cuts || 3 + columns(what) + columns(command) <= page.width;
-  return fits ? "  " + what + " " + command + "\n"
-              : paragraph(what, page) + "      " + command + "\n";
+  const bool fits =
+      !page.cuts || 3 + columns(printable(what, page)) + columns(command) <= page.width;
+  if (fits) return text.line("  " + what + " " + command);
+  text.paragraph(what);
+  text.line("      " + command);
 }
 
-std::string events_text(const Reports& reports, const Page& page) {
+Document events_text(const Reports& reports, const Page& page) {
   constexpr std::size_t kToldApart = 4;
-  std::string text = ends_text(reports, page);
+  Document text;
+  add_ends(text, reports);
   std::vector<const ReportOfProcess*> refused;
   for (const ReportOfProcess& one : reports) {
     if (one.process.oom.count != 0) refused.push_back(&one);
   }
   const std::size_t shown = rows_shown(refused.size(), kToldApart);
-  for (std::size_t i = 0; i < shown; ++i) text += out_of_memory_line(*refused[i], page);
+  for (std::size_t i = 0; i < shown; ++i) add_out_of_memory(text, *refused[i], page);
   refused.erase(refused.begin(), refused.begin() + static_cast<std::ptrdiff_t>(shown));
-  if (!refused.empty()) text += paragraph("so did " + names_text(refused), page);
-  return text.empty() ? text : "\n" + text;
+  if (!refused.empty()) text.paragraph("so did " + names_text(refused));
+  return text;
 }
 
 std::string title(const Reports& reports, const LeftAside& left_aside) {
@@ -284,14 +285,11 @@ Document runs_text(const Runs& runs, const Page& page, const MostProcesses& most
                    const HasFigures& has_figures) {
   const Reports& reports = runs.reports;
   Document text;
-  text.title(printable(title(reports, runs.left_aside), page));
+  text.title(title(reports, runs.left_aside));
   text.table(table_of_processes(runs.rows, page, most));
-  text.raw(host_memory_text(runs.rows, page));
-  text.raw(events_text(runs.rows, page));
-  if (const std::string sums = sums_text(runs.sums, reports, page); !sums.empty()) {
-    text.gap();
-    text.raw(sums);
-  }
+  text.paragraph(host_memory_text(runs.rows));
+  text.append_apart(events_text(runs.rows, page));
+  text.append(sums_text(runs.sums, reports, page));
   text.append(ranks_text(runs.rows, runs.differences, page, has_figures));
   // Of one that was merged, what it says of all follows.
   if (!is_one_file(reports)) text.next("report", reports[first_to_open(reports)].file);

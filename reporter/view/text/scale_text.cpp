@@ -79,12 +79,6 @@ std::string head_of_scale(const Scaled& scaled) {
          " (" + enumerated(batches) + ")";
 }
 
-template <class Row>
-std::string plain_table(const Columns<Row>& columns, const std::vector<Row>& rows,
-                        const Page& page) {
-  return table_of(columns, rows, page).text(page);
-}
-
 }  // namespace
 
 Columns<ScaleRow> scale_columns(const std::string& what) {
@@ -123,21 +117,19 @@ Document scale_text(const Scaled& scaled, const Page& page, const RowChoice& cho
   Table table = table_of(columns, rows, page, choice.most);
   table.place_last(Table::Last::wrapped);
   Document text;
-  text.title(printable(head_of_scale(scaled), page));
+  text.title(head_of_scale(scaled));
   text.gap();
-  text.raw(table.text(page) +
-           and_more(rows.size() - rows_shown(rows.size(), choice.most), "call site") +
-           table.left_out(page));
+  text.table(std::move(table), and_more(rows, choice.most, "call site"));
   text.gap();
-  text.raw(plain_table(run_columns_of_scale(), scaled.answer.runs, page));
+  text.table(table_of(run_columns_of_scale(), scaled.answer.runs, page));
   if (!scaled.answer.predictions.empty()) {
     text.gap();
     text.sentence("Predicted");
-    text.raw(plain_table(prediction_columns(), scaled.answer.predictions, page));
+    text.table(table_of(prediction_columns(), scaled.answer.predictions, page));
   }
   text.gap();
   text.sentence("The largest " + scaled.what + " that fits, as predicted");
-  text.raw(plain_table(scaled_gpu_columns(), scaled.answer.gpus, page));
+  text.table(table_of(scaled_gpu_columns(), scaled.answer.gpus, page));
   text.gap();
   text.paragraph("BY " + in_capitals(scaled.what) +
                  ": what each one more adds, or how it grows. OFF BY: the most that this is off at "

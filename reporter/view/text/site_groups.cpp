@@ -216,13 +216,12 @@ Document groups_text(const Report& report, GroupBy by, SiteOrder order, const Na
   keep(columns, title_of(order));
   const bool is_snapshot = !tells_frees(report);
   if (is_snapshot) keep_what_was_live(columns);
-  const Table table = table_of(columns, groups, page, choice.most);
-  Document text(table.text(page));
-  if (const std::size_t shown = rows_shown(groups.size(), choice.most); shown < groups.size())
-    text.paragraph("and " + counted_groups(by, groups.size() - shown));
+  const std::size_t left = groups.size() - rows_shown(groups.size(), choice.most);
+  Document text;
+  text.table(table_of(columns, groups, page, choice.most),
+             left == 0 ? "" : "  and " + counted_groups(by, left) + "\n");
   const std::string when = is_of_several(report) ? "of each process, when its memory held most"
                                                  : "at the peak of that kind of memory";
-  text.raw(table.left_out(page));
   text.gap();
   text.paragraph((is_snapshot ? std::string("NOW: requested bytes live at the snapshot")
                               : "Requested bytes of all sites. AT PEAK: " + when) +
@@ -230,7 +229,7 @@ Document groups_text(const Report& report, GroupBy by, SiteOrder order, const Na
                  std::string(kGroupByNames[static_cast<std::size_t>(by)]) +
                  " of the first frame in its row; frames of the standard library and of wrappers "
                  "are never first.");
-  text.raw(totals_text(report, page, name), kUnlessRepeated);
+  text.append(totals_text(report, name), kUnlessRepeated);
   return text;
 }
 

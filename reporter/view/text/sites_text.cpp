@@ -114,15 +114,11 @@ std::vector<std::size_t> sites_in_order(const Report& report, SiteOrder order,
 
 namespace {
 
-std::string remarks(const Report& report, std::size_t left_out, const Page& page) {
-  std::string result = and_more(left_out, "row");
-  if (report.sample_bytes != 0) {
-    result += paragraph("All numbers are " + sampling_text(report) + ".", page);
-  }
-  if (report.dropped_stacks == 0) return result;
-  return result + paragraph(counted(report.dropped_stacks, "call") +
-                                " came from call sites beyond those that fit, and are not listed.",
-                            page);
+void add_remarks(Document& text, const Report& report) {
+  if (report.sample_bytes != 0) text.paragraph("All numbers are " + sampling_text(report) + ".");
+  if (report.dropped_stacks == 0) return;
+  text.paragraph(counted(report.dropped_stacks, "call") +
+                 " came from call sites beyond those that fit, and are not listed.");
 }
 
 // Those of the first sites first.
@@ -136,8 +132,8 @@ std::vector<Share> in_order(std::vector<Share> shares, const std::vector<std::si
 }
 
 // By which bytes it is drawn follows from the order.
-std::string sites_tree(const Report& report, SiteOrder order, const NameFrame& name,
-                       const Page& page, std::size_t most) {
+Document sites_tree(const Report& report, SiteOrder order, const NameFrame& name, const Page& page,
+                    std::size_t most) {
   const auto tree = [&](std::vector<Share> shares, const char* title) {
     shares = in_order(std::move(shares), all_in_order(report, order), report.sites.size());
     return tree_text(report, name, shares, title, page, most);
@@ -246,8 +242,10 @@ Document all_sites_text(const Report& report, SiteOrder order, const NameFrame& 
   const std::vector<std::size_t> sites = arranged(report, order, name, choice);
   if (sites.empty()) return nothing_text(report);
   if (page.stacks == Stacks::as_tree) {
-    return Document(sites_tree(report, order, name, page, choice.most) + remarks(report, 0, page) +
-                    totals_text(report, page, name));
+    Document text = sites_tree(report, order, name, page, choice.most);
+    add_remarks(text, report);
+    text.append(totals_text(report, name));
+    return text;
   }
   Columns<std::size_t> columns = site_columns(report, name);
   keep(columns, title_of(order));
@@ -259,12 +257,14 @@ Document all_sites_text(const Report& report, SiteOrder order, const NameFrame& 
   const SiteListing::Drawn rows = table.drawn(page);
   const std::string at_peak =
       is_of_several(report) ? " AT PEAK: of each process, when its memory held most." : "";
-  Document text(rows.text + remarks(report, sites.size() - shown, page));
+  Document text;
+  text.drawing(rows.text + and_more(sites.size() - shown, "row"));
+  add_remarks(text, report);
   text.gap();
   text.paragraph((tells_frees(report) ? "Bytes are requested bytes."
                                       : "NOW: requested bytes live at the snapshot.") +
                  legend_of(columns, rows.titles) + at_peak);
-  text.raw(totals_text(report, page, name), kUnlessRepeated);
+  text.append(totals_text(report, name), kUnlessRepeated);
   return text;
 }
 

@@ -1,8 +1,6 @@
 // The statistics of a report under PyTorch's names.
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/text/stats_text.h"
-#include "reporter/view/analysis/report_figures.h"
-#include "reporter/view/text/idle_text.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -12,10 +10,12 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/text/device_text.h"
+#include "reporter/view/text/idle_text.h"
 #include "reporter/view/text/refusals_text.h"
 
 namespace vramscope {
@@ -71,10 +71,21 @@ std::string words_for_keys(const Report& report) {
   return whose + "small_pool counts requests up to 1 MiB, large_pool the others:";
 }
 
-// What of a device one looks for first, of all pools: as torch.cuda.memory_summary has it. others:
-// lines of what is not in it.
-std::string summary(const Report& report, const DeviceReport& device, const FlatStats& stats,
-                    const std::string& others, const Page& page) {
+// The driver serves them, so no counter of the allocator's has them.
+std::string uncounted_text(const Report& report, std::uint16_t device) {
+  std::string others;
+  for (const KindFacts& kind : report.kinds) {
+    const bool is_other = takes_device_memory(kind.kind) && kind.kind != Kind::device;
+    if (!is_other || kind.device != device || kind.peak_bytes == 0) continue;
+    others += (others.empty() ? "" : ", ") + kind_text(kind.kind) + " " +
+              amount_text(kind.peak_bytes) + " at its peak";
+  }
+  return others.empty() ? "" : "not counted above, as in PyTorch: " + others;
+}
+
+// What of a device one looks for first, of all pools: as torch.cuda.memory_summary has it.
+void add_summary(Document& text, const Report& report, const DeviceReport& device,
+                 const FlatStats& stats) {
   using enum Table::Align;
   // Nothing where it is not known.
   const auto value_of = [&](const std::string& key) -> std::optional<std::uint64_t> {
@@ -109,26 +120,13 @@ std::string summary(const Report& report, const DeviceReport& device, const Flat
                               : retried == 0 ? ""
                                              : "; " + retries_text(report, device);
   const std::optional<std::uint64_t> refused = value_of("num_ooms");
-  return table.text(page) +
-         paragraph(refused ? (*refused == 0 ? "never out of memory"
-                                            : "out of memory " + times_text(*refused)) +
-                                 retries
-                           : "how often memory ran out is not known",
-                   page) +
-         others + "\n";
-}
-
-// The driver serves them, so no counter of the allocator's has them.
-std::string uncounted_text(const Report& report, std::uint16_t device, const Page& page) {
-  std::string others;
-  for (const KindFacts& kind : report.kinds) {
-    const bool is_other = takes_device_memory(kind.kind) && kind.kind != Kind::device;
-    if (!is_other || kind.device != device || kind.peak_bytes == 0) continue;
-    others += (others.empty() ? "" : ", ") + kind_text(kind.kind) + " " +
-              amount_text(kind.peak_bytes) + " at its peak";
-  }
-  if (others.empty()) return "";
-  return paragraph("not counted above, as in PyTorch: " + others, page);
+  text.table(std::move(table));
+  const std::string times =
+      refused.value_or(0) == 0 ? "never out of memory" : "out of memory " + times_text(*refused);
+  text.paragraph(refused ? times + retries : "how often memory ran out is not known");
+  text.paragraph(needed_text(report, reserved_memory(report, device)));
+  text.paragraph(uncounted_text(report, device.facts.index));
+  text.gap();
 }
 
 // Values end in one column; bytes also as a person reads them, where the page has room for that.
@@ -162,51 +160,67 @@ std::string lines(const FlatStats& stats, const Page& page) {
   return result;
 }
 
-std::string title_line(const std::string& title, const Page& page) {
-  return coloured(fitted(title, page), Colour::bold, page) + "\n";
+std::string title_of(const Report& report, const DeviceReport& device) {
+  return gpu_name(report, device.facts.index) + "  " + device.facts.name + "  memory_stats" +
+         (is_of_several(report) ? ", summed over all processes" : "");
+}
+
+struct Keys {
+  std::string title;
+  std::string lines;
+  std::string below = {};  // a remark
+};
+
+// A dictionary below the other.
+void add_keys(Document& text, const std::vector<Keys>& all, bool has_first_title) {
+  for (const Keys& keys : all) {
+    const bool is_first = &keys == &all.front();
+    if (!is_first) text.gap();
+    if (!is_first || has_first_title) text.heading(keys.title);
+    text.drawing(keys.lines);
+    text.paragraph(keys.below);
+  }
 }
 
 }  // namespace
 
-std::optional<std::string> stats_text(const Report& report, const StatsOf& of, const Page& page) {
-  if (of.device && find_device(report, *of.device) == nullptr) return std::nullopt;
-  std::string summaries;
-  std::vector<std::pair<std::string, std::string>> keys;  // titles, and keys below them
-  std::size_t summarized = 0;                             // devices, whose keys come first
+Document stats_text(const Report& report, const StatsOf& of, const Page& page) {
+  Document summaries;
+  std::vector<Keys> keys;
+  std::size_t summarized = 0;  // devices, whose keys come first
   for (const DeviceReport& device : report.devices) {
     if (of.device && device.facts.index != *of.device) continue;
-    const std::string title = gpu_name(report, device.facts.index) + "  " +
-                              printable(device.facts.name, page) + "  memory_stats" +
-                              (is_of_several(report) ? ", summed over all processes" : "");
+    const std::string title = title_of(report, device);
     const FlatStats stats = stats_told(report, device);
     const bool is_whole = of.sort.empty() && of.most == 0 && !stats.empty();
     if (is_whole) {
-      const std::string uncounted = uncounted_text(report, device.facts.index, page);
-      const std::string others =
-          needed_paragraph(report, reserved_memory(report, device), page) + uncounted;
-      summaries += title_line(title, page) + summary(report, device, stats, others, page);
+      summaries.heading(title);
+      add_summary(summaries, report, device, stats);
     }
     const auto at =
         is_whole ? keys.begin() + static_cast<std::ptrdiff_t>(summarized++) : keys.end();
-    keys.emplace(at, title_line(title, page), lines(first(stats, of), page));
+    keys.insert(at, {title, lines(first(stats, of), page)});
   }
-  // On a screen, from which what is above is scrolled away, what one looks for first comes last.
-  const bool is_last = page.lines != 0;
-  if (summarized != 0) summaries += paragraph(kWords, page);
-  if (summarized != 0 && !is_last) summaries += "\n" + paragraph(words_for_keys(report), page);
-  // Below the only summary its keys follow; of several devices the summaries stand together.
-  if (summarized == 1 && !is_last) keys.front().first.clear();
   if (!of.device) {
-    const std::string saved = pinned_text(report);
-    keys.emplace_back(title_line("host_memory_stats", page),
-                      lines(first(memory_stats(report.host), of), page) +
-                          (saved.empty() ? "" : paragraph(saved, page)));
+    keys.push_back({"host_memory_stats", lines(first(memory_stats(report.host), of), page),
+                    pinned_text(report)});
   }
-  std::string result = is_last ? "" : summaries;
-  for (const auto& [title, below] : keys) {
-    result += (&title == &keys.front().first ? "" : "\n") + title + below;
+  Document text;
+  if (summarized != 0) summaries.paragraph(kWords);
+  // On a screen, from which what is above is scrolled away, what one looks for first comes last.
+  if (page.lines != 0 && summarized != 0) {
+    add_keys(text, keys, true);
+    text.append_apart(summaries);
+    return text;
   }
-  return is_last && summarized != 0 ? result + "\n" + summaries : result;
+  text.append(summaries);
+  if (summarized != 0) {
+    text.gap();
+    text.paragraph(words_for_keys(report));
+  }
+  // Below the only summary its keys follow; of several devices the summaries stand together.
+  add_keys(text, keys, summarized != 1);
+  return text;
 }
 
 namespace {

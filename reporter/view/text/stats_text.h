@@ -9,7 +9,7 @@
 #include <string>
 
 #include "reporter/view/listing/columns.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -30,9 +30,8 @@ struct StatsRow {
 };
 [[nodiscard]] Columns<StatsRow> stats_columns();
 
-// "key  value" under one title for each dictionary. nullopt: the report has no such device.
-[[nodiscard]] std::optional<std::string> stats_text(const Report& report, const StatsOf& of,
-                                                    const Page& page);
+// "key  value" under one title for each dictionary; nothing where the report has no such device.
+[[nodiscard]] Document stats_text(const Report& report, const StatsOf& of, const Page& page);
 
 // Keys that a dictionary of a device has whatever was used.
 inline constexpr std::string_view kKeysOfEveryDevice[] = {"allocated_bytes.all.current",

@@ -68,9 +68,12 @@ std::string names_text(const std::vector<const ReportOfProcess*>& some, std::siz
                              : names + " and " + std::to_string(some.size() - most) + " more";
 }
 
-std::string sums_text(const std::vector<DeviceSum>& sums,
-                      const std::vector<ReportOfProcess>& reports, const Page& page) {
-  std::string text;
+Document sums_text(const std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>& reports,
+                   const Page& page) {
+  Document text;
+  if (sums.empty()) return text;
+  text.gap();
+  text.title("Together on each device, requested bytes");
   bool has_bounds = false, has_traces = false;
   bool has_clocks = false;
   for (const DeviceSum& sum : sums) {
@@ -81,21 +84,17 @@ std::string sums_text(const std::vector<DeviceSum>& sums,
       has_several = has_several || has_several_kinds(process, sum.ordinals[i]);
     }
     if (has_several) name += ", all kinds";
-    text += paragraph(printable(name + "  " + whose_text(sum, reports, page) + sum_text(sum), page),
-                      page);
+    text.paragraph(name + "  " + whose_text(sum, reports, page) + sum_text(sum));
     has_bounds = has_bounds || sum.lower != sum.upper;
     has_traces = has_traces || sum.is_partly_traced;
     has_clocks = has_clocks || sum.host.empty();
   }
-  if (text.empty()) return text;
-  text = coloured("Together on each device, requested bytes", Colour::bold, page) + "\n" + text;
   if (has_bounds) {
-    text += paragraph(std::string("The bounds come from the buckets of the timelines") +
-                          (has_traces ? " and the available traces." : "."),
-                      page);
-    text += paragraph(why_bounds(sums, reports), page);
+    text.paragraph(std::string("The bounds come from the buckets of the timelines") +
+                   (has_traces ? " and the available traces." : "."));
+    text.paragraph(why_bounds(sums, reports));
   }
-  if (has_clocks) text += "  Vramscope assumes that the clocks of all hosts agree.\n";
+  if (has_clocks) text.paragraph("Vramscope assumes that the clocks of all hosts agree.");
   return text;
 }
 

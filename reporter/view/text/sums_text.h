@@ -8,7 +8,7 @@
 
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/process_figures.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -17,8 +17,8 @@ inline constexpr std::size_t kNamed = 3;
 [[nodiscard]] std::string names_text(const std::vector<const ReportOfProcess*>& some,
                                      std::size_t most = kNamed);
 
-// A heading and a line for each sum; `sums` refer to `reports` by index. "" of none.
-[[nodiscard]] std::string sums_text(const std::vector<DeviceSum>& sums,
-                                    const std::vector<ReportOfProcess>& reports, const Page& page);
+// Below an empty line, a heading and a line for each sum; `sums` refer to `reports` by index.
+[[nodiscard]] Document sums_text(const std::vector<DeviceSum>& sums,
+                                 const std::vector<ReportOfProcess>& reports, const Page& page);
 
 }  // namespace vramscope

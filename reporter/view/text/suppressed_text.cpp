@@ -13,13 +13,13 @@ std::string source_of(const Suppression& row) {
   return row.source + ":" + std::to_string(row.line);
 }
 
-std::string unused_text(const Leaks& leaks, const Suppressions& suppressions, const Page& page) {
+std::string unused_text(const Leaks& leaks, const Suppressions& suppressions) {
   std::string line;
   for (const Suppression* row : unused_suppressions(leaks, suppressions)) {
-    line += (line.empty() ? "Suppressions that left nothing out: " : ", ") +
-            printable(row->pattern + " (" + source_of(*row) + ")", page);
+    line += (line.empty() ? "Suppressions that left nothing out: " : ", ") + row->pattern + " (" +
+            source_of(*row) + ")";
   }
-  return line.empty() ? "" : "\n" + sentence(line, page);
+  return line;
 }
 
 }  // namespace
@@ -53,31 +53,33 @@ std::string suppressed_clause(const Leaks& leaks) {
   return text;
 }
 
-std::string caches_text(const Leaks& leaks, const Page& page) {
-  std::string text;
+Document caches_text(const Leaks& leaks) {
+  Document text;
   for (const HeldByCache& held : leaks.caches) {
     const FrameworkCache& cache = framework_caches()[held.row];
-    text += paragraph("Held by " + std::string(cache.name) + " (not a leak of the program): " +
-                          bytes_text(held.bytes) + " in " + counted(held.count, "allocation") +
-                          (cache.inside.empty() ? "" : "; to see its contents: ") +
-                          std::string(cache.inside),
-                      page);
+    text.paragraph("Held by " + std::string(cache.name) + " (not a leak of the program): " +
+                   bytes_text(held.bytes) + " in " + counted(held.count, "allocation") +
+                   (cache.inside.empty() ? "" : "; to see its contents: ") +
+                   std::string(cache.inside));
   }
-  return text.empty() ? "" : "\n" + text;
+  return text;
 }
 
-std::string suppressed_text(const Leaks& leaks, const Suppressions& suppressions,
-                            const Page& page) {
-  if (leaks.suppressed.empty()) return unused_text(leaks, suppressions, page);
+Document suppressed_text(const Leaks& leaks, const Suppressions& suppressions, const Page& page) {
   using enum Table::Align;
+  Document text;
   Table table({{"COUNT", right}, {"BYTES", right}, {"PATTERN", left}});
   for (const UsedSuppression& used : leaks.suppressed) {
     const Suppression& row = suppressions.rows()[used.row];
     table.add({count_text(used.count), bytes_text(used.bytes),
                printable(row.pattern + "  (" + source_of(row) + ")", page)});
   }
-  return "\n" + coloured("Suppressions used", Colour::bold, page) + "\n" + table.text(page) +
-         unused_text(leaks, suppressions, page);
+  if (!table.empty()) text.title("Suppressions used");
+  text.table(std::move(table));
+  Document unused;
+  unused.sentence(unused_text(leaks, suppressions));
+  text.is_empty() ? text.append(unused) : text.append_apart(unused);
+  return text;
 }
 
 }  // namespace vramscope

@@ -7,7 +7,7 @@
 
 #include "reporter/view/analysis/leaks/leaks.h"
 #include "reporter/view/analysis/leaks/suppressions.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -19,11 +19,11 @@ namespace vramscope {
 // by design.
 [[nodiscard]] std::string suppressed_clause(const Leaks& leaks);
 
-// A line for each framework's cache that holds memory, after an empty one; "": there is none.
-[[nodiscard]] std::string caches_text(const Leaks& leaks, const Page& page);
+// A line for each framework's cache that holds memory.
+[[nodiscard]] Document caches_text(const Leaks& leaks);
 
-// A table of those that were used, and a line of the others; "": there are none.
-[[nodiscard]] std::string suppressed_text(const Leaks& leaks, const Suppressions& suppressions,
-                                          const Page& page);
+// A table of those that were used, and a line of the others.
+[[nodiscard]] Document suppressed_text(const Leaks& leaks, const Suppressions& suppressions,
+                                       const Page& page);
 
 }  // namespace vramscope

@@ -329,9 +329,8 @@ std::string fitting_plots(const RunTimeline& timeline, const TimelineLook& look,
 
 Document timeline_text(const RunTimeline& timeline, const TimelineLook& look, const Page& page) {
   const std::size_t curves = rows_shown(timeline.curves.size(), look.most);
-  std::string title = sentence(title_of(timeline), page);
-  title = coloured(title.substr(0, title.size() - 1), Colour::bold, page) + "\n";
-  Document text(title);
+  Document text;
+  text.title(title_of(timeline));
   if (curves == 0) {
     if (page.filters.empty()) {
       text.paragraph("Nothing was allocated.");
@@ -349,11 +348,11 @@ Document timeline_text(const RunTimeline& timeline, const TimelineLook& look, co
     return text;
   }
   TimelineLook rest = look;
-  rest.lines -= std::min(rest.lines, lines_in(title) - 1);
+  rest.lines -= std::min(rest.lines, DocumentSize(text, page).lines({}) - 1);
   const bool has_all = curves == timeline.curves.size() && !look.must_fit;
   const RunTimeline drawn = has_all ? timeline : in_order(timeline, rest, page);
-  text.raw(look.must_fit ? fitting_plots(drawn, rest, curves, page)
-                         : plots_text(drawn, rest, curves, {}, page));
+  text.drawing(look.must_fit ? fitting_plots(drawn, rest, curves, page)
+                             : plots_text(drawn, rest, curves, {}, page));
   return text;
 }
 

@@ -140,32 +140,34 @@ std::string temporary_text(const Sums& sums, std::uint64_t allocations) {
 
 // `leaked`: gives what was never freed.
 template <class LeakedOf>
-std::string totals(const Report& report, const Page& page, const LeakedOf& leaked) {
+Document totals(const Report& report, const LeakedOf& leaked) {
+  Document text;
   std::uint64_t allocations = 0;
   for (const KindFacts& kind : report.kinds) {
     if (holds_memory(kind.kind)) allocations += kind.allocations;
   }
   const Sums sums = sums_of(report);
-  if (allocations == 0 && sums.temporary.allocations == 0) return "";
-  const std::string calls = "Total: " + counted(allocations, "allocation") +
-                            temporary_text(sums, allocations) + time_of(report, sums.ns) +
-                            frees_of(report);
-  const std::string peaks = peaks_of(report);
-  if (!tells_frees(report)) return "\n" + paragraph(calls, page) + paragraph(peaks, page);
-  const std::string alive =
-      is_by_axis(report) ? alive_text(report, sums) : alive_text(report, leaked());
-  return "\n" + paragraph(calls, page) +
-         paragraph(peaks + (peaks.empty() ? "" : "; ") + alive, page);
+  if (allocations == 0 && sums.temporary.allocations == 0) return text;
+  text.gap();
+  text.paragraph("Total: " + counted(allocations, "allocation") +
+                 temporary_text(sums, allocations) + time_of(report, sums.ns) + frees_of(report));
+  std::string peaks = peaks_of(report);
+  if (tells_frees(report)) {
+    peaks += (peaks.empty() ? "" : "; ") +
+             (is_by_axis(report) ? alive_text(report, sums) : alive_text(report, leaked()));
+  }
+  text.paragraph(peaks);
+  return text;
 }
 
 }  // namespace
 
-std::string totals_text(const Report& report, const Page& page, const NameFrame& name) {
-  return totals(report, page, [&] { return leaked_of(report, name); });
+Document totals_text(const Report& report, const NameFrame& name) {
+  return totals(report, [&] { return leaked_of(report, name); });
 }
 
-std::string totals_text(const Report& report, const Page& page, const Leaked& leaked) {
-  return totals(report, page, [&]() -> const Leaked& { return leaked; });
+Document totals_text(const Report& report, const Leaked& leaked) {
+  return totals(report, [&]() -> const Leaked& { return leaked; });
 }
 
 }  // namespace vramscope

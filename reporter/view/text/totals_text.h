@@ -6,7 +6,7 @@
 
 #include "reporter/view/analysis/leaks/leaked_shares.h"
 #include "reporter/view/analysis/stacks/frames.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -15,9 +15,8 @@ struct Report;
 // Allocations, how many were temporary (freed before their thread allocated again), the time in
 // them, the peak of each memory, and what was never freed, as `leaks` has it. Ends with a newline.
 // It adds up what stands above, and is shown kUnlessRepeated.
-[[nodiscard]] std::string totals_text(const Report& report, const Page& page,
-                                      const NameFrame& name);
+[[nodiscard]] Document totals_text(const Report& report, const NameFrame& name);
 // The same where it is known already what was never freed.
-[[nodiscard]] std::string totals_text(const Report& report, const Page& page, const Leaked& leaked);
+[[nodiscard]] Document totals_text(const Report& report, const Leaked& leaked);
 
 }  // namespace vramscope

@@ -81,30 +81,28 @@ std::string tenths(std::uint64_t whole, std::uint64_t parts) {
   return std::to_string(in_tenths / 10) + "." + std::to_string(in_tenths % 10);
 }
 
-std::string head_text(const TraceListing& trace, const Page& page) {
+Document head_text(const TraceListing& trace) {
   const TraceProcess& process = trace.followed.names().process;
   const TraceTotals& totals = trace.totals;
   const std::uint64_t span = totals.last_ns - totals.first_ns;
-  std::string result = coloured(printable(process.executable, page), Colour::bold, page) + "\n";
-  result +=
-      paragraph("pid " + std::to_string(process.pid) + ", mode " + printable(process.mode, page) +
-                    ", " + counted(totals.events, "event") + " in " + duration_text(span) + ", " +
-                    counted(totals.threads.size(), "thread"),
-                page);
+  Document text;
+  text.line(process.executable, "", Colour::bold);
+  text.paragraph("pid " + std::to_string(process.pid) + ", mode " + process.mode + ", " +
+                 counted(totals.events, "event") + " in " + duration_text(span) + ", " +
+                 counted(totals.threads.size(), "thread"));
   const std::uint64_t events = trace.all_events != 0 ? trace.all_events : totals.events;
   std::string size = bytes_text(trace.bytes) + " with names and stacks, " +
                      tenths(trace.bytes, events) + " bytes an event";
   if (trace.all_events != 0) size += " of all " + count_text(events);
   if (trace.bytes != trace.file_bytes) size += ", compressed to " + bytes_text(trace.file_bytes);
-  result += paragraph(size, page);
-  if (trace.lost != 0)
-    result +=
-        paragraph(counted(trace.lost, "event") + " not in the file: it could not be written", page);
-  if (trace.damaged != 0) result += "  " + counted(trace.damaged, "damaged chunk") + " left out\n";
-  if (!trace.complete) {
-    result += paragraph("it " + std::string(kNoEnd), page);
+  text.paragraph(size);
+  if (trace.lost != 0) {
+    text.paragraph(counted(trace.lost, "event") + " not in the file: it could not be written");
   }
-  return result + "\n";
+  if (trace.damaged != 0) text.paragraph(counted(trace.damaged, "damaged chunk") + " left out");
+  if (!trace.complete) text.paragraph("it " + std::string(kNoEnd));
+  text.gap();
+  return text;
 }
 
 using KindRow = std::pair<TracePlace, TraceKind>;
@@ -139,24 +137,22 @@ Columns<KindRow> kind_columns() {
       {{"MEMORY"}, [](const Row& row) { return memory_name(row.first.first, row.first.second); }}};
 }
 
-std::string kinds_text(const TraceListing& trace, const Page& page) {
+void add_kinds(Document& text, const TraceListing& trace, const Page& page) {
   const Columns<KindRow> columns =
       picked(kind_columns(), {"MEMORY", "PEAK", "AT", "NOW", "ALLOCATIONS", "BYTES", "FREES"});
   const Table table = table_of(columns, kind_rows(trace), page);
-  return table.empty() ? "" : table.text(page) + "\n";
+  if (table.empty()) return;
+  text.drawing(table.text(page));
+  text.gap();
 }
 
-std::string functions_text(const TraceListing& trace, const Page& page, const RowChoice& choice) {
+void add_functions(Document& text, const TraceListing& trace, const Page& page,
+                   const RowChoice& choice) {
   const std::vector<FunctionRow> functions = functions_in_order(trace, choice);
-  if (functions.empty()) return "";
-  const std::size_t shown = rows_shown(functions.size(), choice.most);
-  return table_of(function_row_columns(), functions, page, choice.most).text(page) +
-         and_more(functions.size() - shown, "function") + "\n";
-}
-
-std::string sites_tree(const Report& report, const NameFrame& name, const Page& page,
-                       std::size_t most) {
-  return tree_text(report, name, shares_in_all(report), "TOTAL", page, most);
+  if (functions.empty()) return;
+  text.table(table_of(function_row_columns(), functions, page, choice.most),
+             and_more(functions, choice.most, "function"));
+  text.gap();
 }
 
 // Those that the chosen frames do not tell apart are one.
@@ -166,23 +162,30 @@ Report traced_sites(const TraceListing& trace) {
   return report;
 }
 
-std::string sites_text(const Report& report, const NameFrame& name, const Page& page,
-                       const RowChoice& choice) {
-  if (page.stacks == Stacks::as_tree) return sites_tree(report, name, page, choice.most);
+Document sites_text(const Report& report, const NameFrame& name, const Page& page,
+                    const RowChoice& choice) {
+  if (page.stacks == Stacks::as_tree)
+    return tree_text(report, name, shares_in_all(report), "TOTAL", page, choice.most);
+  Document text;
   const std::vector<std::size_t> sites = sites_in_order(report, name, {0, choice.sort});
-  if (sites.empty()) return "";
-  return site_listing(report, name, trace_site_columns(report, name),
-                      first_rows(sites, choice.most), std::identity(), "WHERE", page)
-             .text(page) +
-         and_more(sites.size() - rows_shown(sites.size(), choice.most), "row");
+  if (sites.empty()) return text;
+  const SiteListing listing =
+      site_listing(report, name, trace_site_columns(report, name), first_rows(sites, choice.most),
+                   std::identity(), "WHERE", page);
+  text.drawing(listing.text(page));  // the report does not outlive it
+  text.drawing(and_more(sites, choice.most, "row"));
+  return text;
 }
 
 }  // namespace
 
-std::string trace_text(const TraceListing& trace, const NameFrame& name, const Page& page,
-                       const RowChoice& choice) {
-  return head_text(trace, page) + kinds_text(trace, page) + functions_text(trace, page, choice) +
-         sites_text(traced_sites(trace), name, page, choice);
+Document trace_text(const TraceListing& trace, const NameFrame& name, const Page& page,
+                    const RowChoice& choice) {
+  Document text = head_text(trace);
+  add_kinds(text, trace, page);
+  add_functions(text, trace, page, choice);
+  text.append(sites_text(traced_sites(trace), name, page, choice));
+  return text;
 }
 
 namespace {

@@ -11,7 +11,7 @@
 #include "reporter/view/analysis/stacks/frames.h"
 #include "reporter/view/analysis/stacks/stack_view.h"
 #include "reporter/view/listing/columns.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -31,9 +31,9 @@ struct TraceListing {
   StackChoice stacks = {};       // which frames of sites are shown
 };
 
-// Each text ends with a newline. most: rows of sites and functions, 0 for all.
-[[nodiscard]] std::string trace_text(const TraceListing& trace, const NameFrame& name,
-                                     const Page& page, const RowChoice& choice);
+// choice: of rows of sites and functions.
+[[nodiscard]] Document trace_text(const TraceListing& trace, const NameFrame& name,
+                                  const Page& page, const RowChoice& choice);
 [[nodiscard]] std::string trace_json(const TraceListing& trace, const NameFrame& name,
                                      const RowChoice& choice);
 

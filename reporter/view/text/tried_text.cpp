@@ -21,25 +21,23 @@ std::string mebibytes(std::uint64_t bytes) {
 
 }  // namespace
 
-std::string tried_text(const RefusalTrial& trial, const std::string& trace, const Page& page) {
-  const std::string what =
-      amount_text(trial.bytes) + " of " + memory_name(trial.place.kind, trial.place.device);
-  std::string text = "\n" + sentence("What would have served the first refused request, " + what +
-                                         ", by replays of " + printable(trace, page) + ":",
-                                     page);
+Document tried_text(const RefusalTrial& trial, const std::string& trace) {
+  Document text;
+  text.gap();
+  text.sentence("What would have served the first refused request, " + amount_text(trial.bytes) +
+                " of " + memory_name(trial.place.kind, trial.place.device) + ", by replays of " +
+                trace + ":");
   for (const TriedRow& row : trial.rows) {
     if (row.row.is_recorded) continue;
-    text += paragraph(typed_settings(row.row) + ": " +
-                          std::string(kTriedTexts[static_cast<std::size_t>(row.tried)]),
-                      page);
+    text.paragraph(typed_settings(row.row) + ": " +
+                   std::string(kTriedTexts[static_cast<std::size_t>(row.tried)]));
   }
   if (trial.more_bytes) {
-    text += paragraph(mebibytes(*trial.more_bytes) + " more of the GPU: served", page);
+    text.paragraph(mebibytes(*trial.more_bytes) + " more of the GPU: served");
   }
   if (trial.least_limit_bytes) {
-    text += paragraph(
-        "--device-memory-limit " + std::to_string(*trial.least_limit_bytes / kMiB) + "MiB: served",
-        page);
+    text.paragraph("--device-memory-limit " + std::to_string(*trial.least_limit_bytes / kMiB) +
+                   "MiB: served");
   }
   return text;
 }

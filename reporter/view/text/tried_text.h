@@ -5,15 +5,14 @@
 #include <string>
 
 #include "reporter/view/listing/columns.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 #include "reporter/view/trial/refusal_trial.h"
 
 namespace vramscope {
 
 // Of the JSON of oom.
 [[nodiscard]] Columns<RefusalTrial> tried_fields();
-// Lines that begin with an empty one.
-[[nodiscard]] std::string tried_text(const RefusalTrial& trial, const std::string& trace,
-                                     const Page& page);
+// Below an empty line.
+[[nodiscard]] Document tried_text(const RefusalTrial& trial, const std::string& trace);
 
 }  // namespace vramscope

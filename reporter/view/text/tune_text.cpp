@@ -156,8 +156,8 @@ void add_advice(Document& text, const AdviceLine& line, const std::optional<Advi
   if (line.keeps()) return add_keep(text, line, whose);
   text.gap();
   text.sentence("For " + whose + ", set");
-  text.raw("  " + *line.set() + "\n");
-  if (also) text.raw("  " + *also->set() + "\n");
+  text.line("  " + *line.set());
+  if (also) text.line("  " + *also->set());
   text.paragraph(gain_text(line));
   if (also || line.of_pytorch) text.paragraph(versions_text(line.to().row().alloc_conf));
   text.paragraph(policy_text(line));
@@ -261,17 +261,15 @@ Document tune_text(const Tuned& tuned, const Page& page, const RowChoice& choice
   table.keep_room(kRoomForSettings);
   table.place_last(Table::Last::wrapped);
   Document text;
-  text.title(printable(head_text(tuned), page));
+  const std::string legend = legend_of(columns, table.titles(page));
+  text.title(head_text(tuned));
   text.gap();
-  text.raw(table.text(page) +
-           and_more(rows.size() - rows_shown(rows.size(), choice.most), "setting") +
-           table.left_out(page));
+  text.table(std::move(table), and_more(rows, choice.most, "setting"));
   text.gap();
-  text.paragraph(rule_text(tuned) + legend_of(columns, table.titles(page)));
+  text.paragraph(rule_text(tuned) + legend);
   add_advices(text, tuned.answer, tuned.traces.size());
   for (std::size_t i = 0; i < tuned.traces.size(); ++i) {
-    const std::string begin =
-        "The replay of " + printable(tuned.files[i], page) + " cannot be exact: ";
+    const std::string begin = "The replay of " + tuned.files[i] + " cannot be exact: ";
     text.paragraph(gaps_text(begin, tuned.traces[i].gaps));
   }
   return text;

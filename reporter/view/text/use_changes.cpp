@@ -89,14 +89,13 @@ std::vector<UseChange> use_changes(const Report& before, const Report& after) {
   return changes;
 }
 
-std::string use_changes_text(const std::vector<UseChange>& uses, const Page& page) {
-  std::string text;
+Document use_changes_text(const std::vector<UseChange>& uses) {
+  Document text;
   for (const UseChange& use : uses) {
-    text += paragraph(
-        change_within_bounds(use.after.gpu + ", reserved (all kinds)  ", use.before.reserved,
-                             use.after.reserved, use.is_of_one_report),
-        page);
-    if (tells_use(use.before) && tells_use(use.after)) text += paragraph(used_text(use), page);
+    text.paragraph(change_within_bounds(use.after.gpu + ", reserved (all kinds)  ",
+                                        use.before.reserved, use.after.reserved,
+                                        use.is_of_one_report));
+    if (tells_use(use.before) && tells_use(use.after)) text.paragraph(used_text(use));
   }
   return text;
 }

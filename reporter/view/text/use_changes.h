@@ -8,7 +8,7 @@
 
 #include "reporter/view/analysis/peaks/device_peaks.h"
 #include "reporter/view/listing/columns.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -29,6 +29,6 @@ struct UseChange {
 // "GPU 0, reserved (all kinds)    6.89 GiB -> 11.5 GiB (+4.66 GiB, +67.7 %)", and what was used. Of
 // figures that are known within bounds it gives the bounds of the change, if these say which is
 // more.
-[[nodiscard]] std::string use_changes_text(const std::vector<UseChange>& uses, const Page& page);
+[[nodiscard]] Document use_changes_text(const std::vector<UseChange>& uses);
 
 }  // namespace vramscope

@@ -64,9 +64,9 @@ Document nothing_text(const Report& report) {
     text.nothing(std::string(kNothingPasses) + "allocated.");
   } else {
     // A trace may be cut at its beginning.
-    text.raw(trigger_of(report) == Trigger::trace
-                 ? "Nothing was allocated in what was written of the trace.\n"
-                 : "Nothing was allocated.\n");
+    text.line(trigger_of(report) == Trigger::trace
+                  ? "Nothing was allocated in what was written of the trace."
+                  : "Nothing was allocated.");
   }
   return text;
 }
