@@ -194,6 +194,8 @@ async function look(browser, job) {
   seen.changes = await numbers(page, '#changes');
   seen.processes = await numbers(page, '#processes');
   seen.refusals = await numbers(page, '#oom');
+  seen.advice = await numbers(page, '#advice');
+  seen.fit = await numbers(page, '#fit');
   seen.histograms = await histograms(page);
   seen.fields = await page.$$eval('#timeline-content input', (all) => all.map((one) => Number(one.value)));
   seen.links = await page.$$eval('nav a', (all) => all.map((one) => one.getAttribute('href')).filter((link) => !document.querySelector(link) || document.querySelector(link).hidden));

@@ -17,6 +17,7 @@
 #include "reporter/view/analysis/peaks/traced_peaks.h"
 #include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/subject.h"
+#include "reporter/view/command/html_answers.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
@@ -135,14 +136,21 @@ Filter without_times(Filter filter) {
   return filter;
 }
 
+// What is advised concerns the whole program, and is not shown beside a part of it.
+bool is_whole(const Filter& filter) { return filter_text(filter).empty(); }
+
 int page_of_trace(const Arguments& given, const std::string& file) {
   const Filter filter = without_times(given.filter);
+  const PageAnswers answers =
+      is_whole(filter) ? answers_of_trace(file, given.reading, given.stacks) : PageAnswers{};
   std::optional<std::string> page;
   const auto use = [&](TraceFollower& trace) {
     page = trace_page(trace, {.path = file,
                               .filter = filter,
                               .stacks = given.stacks,
-                              .window = window_of(given.filter)});
+                              .window = window_of(given.filter),
+                              .advice = answers.advice,
+                              .fit = answers.fit});
   };
   if (!follow_trace(file, given.reading, filter, FollowedTimes::all, use)) return kBadInput;
   return publish_page(given, *page);
@@ -210,6 +218,7 @@ std::string moment_of(const Report& report) {
 struct Beside {
   std::string diff = {};
   std::string runs = {};
+  PageAnswers answers = {};
 };
 
 int page_of_report(const Arguments& given, const std::string& path, Report& report,
@@ -230,6 +239,8 @@ int page_of_report(const Arguments& given, const std::string& path, Report& repo
                   .map = map,
                   .diff = beside.diff,
                   .runs = beside.runs,
+                  .advice = beside.answers.advice,
+                  .fit = beside.answers.fit,
                   .filter = filter_text(without_times(given.filter)),
                   .window = window_of(given.filter)};
   return publish_page(given, page_text(of, names_from_symbols()));
@@ -271,6 +282,9 @@ int page_of_reports(const Arguments& given) {
       given.files.size() == 1 ? open_named(path, given.reading) : open_merged(paths, given.reading);
   const Filter filter = without_times(given.filter);
   if (!report || !Filtering(filter, kPageUse).applies(*report, path)) return kBadInput;
+  const PageAnswers answers = is_whole(filter)
+                                  ? answers_of_report(path, *report, given.reading, given.stacks)
+                                  : PageAnswers{};
   leave_out_views_of(*report, filter);
   choose_frames(*report, given.stacks);
   leave_out_small_rows(*report, filter, kPageUse);
@@ -282,7 +296,7 @@ int page_of_reports(const Arguments& given) {
     }
   }
   return page_of_report(given, path, *report,
-                        {.runs = runs_of(*report, ReportsAgain(paths, given))});
+                        {.runs = runs_of(*report, ReportsAgain(paths, given)), .answers = answers});
 }
 
 int write_html(const Arguments& given) {

@@ -10,33 +10,36 @@
 namespace vramscope {
 namespace {
 
-std::optional<TrialSteps> refused(const std::string& path, const std::string& problem) {
-  say("cannot read '" + path + "': " + problem);
+std::optional<TrialSteps> refused(const TellWhy& tell, const std::string& path,
+                                  const std::string& problem) {
+  tell("cannot read '" + path + "': " + problem);
   return std::nullopt;
 }
 
-std::optional<TrialSteps> refused_incomplete(const std::string& path, const std::string& what) {
-  say("'" + path + "' " + what + "; --partial plays what is there");
+std::optional<TrialSteps> refused_incomplete(const TellWhy& tell, const std::string& path,
+                                             const std::string& what) {
+  tell("'" + path + "' " + what + "; --partial plays what is there");
   return std::nullopt;
 }
 
 std::optional<TrialSteps> steps_of(const std::string& path, std::span<const std::byte> bytes,
                                    TraceOf whose, Incomplete incomplete, TrialPhase* phase,
-                                   const std::string& alloc_conf = "") {
+                                   const TellWhy& tell, const std::string& alloc_conf = "") {
   const bool is_partial = incomplete == Incomplete::played;
   using Damage = TraceReader::Damage;
   TraceReader reader(bytes, is_partial ? Damage::left_out : Damage::refused);
-  if (!reader.problem().empty()) return refused(path, reader.problem());
+  if (!reader.problem().empty()) return refused(tell, path, reader.problem());
   TrialSteps steps;
   const std::string problem = read_trial_steps(reader, whose, steps, phase);
-  if (!problem.empty()) return refused(path, problem);
+  if (!problem.empty()) return refused(tell, path, problem);
   if (steps.requests == 0) {
-    say("'" + path + "' has no allocation: there is nothing to replay");
+    tell("'" + path + "' has no allocation: there is nothing to replay");
     return std::nullopt;
   }
   if (steps.gaps.begins_late && !is_partial) {
     return refused_incomplete(
-        path, "begins in the middle of a run: it frees memory whose allocation it does not have");
+        tell, path,
+        "begins in the middle of a run: it frees memory whose allocation it does not have");
   }
   if (!alloc_conf.empty()) {
     steps.recorded.alloc_conf = alloc_conf;
@@ -44,36 +47,37 @@ std::optional<TrialSteps> steps_of(const std::string& path, std::span<const std:
   }
   const MadeRow recorded = recorded_row(steps);
   if (recorded.row) return steps;
-  say("the settings of the run in '" + path + "': " + recorded.problem);
+  tell("the settings of the run in '" + path + "': " + recorded.problem);
   return std::nullopt;
 }
 
 std::optional<TrialSteps> imported_steps(const std::string& path, Incomplete incomplete,
-                                         TrialPhase* phase) {
+                                         TrialPhase* phase, const TellWhy& tell) {
   const std::variant<ImportedRun, FileError> read = read_import(path);
   const auto* const run = std::get_if<ImportedRun>(&read);
   if (run == nullptr) {
-    say(std::get<FileError>(read).message);
+    tell(std::get<FileError>(read).message);
     return std::nullopt;
   }
   if (!run->has_history) {
-    say("'" + path +
-        "' has no history of allocations and frees: there is nothing to replay "
-        "(torch.cuda.memory._record_memory_history() records one)");
+    tell("'" + path +
+         "' has no history of allocations and frees: there is nothing to replay "
+         "(torch.cuda.memory._record_memory_history() records one)");
     return std::nullopt;
   }
   const bool is_partial = incomplete == Incomplete::played;
   if (run->begins_late && !is_partial) {
     return refused_incomplete(
-        path, "begins in the middle of a run: it frees memory whose allocation it does not have");
+        tell, path,
+        "begins in the middle of a run: it frees memory whose allocation it does not have");
   }
   if (run->is_cut_off && !is_partial) {
-    return refused_incomplete(path, "ends in the middle of a line");
+    return refused_incomplete(tell, path, "ends in the middle of a line");
   }
   const std::string bytes = trace_of_import(*run);
   const TraceOf whose = is_memory_snapshot(path) ? TraceOf::pytorch : TraceOf::other;
-  std::optional<TrialSteps> steps =
-      steps_of(path, std::as_bytes(std::span(bytes)), whose, incomplete, phase, run->alloc_conf);
+  std::optional<TrialSteps> steps = steps_of(path, std::as_bytes(std::span(bytes)), whose,
+                                             incomplete, phase, tell, run->alloc_conf);
   if (!steps) return steps;
   steps->gaps.begins_late |= run->begins_late;
   steps->gaps.is_cut_off |= run->is_cut_off;
@@ -84,16 +88,16 @@ std::optional<TrialSteps> imported_steps(const std::string& path, Incomplete inc
 }  // namespace
 
 std::optional<TrialSteps> open_trial(const std::string& path, Incomplete incomplete,
-                                     TrialPhase* phase) {
+                                     TrialPhase* phase, const TellWhy& tell) {
   if (is_folder(path)) {
-    say("'" + path + "' is a folder: expected a trace");
+    tell("'" + path + "' is a folder: expected a trace");
     return std::nullopt;
   }
-  if (is_import(path)) return imported_steps(path, incomplete, phase);
+  if (is_import(path)) return imported_steps(path, incomplete, phase, tell);
   const TraceInput input(path);
   const bool has_rest = incomplete == Incomplete::played && !input.bytes().empty();
-  if (!input.problem().empty() && !has_rest) return refused(path, input.problem());
-  return steps_of(path, input.bytes(), TraceOf::vramscope, incomplete, phase);
+  if (!input.problem().empty() && !has_rest) return refused(tell, path, input.problem());
+  return steps_of(path, input.bytes(), TraceOf::vramscope, incomplete, phase, tell);
 }
 
 void add_trial_files(Command& command, TrialArguments& arguments) {

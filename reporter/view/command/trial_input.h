@@ -22,10 +22,13 @@ namespace vramscope {
 // killed program, has all until then.
 enum class Incomplete : bool { refused, played };
 
-// A trace of ours, or another tool's file of a run. Says in one line why there is none. phase:
+using TellWhy = std::function<void(const std::string&)>;
+
+// A trace of ours, or another tool's file of a run. Tells in one line why there is none. phase:
 // null, or what is to be found of the phase with its name.
 [[nodiscard]] std::optional<TrialSteps> open_trial(const std::string& path, Incomplete incomplete,
-                                                   TrialPhase* phase = nullptr);
+                                                   TrialPhase* phase = nullptr,
+                                                   const TellWhy& tell = say);
 
 struct TrialArguments {
   std::vector<std::string> files;

@@ -1,5 +1,6 @@
 // Draws the page of vramscope html from the report that stands in it.
 // SPDX-License-Identifier: Apache-2.0
+import { advice, fit } from './answers.js';
 import { histogram, ledgers } from './charts.js';
 import { choice, make, replace } from './dom.js';
 import { Flame } from './flame.js';
@@ -57,6 +58,8 @@ head();
 overview();
 if (report.diff) show('changes', changes(report.diff));
 if (report.runs) show('processes', processes(report.runs));
+if (report.advice) show('advice', ...advice(report.advice));
+if (report.fit) show('fit', ...fit(report.fit));
 const flame = new Flame(model, document.getElementById('flame-content'), state);
 const places = new Places(model, document.getElementById('places-content'), state);
 const hasMap = report.map.moments.some((moment) => moment.places.length > 0);

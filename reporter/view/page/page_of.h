@@ -25,8 +25,10 @@ struct PageOf {
   std::vector<MapPlace> places = {};  // of the segments that the verdict mentions
   std::string places_moment = {};     // the instant of `places`: "at the peak"
   const PageMap& map;
-  std::string diff = {};  // diff_json() of the report and an earlier one; "": none
-  std::string runs = {};  // add_runs_json() of the processes that were merged; "": none
+  std::string diff = {};    // diff_json() of the report and an earlier one; "": none
+  std::string runs = {};    // add_runs_json() of the processes that were merged; "": none
+  std::string advice = {};  // advice_for_page(); "": none
+  std::string fit = {};     // fit_for_page(); "": none
   const TraceWindows* windows = nullptr;  // only for a trace
   const Report* detailed = nullptr;  // only for a trace: a report that also says when memory was
                                      // allocated

@@ -65,6 +65,8 @@ std::optional<std::string> trace_page(TraceFollower& trace, const TracePageOf& o
                     .places = maps.places(),
                     .places_moment = "at the peak",
                     .map = maps.map(),
+                    .advice = of.advice,
+                    .fit = of.fit,
                     .windows = &windows,
                     .detailed = &detailed,
                     .filter = filter_text(of.filter),

@@ -19,6 +19,8 @@ struct TracePageOf {
   const StackChoice& stacks;
   std::optional<std::pair<std::uint64_t, std::uint64_t>> window = {};  // the one that is chosen
                                                                        // first
+  std::string advice = {};                                             // as PageOf has it
+  std::string fit = {};
 };
 
 // `trace` must follow all times. The function reads it three times. Returns nothing on failure;

@@ -11,7 +11,7 @@ export function leaveOut(frames) {
   inner = new Set(frames);
 }
 
-function stack(frames) {
+export function stack(frames) {
   const outer = frames.filter((frame) => !inner.has(frame));
   const shown = outer.length > 0 ? outer : frames;
   if (frames.length <= FRAMES && shown.length === frames.length) return name(frames.join(' < ') || 'unknown');

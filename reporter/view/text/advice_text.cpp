@@ -13,55 +13,31 @@
 namespace vramscope {
 namespace {
 
-// What a file cannot show is not called looked for.
-std::string looked_for(const AdviceOf& of, bool has_ranges) {
-  std::vector<std::string> all{"memory that only grows", "pools side by side", "rounding",
-                               "repeated pinning", "temporary allocations"};
-  if (of.has_segments) {
-    all.emplace_back("fragmentation");
-    all.emplace_back("small segments");
-  }
-  if (of.is_trace && has_ranges) {
-    all.emplace_back("memory of NVTX ranges that is freed late");
-    all.emplace_back("ranges that overlap");
-  }
-  return enumerated(all);
-}
-
-std::string not_looked_for(const AdviceOf& of, bool has_ranges) {
-  if (!of.is_trace) {
-    return "Only a trace (run --trace FILE) shows fragmentation at the peak, memory of NVTX ranges "
-           "that is freed late, and ranges that overlap.";
-  }
-  std::string text =
-      of.has_segments ? "" : "The trace has no segments, so fragmentation is unknown.";
-  if (has_ranges) return text;
-  return text + (text.empty() ? "" : " ") +
-         "The program has no NVTX ranges, by which memory that is freed late and phases that "
-         "overlap are found.";
-}
-
 bool has_ranges(const Report& report) {
   return std::any_of(report.axes.begin(), report.axes.end(), [](const AxisEntry& row) {
     return row.axis == Axis::range && row.value != "none" && row.value != "unknown";
   });
 }
 
-Columns<AdviceSite> site_rows(const Report& report, const NameFrame& name) {
-  return with_site<AdviceSite>(
-      report, name, &AdviceSite::site,
-      {{"bytes",
-        "requested bytes: live at the instant that the finding is about; ever allocated, if it is "
-        "about time; lost to rounding or, of blocks with their rounding, in segments that are "
-        "mostly free",
-        &AdviceSite::bytes, Titled("BYTES")},
-       {"count", "number of allocations or blocks", &AdviceSite::count, Titled("COUNT", 2)}});
+// What a file cannot show is not called looked for.
+std::string looked_for(const AdviceOf& of) {
+  std::vector<std::string> all{"memory that only grows", "pools side by side", "rounding",
+                               "repeated pinning", "temporary allocations"};
+  if (of.has_segments) {
+    all.emplace_back("fragmentation");
+    all.emplace_back("small segments");
+  }
+  if (of.is_trace && has_ranges(of.report)) {
+    all.emplace_back("memory of NVTX ranges that is freed late");
+    all.emplace_back("ranges that overlap");
+  }
+  return enumerated(all);
 }
 
 void add_sites(Document& text, const Report& report, const Advice& advice, const NameFrame& name,
                const Page& page) {
   if (advice.sites.empty()) return;
-  const Columns<AdviceSite> columns = picked(site_rows(report, name), {"BYTES", "COUNT"});
+  const Columns<AdviceSite> columns = picked(advice_site_columns(report, name), {"BYTES", "COUNT"});
   add_listing(text,
               site_listing(report, name, columns, advice.sites, &AdviceSite::site, "WHERE", page),
               page);
@@ -72,10 +48,7 @@ void add_finding(Document& text, const AdviceOf& of, std::size_t number, const N
   const Advice& advice = of.found[number];
   const AdviceWords words = words_of(of.report, advice, name);
   text.gap();
-  text.title(std::to_string(number + 1) + ". " + words.title + ": " + words.saves +
-             (advice.saves_bytes == 0 || advice.what == FindingKind::fragmented
-                  ? ""
-                  : ", " + memory_name(of.report, advice.kind, advice.device)));
+  text.title(std::to_string(number + 1) + ". " + finding_title(of.report, advice, words));
   text.paragraph(capitalised(words.shown) + ".");
   add_sites(text, of.report, advice, name, page);
   text.paragraph("What to do: " + words.to_do + ".");
@@ -83,6 +56,23 @@ void add_finding(Document& text, const AdviceOf& of, std::size_t number, const N
 }
 
 }  // namespace
+
+std::string finding_title(const Report& report, const Advice& advice, const AdviceWords& words) {
+  const bool is_anywhere = advice.saves_bytes == 0 || advice.what == FindingKind::fragmented;
+  return words.title + ": " + words.saves +
+         (is_anywhere ? "" : ", " + memory_name(report, advice.kind, advice.device));
+}
+
+Columns<AdviceSite> advice_site_columns(const Report& report, const NameFrame& name) {
+  return with_site<AdviceSite>(
+      report, name, &AdviceSite::site,
+      {{"bytes",
+        "requested bytes: live at the instant that the finding is about; ever allocated, if it is "
+        "about time; lost to rounding or, of blocks with their rounding, in segments that are "
+        "mostly free",
+        &AdviceSite::bytes, Titled("BYTES")},
+       {"count", "number of allocations or blocks", &AdviceSite::count, Titled("COUNT", 2)}});
+}
 
 Columns<Advice> advice_columns(const Report& report, const NameFrame& name) {
   using Row = Advice;
@@ -124,25 +114,41 @@ Columns<Advice> advice_columns(const Report& report, const NameFrame& name) {
       {"advice", "what to do, in words", word(&AdviceWords::to_do)},
       {"command", "command that shows more, without the file", word(&AdviceWords::command)},
       {"parties", "ranges or pools that it is about, the largest first", party, &Advice::parties},
-      {"sites", "call sites that it is about, the largest first", site_rows(report, name),
+      {"sites", "call sites that it is about, the largest first", advice_site_columns(report, name),
        &Advice::sites}};
+}
+
+std::string findings_text(const AdviceOf& of) {
+  if (!of.found.empty()) {
+    return counted(of.found.size(), "finding") + ", the largest saving first";
+  }
+  return "Nothing found. Looked for: " + looked_for(of) + ".";
+}
+
+std::string not_looked_for(const AdviceOf& of) {
+  if (!of.is_trace) {
+    return "Only a trace (run --trace FILE) shows fragmentation at the peak, memory of NVTX ranges "
+           "that is freed late, and ranges that overlap.";
+  }
+  std::string text =
+      of.has_segments ? "" : "The trace has no segments, so fragmentation is unknown.";
+  if (has_ranges(of.report)) return text;
+  return text + (text.empty() ? "" : " ") +
+         "The program has no NVTX ranges, by which memory that is freed late and phases that "
+         "overlap are found.";
 }
 
 Document advice_text(const AdviceOf& of, const NameFrame& name, const Page& page,
                      const RowChoice& choice) {
   Document text;
   const std::size_t shown = rows_shown(of.found.size(), choice.most);
-  if (of.found.empty()) {
-    text.sentence("Nothing found. Looked for: " + looked_for(of, has_ranges(of.report)) + ".");
-  } else {
-    text.sentence(counted(of.found.size(), "finding") + ", the largest saving first");
-  }
+  text.sentence(findings_text(of));
   for (std::size_t i = 0; i < shown; ++i) add_finding(text, of, i, name, page);
   if (shown < of.found.size()) {
     text.gap();
     text.paragraph("and " + counted(of.found.size() - shown, "more finding") + " (-n 0 for all)");
   }
-  const std::string rest = not_looked_for(of, has_ranges(of.report));
+  const std::string rest = not_looked_for(of);
   if (!rest.empty()) {
     text.gap();
     text.sentence(rest);

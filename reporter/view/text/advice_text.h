@@ -26,7 +26,13 @@ struct AdviceWords {
 [[nodiscard]] AdviceWords words_of(const Report& report, const Advice& advice,
                                    const NameFrame& name);
 
-// Of the JSON, one row for each finding. The report outlives them.
+// Begins a finding: "Memory that only grows: saves at most 512 MiB, GPU 0".
+[[nodiscard]] std::string finding_title(const Report& report, const Advice& advice,
+                                        const AdviceWords& words);
+
+// Of the JSON, one row for each call site of a finding. The report outlives them.
+[[nodiscard]] Columns<AdviceSite> advice_site_columns(const Report& report, const NameFrame& name);
+// The same for each finding.
 [[nodiscard]] Columns<Advice> advice_columns(const Report& report, const NameFrame& name);
 
 // What of a file was looked at. file: that is shown.
@@ -37,6 +43,10 @@ struct AdviceOf {
   bool has_segments = false;  // of an instant that matters
   bool is_trace = false;
 };
+// Begins the answer: how many findings there are, or what was looked for in vain.
+[[nodiscard]] std::string findings_text(const AdviceOf& of);
+// Ends it: what the file cannot show; "": all was looked for.
+[[nodiscard]] std::string not_looked_for(const AdviceOf& of);
 [[nodiscard]] Document advice_text(const AdviceOf& of, const NameFrame& name, const Page& page,
                                    const RowChoice& choice);
 

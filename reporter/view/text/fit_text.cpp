@@ -116,6 +116,17 @@ Columns<FitRow> fit_columns() {
   return columns;
 }
 
+std::vector<std::string> fits_words(const FitAnswer& answer) {
+  std::vector<std::string> words;
+  for (const GpuFit& fit : answer.gpus) words.push_back(fits_word({&fit, &answer}));
+  return words;
+}
+
+std::vector<std::string> fit_remarks(const Fitted& fitted) {
+  return {"With 2 MiB less than LEAST, a request is refused. " + others_text(fitted),
+          gaps_text("The replay of this trace cannot be exact: ", fitted.trace.gaps)};
+}
+
 Document fit_text(const Fitted& fitted, const Page& page, const RowChoice& choice) {
   const Columns<FitRow> columns = fit_columns();
   std::vector<FitRow> rows = fitted.answer.rows;
@@ -135,8 +146,7 @@ Document fit_text(const Fitted& fitted, const Page& page, const RowChoice& choic
   text.gap();
   text.table(std::move(gpus));
   text.gap();
-  text.paragraph("With 2 MiB less than LEAST, a request is refused. " + others_text(fitted));
-  text.paragraph(gaps_text("The replay of this trace cannot be exact: ", fitted.trace.gaps));
+  for (const std::string& remark : fit_remarks(fitted)) text.paragraph(remark);
   return text;
 }
 
