@@ -12,72 +12,78 @@
 namespace vramscope {
 namespace {
 
+// What the driver and the cache held at that instant.
+Columns<OomEvent> held_columns() {
+  using Row = OomEvent;
+  return {{"total_bytes", "of the device", &Row::total_bytes},
+          {"free_bytes", "free memory of the device, as the driver reported it", &Row::free_bytes},
+          {"reserved_bytes", "in segments", &Row::reserved_bytes},
+          {"allocated_bytes", "in blocks in use", &Row::allocated_bytes},
+          {"requested_bytes", "requested bytes of these blocks", &Row::requested_bytes},
+          {"allocation_count", "blocks in use", &Row::allocation_count},
+          {"pending_bytes", "freed, but perhaps still in use", &Row::pending_bytes},
+          {"idle_bytes", "segments without a block in use", &Row::idle_bytes},
+          {"split_free_bytes", "free bytes beside blocks in use", &Row::split_free_bytes},
+          {"largest_free_bytes", "largest free block", &Row::largest_free_bytes},
+          {"direct_bytes", "held outside the cache", &Row::direct_bytes},
+          {"rounding_bytes", "added by the driver to fill whole pages", &Row::rounding_bytes},
+          {"outside_bytes", "held by others", &Row::outside_bytes},
+          {"context_bytes", "of this process's contexts, in `outside_bytes`", &Row::context_bytes},
+          {"module_bytes", "of loaded code, part of `outside_bytes`", &Row::module_bytes},
+          {"pool_bytes", "kept by the driver's pools beyond live memory, in `outside_bytes`",
+           &Row::pool_bytes},
+          {"pool_pending_bytes",
+           "part of `pool_bytes` that is pending until the freeing streams reach the free",
+           &Row::pool_pending_bytes},
+          {"native_free_bytes", "estimate of what would have been free without the cache",
+           &Row::native_free_bytes}};
+}
+
 Columns<OomEvent> event_columns(const Report& report, const NameFrame& name) {
   using Row = OomEvent;
   const auto leaks = std::make_shared<const Leaks>(leaks_for_oom(report, name));
   const auto served = std::make_shared<SiteCells>(report, name);
-  return with_site<Row>(
-      report, name, &Row::site, {},
-      {{"number", "number among all failures of its process, starting at 1", &Row::number},
-       {"process_pid", "process that was refused; `null`: not known",
-        [&report](const Row& row) {
-          const MergedProcess* const one = own_refusal(report, row).process;
-          const std::int64_t pid = one == nullptr ? report.process.pid : one->process.pid;
-          return pid == 0 ? std::nullopt : std::optional(pid);
-        }},
-       {"repeats",
-        "number of the previous refusal of the same request, by the same process (PyTorch and CuPy "
-        "retry after emptying their caches); null: a new request",
-        [&report](const Row& row) {
-          const auto repeated = repeated_request(report, row);
-          return repeated ? std::optional(repeated->number) : std::nullopt;
-        }},
-       {"time_ns", "after time 0, when recording began", &Row::time_ns},
-       {"process_ns", "the same, but after the start of recording in that process",
-        [&report](const Row& row) { return own_time_ns(report, row); }},
-       {"function", "driver function that failed", &Row::function},
-       kind_column<Row>(&Row::kind),
-       device_column<Row>(&Row::device),
-       {"bytes", "asked for; 0: unknown", &Row::bytes},
-       {"thread", "thread that made the request", &Row::thread},
-       {"range", "NVTX range", &Row::range},
-       {"by_limit", "`--device-memory-limit` refused it", &Row::by_limit},
-       {"counted_bytes", "bytes counted against the limit at the refusal; 0: not known",
-        &Row::counted_bytes},
-       {"is_watched",
-        "the next two fields were watched for: true for the first 16 refusals and the last one, if "
-        "their request is known",
-        &Row::is_watched},
-       {"served_ns",
-        "start of the first later call that got as much of this memory; null: none, or unknown",
-        [](const Row& row) { return if_known(row.served_ns); }},
-       {"served_site", "number of the site in the report's file that made that call",
-        [=](const Row& row) { return served->number(row.served_site); }},
-       {"has_details", "the numbers below were taken", &Row::has_details},
-       {"total_bytes", "of the device", &Row::total_bytes},
-       {"free_bytes", "free memory of the device, as the driver reported it", &Row::free_bytes},
-       {"reserved_bytes", "in segments", &Row::reserved_bytes},
-       {"allocated_bytes", "in blocks in use", &Row::allocated_bytes},
-       {"requested_bytes", "requested bytes of these blocks", &Row::requested_bytes},
-       {"allocation_count", "blocks in use", &Row::allocation_count},
-       {"pending_bytes", "freed, but perhaps still in use", &Row::pending_bytes},
-       {"idle_bytes", "segments without a block in use", &Row::idle_bytes},
-       {"split_free_bytes", "free bytes beside blocks in use", &Row::split_free_bytes},
-       {"largest_free_bytes", "largest free block", &Row::largest_free_bytes},
-       {"direct_bytes", "held outside the cache", &Row::direct_bytes},
-       {"rounding_bytes", "added by the driver to fill whole pages", &Row::rounding_bytes},
-       {"outside_bytes", "held by others", &Row::outside_bytes},
-       {"context_bytes", "of this process's contexts, in `outside_bytes`", &Row::context_bytes},
-       {"module_bytes", "of loaded code, part of `outside_bytes`", &Row::module_bytes},
-       {"pool_bytes", "kept by the driver's pools beyond live memory, in `outside_bytes`",
-        &Row::pool_bytes},
-       {"pool_pending_bytes",
-        "part of `pool_bytes` that is pending until the freeing streams reach the free",
-        &Row::pool_pending_bytes},
-       {"native_free_bytes", "estimate of what would have been free without the cache",
-        &Row::native_free_bytes},
-       {"hint", "what would most likely help; empty: not known",
-        [&report, leaks](const Row& row) { return hint_for(report, row, *leaks); }}});
+  Columns<Row> columns{
+      {"number", "number among all failures of its process, starting at 1", &Row::number},
+      {"process_pid", "process that was refused; `null`: not known",
+       [&report](const Row& row) {
+         const MergedProcess* const one = own_refusal(report, row).process;
+         const std::int64_t pid = one == nullptr ? report.process.pid : one->process.pid;
+         return pid == 0 ? std::nullopt : std::optional(pid);
+       }},
+      {"repeats",
+       "number of the previous refusal of the same request, by the same process (PyTorch and CuPy "
+       "retry after emptying their caches); null: a new request",
+       [&report](const Row& row) {
+         const auto repeated = repeated_request(report, row);
+         return repeated ? std::optional(repeated->number) : std::nullopt;
+       }},
+      {"time_ns", "after time 0, when recording began", &Row::time_ns},
+      {"process_ns", "the same, but after the start of recording in that process",
+       [&report](const Row& row) { return own_time_ns(report, row); }},
+      {"function", "driver function that failed", &Row::function},
+      kind_column<Row>(&Row::kind),
+      device_column<Row>(&Row::device),
+      {"bytes", "asked for; 0: unknown", &Row::bytes},
+      {"thread", "thread that made the request", &Row::thread},
+      {"range", "NVTX range", &Row::range},
+      {"by_limit", "`--device-memory-limit` refused it", &Row::by_limit},
+      {"counted_bytes", "bytes counted against the limit at the refusal; 0: not known",
+       &Row::counted_bytes},
+      {"is_watched",
+       "the next two fields were watched for: true for the first 16 refusals and the last one, if "
+       "their request is known",
+       &Row::is_watched},
+      {"served_ns",
+       "start of the first later call that got as much of this memory; null: none, or unknown",
+       [](const Row& row) { return if_known(row.served_ns); }},
+      {"served_site", "number of the site in the report's file that made that call",
+       [=](const Row& row) { return served->number(row.served_site); }},
+      {"has_details", "the numbers below were taken", &Row::has_details}};
+  append(columns, held_columns());
+  append(columns, {{"hint", "what would most likely help; empty: not known",
+                    [&report, leaks](const Row& row) { return hint_for(report, row, *leaks); }}});
+  return with_site<Row>(report, name, &Row::site, {}, std::move(columns));
 }
 
 // What the rows of CSV begin with: the table and its event.
