@@ -47,6 +47,26 @@ for i in range(5):
 pinned()
 mark("end#1")
 """
+# The same in ranges, in which a thread allocates only within a range around it.
+EPOCHS = BEGIN + """
+def push(name): own.vramscope_v1_range_push(name.encode(), None)
+def pop(): own.vramscope_v1_range_pop(None)
+def weights(): return plain(20 * MIB)
+def activations(): return plain(7 * MIB)
+def leftover(): return plain(3 * MIB)
+kept = weights()
+for i in range(4):
+    push("epoch")
+    push("forward")
+    used = activations()
+    pop()
+    leftover()
+    free(used)
+    pop()
+    push("empty")
+    pop()
+    free(plain(MIB))
+"""
 # Marks that a trace keeps only in part: 700 of one name, after 600 of others.
 MANY = BEGIN + """
 for i in range(600): mark(f"other {i}")
@@ -168,7 +188,7 @@ class Moments(TraceTest):
     def test_what_a_file_does_not_have_is_one_line(self):
         trace, report = self.run_of(STEPS)
         for verb in ("peak", "map"):
-            self.assertIn("has no mark 'stop'; marks: end#1, half, loaded, step; --at also takes end", self.refusal(verb, "--at", "stop", trace))
+            self.assertIn("has no mark or range 'stop'; marks: end#1, half, loaded, step; --at also takes end", self.refusal(verb, "--at", "stop", trace))
             self.assertIn("has no mark 'step' number 6; the program set it 5 times", self.refusal(verb, "--at", "step#6", trace))
             self.assertRegex(self.refusal(verb, "--at", "1h", trace), r"ends after [0-9.]+ m?s, before --at 1 h 00 min")
             trace.rename(trace.with_suffix(".other"))
@@ -179,14 +199,29 @@ class Moments(TraceTest):
         report.write_text(json.dumps(untraced))
         self.assertIn("does not tell what was live at step: a trace does, which run --trace FILE makes", self.refusal("peak", "--at", "step", report))
         for verb in ("peak", "map"):
-            self.assertIn("has no mark 'stop'; marks: end#1, half, loaded, step; --at also takes", self.refusal(verb, "--at", "stop", report))
+            self.assertIn("has no mark or range 'stop'; marks: end#1, half, loaded, step; --at also takes", self.refusal(verb, "--at", "stop", report))
         self.assertIn("does not go with --from and --to", self.refusal("peak", "--at", "step", "--from", "1ms", trace))
 
-    def test_of_a_range_a_line_says_that_marks_have_times(self):
+    def test_a_range_is_the_instant_before_its_first_allocation(self):
+        trace, report = self.run_of(EPOCHS)
+        for file in (trace, report):
+            found, held = self.held_at("epoch#3", file)
+            self.assertEqual(("epoch", True, 3, 4), tuple(found[name] for name in ("mark", "is_range", "repetition", "repetitions")))
+            self.assertEqual({"weights": 20, "leftover": 6}, held)
+        self.assertEqual({"weights": 20, "leftover": 9}, self.held_at("epoch", trace)[1], "the last")
+        self.assertIn("Before the first allocation in range epoch (2 of 4), after ", self.run_tool("peak", "--at", "epoch#2", trace).stdout)
+        self.assertRegex(self.run_tool("map", "--at", "epoch#2", trace).stdout, r"GPU 0 before the first allocation in range epoch \(2 of 4\), after ")
+        done = self.run_tool("check", "--between", "epoch#2", "epoch#3", "--max-new", "2MiB", "--json", trace)
+        (told,) = json.loads(done.stdout)["traces"]
+        self.assertEqual((1, True, 3 * MIB), (done.returncode, told["from"]["is_range"], told["new_bytes"]))
+        self.assertIn("has no range 'epoch' number 5; the program entered it and allocated memory 4 times", self.refusal("peak", "--at", "epoch#5", trace))
+        self.assertIn("has no allocation in range 'empty', by which its time would be known; --at also takes", self.refusal("peak", "--at", "empty", trace))
+
+    def test_a_mark_goes_before_a_range(self):
         folder = tempfile.mkdtemp(dir=self.folder)
         _, (trace,) = self.traced([harness.program("nvtx_ranges")], folder=folder, NVTX_INJECTION64_PATH=harness.LIBRARY)
-        self.assertIn("has times of marks, not of ranges such as 'epoch': set a mark there", self.refusal("peak", "--at", "epoch", trace))
-        self.assertEqual(("half", 1, 1), tuple(self.held_at("half", trace)[0][name] for name in ("mark", "repetition", "repetitions")))
+        self.assertEqual(("half", False, 1, 1), tuple(self.held_at("half", trace)[0][name] for name in ("mark", "is_range", "repetition", "repetitions")))
+        self.assertEqual(("net:reduce", True, 1, 1), tuple(self.held_at("net:reduce", trace)[0][name] for name in ("mark", "is_range", "repetition", "repetitions")))
 
     def test_of_many_marks_some_are_known_and_the_last_of_these_is_said(self):
         trace, _ = self.run_of(MANY)
@@ -239,7 +274,7 @@ class Moments(TraceTest):
     def test_instants_in_the_wrong_order_and_other_limits_are_one_line(self):
         trace, report = self.run_of(SERVER)
         self.assertIn("--between takes the earlier instant first", self.refusal("check", "--between", "wake", "sleep", trace))
-        self.assertIn("has no mark 'nap'", self.refusal("check", "--between", "nap", "wake", trace))
+        self.assertIn("has no mark or range 'nap'", self.refusal("check", "--between", "nap", "wake", trace))
         self.assertIn("not by other limits", self.refusal("check", "--between", "sleep", "wake", "--max-peak", "1", trace))
         self.assertIn("--max-held", self.refusal("check", "--max-held", "1", report))
         trace.unlink()

@@ -148,7 +148,7 @@ class Maps(ToolTest):
         self.assertEqual(1, several.count("No segment was held"), several)
         self.assert_refused(["map", "--at", "peak", self.path("s.json")], 2, "or with --report-at-peak 10%")
         self.assertEqual(0, self.call("map", "--at", "peak", self.path("r.3.json")).returncode)
-        self.assert_refused(["map", "--at", "noon", file], 2, "has no mark 'noon'; marks: none; --at also takes end")
+        self.assert_refused(["map", "--at", "noon", file], 2, "has no mark or range 'noon'; marks: none; --at also takes end")
         self.assert_refused(["map", "--kind", "disk", file], 2, "'disk' is none of device, ")
 
     def test_a_map_of_the_peak_says_so_where_memory_ran_out_at_it(self):

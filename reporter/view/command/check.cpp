@@ -255,7 +255,7 @@ int check(Arguments& given) {
 
 void add_between(Command& command, Arguments& arguments) {
   command.option("--between", &arguments.between,
-                 "Show what a trace holds from A to B: times, marks (step#3) or end",
+                 "Show what a trace holds from A to B: times, marks, ranges or end",
                  {.value_name = "A B", .why_not = no_instant_or_mark, .values = 2});
   command.option("--max-held", &arguments.held, "Limit bytes live at A and still held at B",
                  {.value_name = "BYTES", .why_not = no_size, .needs = "--between"});

@@ -14,6 +14,7 @@ namespace vramscope {
 std::optional<AskedInstant> instant_of(TraceFollower& trace, const std::string& asked,
                                        const std::string& option) {
   AskedInstant found = find_instant(trace, asked);
+  if (found.state == AskedInstant::State::range && !find_range(trace, found)) return std::nullopt;
   if (found.is_found()) return found;
   trace.lack(instant_problem(found, option, trace.length_ns()));
   return std::nullopt;

@@ -301,7 +301,7 @@ Verb add_map(CommandLine& line) {
   add_one_report(command, *arguments, kSegments);
   arguments->fits_screen = true;
   command.option("--at", &arguments->at,
-                 "Choose the instant: end, peak, oom, a time (1.5s), or a mark (step#3)",
+                 "Choose the instant: end, peak, oom, a time (1.5s), a mark or range (step#3)",
                  {.value_name = "INSTANT", .why_not = no_instant_or_mark, .shows_default = true});
   add_filters(command, arguments->filter, arguments->use);
   add_redact(command, arguments->reading);

@@ -135,7 +135,7 @@ Verb add_peak(CommandLine& line) {
   arguments->fits_screen = true;
   arguments->prepare = add_joint_bounds;
   command.option("--at", &arguments->at,
-                 "Choose the instant: peak, end, a time (1.5s), or a mark (step, step#3)",
+                 "Choose the instant: peak, end, a time (1.5s), a mark or range (step#3)",
                  {.value_name = "INSTANT", .why_not = no_instant_or_mark, .shows_default = true});
   add_layout_options(command, arguments->stacks);
   add_filters(command, arguments->filter, arguments->use);

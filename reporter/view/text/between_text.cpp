@@ -122,13 +122,17 @@ Columns<AskedInstant> instant_columns() {
     };
   };
   return {{"at_ns", "after time 0 (the start of recording)", &AskedInstant::at_ns},
-          {"mark", "name of the mark; `null`: a time or the end was asked for",
+          {"mark", "name of the mark or range; `null`: a time or the end was asked for",
            [](const AskedInstant& row) {
              return row.mark.empty() ? std::nullopt : std::optional(row.mark);
            }},
-          {"repetition", "its number among the marks of that name, from 1",
+          {"is_range", "it is an NVTX range, and the instant is before its first allocation",
+           &AskedInstant::is_range},
+          {"repetition", "its number among the marks or ranges of that name, from 1",
            number(&AskedInstant::repetition)},
-          {"repetitions", "number of marks of that name", number(&AskedInstant::repetitions)}};
+          {"repetitions",
+           "number of marks of that name, or of entries in the range that allocated memory",
+           number(&AskedInstant::repetitions)}};
 }
 
 Columns<JudgedBetween> file_fields(const NameFrame& name, std::size_t most) {

@@ -28,7 +28,8 @@ std::string instant_text(const AskedInstant& instant, const Page& page) {
 }
 
 std::string mark_text(const AskedInstant& instant) {
-  const std::string text = "at mark " + harmless(instant.mark);
+  std::string text = instant.is_range ? "before the first allocation in range " : "at mark ";
+  text += harmless(instant.mark);
   if (instant.repetitions < 2) return text;
   return text + " (" + std::to_string(instant.repetition) + " of " +
          std::to_string(instant.repetitions) + ")";
@@ -44,12 +45,17 @@ std::string instant_problem(const AskedInstant& instant, std::string_view option
       return "ends after " + duration_text(length_ns) + ", before " + std::string(option) + " " +
              duration_text(instant.at_ns);
     case AskedInstant::State::range:
-      return "has times of marks, not of ranges such as " + mark +
-             ": set a mark there (nvtxMark, vramscope.mark), or give a time such as 1.5s";
+    case AskedInstant::State::unused_range:
+      return "has no allocation in range " + mark + ", by which its time would be known; " +
+             std::string(option) + " also takes a mark, end, or a time such as 1.5s";
     case AskedInstant::State::no_mark:
-      return "has no mark " + mark + "; marks: " + known_marks(instant.known) + "; " +
+      return "has no mark or range " + mark + "; marks: " + known_marks(instant.known) + "; " +
              std::string(option) + " also takes end, or a time such as 1.5s";
     case AskedInstant::State::too_few:
+      if (instant.is_range) {
+        return "has no range " + mark + " number " + std::to_string(instant.repetition) +
+               "; the program entered it and allocated memory " + times_text(instant.repetitions);
+      }
       return "has no mark " + mark + " number " + std::to_string(instant.repetition) +
              "; the program set it " + times_text(instant.repetitions);
     case AskedInstant::State::not_recorded:
@@ -62,7 +68,7 @@ std::string instant_problem(const AskedInstant& instant, std::string_view option
 }
 
 std::string no_instant_or_mark(const std::string& given) {
-  return given.empty() ? "expected a time such as 1.5s, the name of a mark, or end" : "";
+  return given.empty() ? "expected a time such as 1.5s, the name of a mark or range, or end" : "";
 }
 
 }  // namespace vramscope

@@ -13,7 +13,7 @@ namespace vramscope {
 // "at 1.50 s", "at the end", "at mark step (3 of 8), after 1.50 s".
 [[nodiscard]] std::string instant_text(const AskedInstant& instant, const Page& page);
 
-// "at mark step (3 of 8)", harmless.
+// "at mark step (3 of 8)", "before the first allocation in range step (3 of 8)", harmless.
 [[nodiscard]] std::string mark_text(const AskedInstant& instant);
 
 // What a trace does not have of what was asked for: "ends after 251 ms, before --at 100 s", "has no

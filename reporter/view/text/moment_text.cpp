@@ -55,13 +55,17 @@ Columns<MomentAnswer> moment_fields(const Report& report, const NameFrame& name,
   };
   return {{"at_ns", "time of the instant, after time 0 (the start of recording)",
            within(&Row::instant)(&AskedInstant::at_ns)},
-          {"mark", "name of the mark that was asked for; `null`: a time or the end was",
+          {"mark", "name of the mark or range that was asked for; `null`: a time or the end was",
            [](const Row& row) {
              return row.instant.mark.empty() ? std::nullopt : std::optional(row.instant.mark);
            }},
-          {"repetition", "its number among the marks of that name, from 1",
+          {"is_range", "it is an NVTX range, and the instant is before its first allocation",
+           within(&Row::instant)(&AskedInstant::is_range)},
+          {"repetition", "its number among the marks or ranges of that name, from 1",
            number(&AskedInstant::repetition)},
-          {"repetitions", "number of marks of that name", number(&AskedInstant::repetitions)},
+          {"repetitions",
+           "number of marks of that name, or of entries in the range that allocated memory",
+           number(&AskedInstant::repetitions)},
           {"memory", "kinds of memory of which something was live, the largest first",
            kind_fields(report, name, most), &Row::kinds}};
 }

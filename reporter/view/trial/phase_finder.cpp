@@ -4,13 +4,10 @@
 #include <algorithm>
 
 namespace vramscope {
-namespace {
 
 std::string name_of(const RangeFact& range) {
   return range.domain.empty() ? range.name : range.domain + ":" + range.name;
 }
-
-}  // namespace
 
 PhaseFinder::PhaseFinder(const TraceNames& names, TrialPhase* phase)
     : names_(names), phase_(phase) {
@@ -59,7 +56,7 @@ void PhaseFinder::list_known() {
   }
 }
 
-void PhaseFinder::begin(std::size_t step) {
+void PhaseFinder::begin(std::uint64_t step) {
   phase_->begins.push_back(step);
   ++next_;
 }
@@ -70,7 +67,7 @@ bool PhaseFinder::is_inside(Tag tag) const {
   return range < ranges_.size() && ranges_[range];
 }
 
-void PhaseFinder::allocated(std::uint32_t thread, Tag tag, std::size_t step) {
+void PhaseFinder::allocated(std::uint32_t thread, Tag tag, std::uint64_t step) {
   if (ranges_.empty()) return;
   const bool is_inside_now = is_inside(tag);
   if (is_inside_now && !thread_) thread_ = thread;

@@ -14,12 +14,15 @@ namespace vramscope {
 
 // A part of a run that repeats, by the name that the program gave it.
 struct TrialPhase {
-  std::string name = {};            // "domain:name"; in the default domain "name"
-  std::vector<std::size_t> begins;  // steps with which its repetitions begin
-  bool is_mark = false;             // a mark begins each, else a range has it
-  std::uint64_t marks = 0;          // how often it was set, or the range was entered; 0: not known
-  std::vector<std::string> known;   // names that are marked or entered more than once
+  std::string name = {};              // as name_of() has it
+  std::vector<std::uint64_t> begins;  // steps with which its repetitions begin
+  bool is_mark = false;               // a mark begins each, else a range has it
+  std::uint64_t marks = 0;         // how often it was set, or the range was entered; 0: not known
+  std::vector<std::string> known;  // names that are marked or entered more than once
 };
+
+// "domain:name"; in the default domain "name".
+[[nodiscard]] std::string name_of(const RangeFact& range);
 
 // A mark begins a repetition at its time. Of a range a trace says only which allocations were made
 // in it: a repetition begins with the first one behind one of the same thread that was not.
@@ -30,16 +33,16 @@ class PhaseFinder {
   PhaseFinder(const TraceNames& names, TrialPhase* phase);
 
   // An event that begins then; `step` is the next step.
-  void at(std::uint64_t clock_ns, std::size_t step) {
+  void at(std::uint64_t clock_ns, std::uint64_t step) {
     while (next_ < clocks_.size() && clocks_[next_] <= clock_ns) begin(step);
   }
-  void allocated(std::uint32_t thread, Tag tag, std::size_t step);
+  void allocated(std::uint32_t thread, Tag tag, std::uint64_t step);
 
  private:
   void find_marks();
   void find_ranges();
   void list_known();
-  void begin(std::size_t step);
+  void begin(std::uint64_t step);
   [[nodiscard]] bool is_inside(Tag tag) const;
 
   const TraceNames& names_;

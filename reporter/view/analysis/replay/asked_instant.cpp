@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "reporter/view/analysis/filter/instant.h"
+#include "reporter/view/trial/phase_finder.h"
 
 namespace vramscope {
 namespace {
@@ -67,9 +68,11 @@ AskedInstant mark_of(const TraceFollower& trace, const std::string& name, const 
   using enum AskedInstant::State;
   AskedInstant asked{.mark = name, .repetitions = marks.all, .is_named = number.has_value()};
   if (marks.clocks_ns.empty()) {
-    const auto is_it = [&](const RangeFact& range) { return range.name == name; };
+    const auto is_it = [&](const RangeFact& range) { return name_of(range) == name; };
     const auto& ranges = trace.names().facts.ranges;
-    asked.state = std::any_of(ranges.begin(), ranges.end(), is_it) ? range : no_mark;
+    asked.is_range = std::any_of(ranges.begin(), ranges.end(), is_it);
+    asked.state = asked.is_range ? range : no_mark;
+    asked.repetition = number.value_or(0);
     asked.known = names_of_marks(trace.names().facts);
     return asked;
   }
@@ -85,7 +88,36 @@ AskedInstant mark_of(const TraceFollower& trace, const std::string& name, const 
   return asked;
 }
 
+// When the entries of a range made their first allocations.
+class RangeBegins final : public TraceObserver {
+ public:
+  RangeBegins(const TraceNames& names, const std::string& range)
+      : phase_{.name = range, .begins = {}, .known = {}}, finder_(names, &phase_) {}
+  void came(const TraceBlock& block, const FollowedEvent& now) override {
+    if (now.one.what != trace::What::came) return;
+    finder_.allocated(now.one.thread, block.tag, std::max<std::uint64_t>(now.instant_ns, 1));
+  }
+  [[nodiscard]] const std::vector<std::uint64_t>& times() const { return phase_.begins; }
+
+ private:
+  TrialPhase phase_;
+  PhaseFinder finder_;
+};
+
 }  // namespace
+
+bool find_range(TraceFollower& trace, AskedInstant& asked) {
+  using enum AskedInstant::State;
+  RangeBegins begins(trace.names(), asked.mark);
+  if (!trace.follow({&begins})) return false;
+  asked.repetitions = begins.times().size();
+  if (!asked.is_named) asked.repetition = asked.repetitions;
+  const bool has_it = asked.repetition <= asked.repetitions;
+  asked.state = asked.repetitions == 0 ? unused_range : has_it ? found : too_few;
+  // What begins at an instant counts.
+  if (asked.state == found) asked.at_ns = begins.times()[asked.repetition - 1] - 1;
+  return true;
+}
 
 AskedInstant find_instant(const TraceFollower& trace, std::string_view asked) {
   if (asked == "end") return {.at_ns = trace.length_ns(), .is_end = true};
@@ -112,7 +144,12 @@ AskedInstant find_instant(const Report& report, std::string_view asked) {
   const bool is_time = asked == "end" || read_instant(asked);
   const bool are_all_kept = report.range_marks <= report.marks.size();
   AskedInstant found{.mark = is_time ? "" : name};
-  if (is_time || !are_all_kept || std::any_of(report.marks.begin(), report.marks.end(), is_it)) {
+  found.is_range =
+      !is_time && std::any_of(report.axes.begin(), report.axes.end(), [&](const auto& row) {
+        return row.axis == Axis::range && (row.value == asked || row.value == name);
+      });
+  if (is_time || !are_all_kept || found.is_range ||
+      std::any_of(report.marks.begin(), report.marks.end(), is_it)) {
     return found;
   }
   found.state = AskedInstant::State::no_mark;
