@@ -235,6 +235,8 @@ class CachingAllocator {
   [[nodiscard]] bool read_statistics(std::uint16_t device, DeviceStatistics& out) const noexcept;
   [[nodiscard]] bool read_host_statistics(HostStatistics& out) const noexcept;
 
+  class Watch;  // watch.h
+
  private:
   struct State;
   class Dedicated;

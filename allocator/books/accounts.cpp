@@ -29,8 +29,8 @@ void Accounts::came(const PlaceAccounts& at, const CountedBlock& block, SplitCha
     at.device.rare().oversize_allocations.increase(1);
   ledger_.count_allocation(at.ledger, block.tag, block.requested);
   if (fault(Fault::double_count)) ledger_.count_allocation(at.ledger, block.tag, block.requested);
-  if (ledger_.keeps_details()) [[unlikely]]
-    detail_came(at.ledger, block.tag, block.requested, serial);
+  if (ledger_.is_followed()) [[unlikely]]
+    detail_came(at.where, block.tag, block.requested, serial);
 }
 
 void Accounts::came(Place where, const CountedBlock& block, std::uint64_t serial) {
@@ -39,14 +39,13 @@ void Accounts::came(Place where, const CountedBlock& block, std::uint64_t serial
   change(host_.allocated, host_.allocated_bytes, block.bytes, &Stat::increase);
   change(host_.active_requests, host_.active_bytes, block.bytes, &Stat::increase);
   ledger_.count_allocation(ledger_.account_of(where), block.tag, block.requested);
-  if (ledger_.keeps_details())
-    detail_came(ledger_.account_of(where), block.tag, block.requested, serial);
+  if (ledger_.is_followed()) detail_came(where, block.tag, block.requested, serial);
 }
 
 void Accounts::given_up(Place where, const CountedBlock& block, std::uint64_t serial) {
   ledger_.keep(block.tag);
-  end_life(block.tag, serial);
-  ledger_.count_call_of_free(where);
+  end_life(where, block.tag, block.requested, serial);
+  ledger_.count_call_of_free(ledger_.account_of(where));
   if (where.kind != Kind::device)
     return change(host_.allocated, host_.allocated_bytes, block.bytes, &Stat::decrease);
   DeviceCounters& counters = *devices_[where.device];
@@ -57,6 +56,7 @@ void Accounts::given_up(Place where, const CountedBlock& block, std::uint64_t se
 void Accounts::reusable(Place where, const CountedBlock& block) {
   ledger_.keep(block.tag);
   ledger_.count_completion(where, block.tag, block.requested);
+  watches_.went(where, block.requested);
   if (where.kind != Kind::device)
     return change(host_.active_requests, host_.active_bytes, block.bytes, &Stat::decrease);
   devices_[where.device]->count_completion(block.pool, block.bytes, block.requested);
@@ -81,19 +81,22 @@ void Accounts::freed(Place where, const CountedBlock& block, std::uint64_t seria
   reusable(where, block);
 }
 
-void Accounts::detail_came(Ledger::Account& account, Tag tag, std::uint64_t requested,
-                           std::uint64_t serial) {
+void Accounts::detail_came(Place where, Tag tag, std::uint64_t requested, std::uint64_t serial) {
+  watches_.came(where, tag, requested);
+  if (!ledger_.keeps_details()) return;
   birth_times_.note(serial, call_time_ns);
-  ledger_.detail_allocation(account, tag, requested);
+  ledger_.detail_allocation(ledger_.account_of(where), tag, requested);
 }
 
-void Accounts::detail_freed(Ledger::Account& account, Tag tag, std::uint64_t requested,
+void Accounts::detail_freed(const PlaceAccounts& at, Tag tag, std::uint64_t requested,
                             std::uint64_t serial) {
-  end_life(tag, serial);
-  ledger_.detail_completion(account, tag, requested);
+  end_life(at.where, tag, requested, serial);
+  watches_.went(at.where, requested);
+  if (ledger_.keeps_details()) ledger_.detail_completion(at.ledger, tag, requested);
 }
 
-void Accounts::end_life(Tag tag, std::uint64_t serial) {
+void Accounts::end_life(Place where, Tag tag, std::uint64_t requested, std::uint64_t serial) {
+  watches_.given_up(where, requested, serial);
   if (serial != kNoLife && ledger_.keeps_details())
     ledger_.count_lifetime(tag, birth_times_.time_of(serial));
 }
@@ -179,8 +182,7 @@ void Accounts::direct_came(Place where, Tag tag, std::uint64_t bytes, std::uint6
   } else {
     ledger_.keep(tag);
     ledger_.count_allocation(ledger_.account_of(where), tag, bytes);
-    if (ledger_.keeps_details())
-      detail_came(ledger_.account_of(where), block.tag, block.requested, serial);
+    if (ledger_.is_followed()) detail_came(where, block.tag, block.requested, serial);
     return;
   }
   came(where, block, serial);
@@ -196,7 +198,8 @@ void Accounts::direct_went(Place where, Tag tag, std::uint64_t bytes, std::uint6
   } else {
     ledger_.keep(tag);
     ledger_.count_free(where, tag, bytes);
-    return end_life(tag, serial);
+    end_life(where, tag, bytes, serial);
+    return watches_.went(where, bytes);
   }
   freed(where, block, serial);
   if (serial != kNoLife) segment_given_back(where);

@@ -15,6 +15,7 @@
 #include "allocator/books/birth_times.h"
 #include "allocator/books/capacities.h"
 #include "allocator/books/device_counters.h"
+#include "allocator/books/device_watches.h"
 #include "allocator/books/ledger.h"
 #include "allocator/books/ledger_copy.h"
 #include "allocator/books/recount.h"
@@ -26,9 +27,10 @@ namespace vramscope {
 class PlaceAccounts {
  private:
   friend class Accounts;
-  PlaceAccounts(DeviceCounters& of_device, Ledger::Account& of_kind)
-      : device(of_device), ledger(of_kind) {}
+  PlaceAccounts(Place place, DeviceCounters& of_device, Ledger::Account& of_kind)
+      : where(place), device(of_device), ledger(of_kind) {}
 
+  Place where;
   DeviceCounters& device;
   Ledger::Account& ledger;
 };
@@ -59,7 +61,7 @@ class Accounts {
   [[nodiscard]] bool open_device(std::uint16_t device) noexcept;
   // Returns the accounts of a place of device memory, after open_device().
   [[nodiscard]] PlaceAccounts of_place(Place where) {
-    return {*devices_[where.device], ledger_.account_of(where)};
+    return {where, *devices_[where.device], ledger_.account_of(where)};
   }
 
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
@@ -76,6 +78,7 @@ class Accounts {
   // numbered `serial`. kNoLife: the program never saw the block, or the block vanished with its
   // context, so its lifetime is not measured.
   static constexpr std::uint64_t kNoLife = 0;
+  static constexpr std::uint64_t kNewestLife = ~std::uint64_t{0};
   void given_up(Place where, const CountedBlock& block, std::uint64_t serial);
   // Counts that nothing uses a freed block any more.
   void reusable(Place where, const CountedBlock& block);
@@ -92,14 +95,15 @@ class Accounts {
     at.device.count_merge(pool, split);
   }
   void ended(const PlaceAccounts& at, Tag tag, std::uint64_t requested, std::uint64_t serial) {
-    if (ledger_.keeps_details()) [[unlikely]]
-      detail_freed(at.ledger, tag, requested, serial);
+    if (ledger_.is_followed()) [[unlikely]]
+      detail_freed(at, tag, requested, serial);
   }
 
   // Undoes came() and freed() for a block that the program never saw.
   void unseen(Place where, const CountedBlock& block) {
     ledger_.keep(block.tag);
     ledger_.count_unseen(ledger_.account_of(where), block.tag, block.requested);
+    watches_.given_up(where, block.requested, kNewestLife);
   }
 
   // Four events of a segment: the backend gave it; it left our books; it returned to them because
@@ -140,24 +144,26 @@ class Accounts {
   // Returns the times of allocations by number.
   [[nodiscard]] const BirthTimes& birth_times() const { return birth_times_; }
 
-  class Moving;  // moving_books.h
+  class Moving;    // moving_books.h
+  class Watching;  // watching.h
 
  private:
   void change_segments(DeviceCounters& device, PoolClass pool, std::uint64_t bytes,
                        Stat::Change how) const;
-  // Called only when details are kept. Takes numbers, so that no block must be stored in memory for
-  // the call.
-  [[gnu::noinline]] void detail_came(Ledger::Account& account, Tag tag, std::uint64_t requested,
+  // Called only if the ledger is followed. Takes numbers, so that no block must be stored in memory
+  // for the call.
+  [[gnu::noinline]] void detail_came(Place where, Tag tag, std::uint64_t requested,
                                      std::uint64_t serial);
-  [[gnu::noinline]] void detail_freed(Ledger::Account& account, Tag tag, std::uint64_t requested,
+  [[gnu::noinline]] void detail_freed(const PlaceAccounts& at, Tag tag, std::uint64_t requested,
                                       std::uint64_t serial);
-  void end_life(Tag tag, std::uint64_t serial);
+  void end_life(Place where, Tag tag, std::uint64_t requested, std::uint64_t serial);
 
   std::uint64_t oversize_from_;
   const std::int64_t max_split_size_at_start_;  // in the statistics; unlimited is -1
   LiveMemory* const live_;
   Ledger ledger_;
   BirthTimes birth_times_;
+  DeviceWatches watches_;
   std::array<LivePointer<DeviceCounters>, kMaxDevices> devices_;
   Capacities capacities_;
   HostStatistics host_;

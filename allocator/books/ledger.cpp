@@ -34,7 +34,7 @@ void Ledger::join(Tag tag, const Groups& groups) noexcept {
   keep(tag);
   details_[tag].groups = groups;
   group_count_ = std::max(group_count_, std::size_t{highest} + 1);
-  keeps_details_ = true;
+  keeps_details_ = is_followed_ = true;
 }
 
 std::size_t Ledger::decade_of(std::uint64_t ns) noexcept {

@@ -101,10 +101,9 @@ class Ledger {
     if (keeps_details_) detail_allocation(account_of(where), tag, bytes);
   }
   void count_free(Place where, Tag tag, std::uint64_t bytes) noexcept {
-    count_call_of_free(where);
+    count_call_of_free(account_of(where));
     count_completion(where, tag, bytes);
   }
-  void count_call_of_free(Place where) noexcept { count_call_of_free(account_of(where)); }
   void count_completion(Place where, Tag tag, std::uint64_t bytes) noexcept {
     count_completion(account_of(where), tag, bytes);
     if (keeps_details_) detail_completion(account_of(where), tag, bytes);
@@ -112,6 +111,9 @@ class Ledger {
 
   // Whether any tag has joined groups. If none has, only totals and their peaks are kept.
   [[nodiscard]] bool keeps_details() const { return keeps_details_; }
+  // Whether a caller must follow each change: details are kept, or somebody watches a device.
+  [[nodiscard]] bool is_followed() const { return is_followed_; }
+  void set_watched(bool is_watched) noexcept { is_followed_ = is_watched || keeps_details_; }
 
   // Counts the lifetime of memory that was allocated at `born_ns` and is freed at call_time_ns.
   void count_lifetime(Tag tag, std::uint64_t born_ns) noexcept {
@@ -196,6 +198,7 @@ class Ledger {
   MappedArray<Details> details_;
   MappedArray<History> histories_;  // live bytes by tag, of tags that joined groups
   bool keeps_details_ = false;
+  bool is_followed_ = false;
   std::size_t prepared_ = 0;         // tags for which there is room
   MappedArray<GroupTotals> groups_;  // [0] stays empty
   DevicePeaks joint_peaks_;
