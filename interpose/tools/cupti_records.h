@@ -4,6 +4,10 @@
 
 #ifdef VRAMSCOPE_HAS_CUPTI
 
+// Includes cuda.h with the names of all versions, as the sources expect that are compiled together
+// with one that includes CUPTI's header.
+#include "interpose/table/functions.h"
+
 #include <cupti_activity.h>
 
 #include <optional>
