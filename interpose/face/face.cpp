@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <new>
 #include <optional>
 
 #include "allocator/base/snapshot.h"
 #include "interpose/base/guard.h"
 #include "interpose/driver/profiler.h"
+#include "interpose/face/result.h"
 #include "interpose/loader/real.h"
 #include "interpose/settings/startup.h"
 #include "interpose/tools/nvtx.h"
@@ -33,36 +33,12 @@ struct VersionNote {
 [[gnu::used, gnu::aligned(4), gnu::section(".note.vramscope")]] constexpr VersionNote version_note{
     {sizeof "vramscope", sizeof VRAMSCOPE_VERSION, 1}, "vramscope", VRAMSCOPE_VERSION};
 
-// Runs body() and converts our failures to result codes.
-template <class Body>
-int with_codes(Body body) noexcept {
-  // Inside another call of ours this thread may hold a lock that the body needs.
-  if (is_guarded(&body)) return VRAMSCOPE_NOT_ACTIVE;
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return VRAMSCOPE_OUT_OF_MEMORY;
-  }
-}
-
 // Runs body(profiler) and converts our failures to result codes.
 template <class Body>
 int with_profiler(Body body) noexcept {
   Profiler* const profiler = Profiler::active();
   if (profiler == nullptr) return VRAMSCOPE_NOT_ACTIVE;
   return with_codes([&] { return body(*profiler); });
-}
-
-std::optional<std::uint16_t> find_device(int device) {
-  int count = 0;
-  CUdevice current = 0;
-  if (real().cuDeviceGetCount(&count) != CUDA_SUCCESS) return std::nullopt;
-  if (device == VRAMSCOPE_CURRENT_DEVICE) {
-    device = real().cuCtxGetDevice(&current) == CUDA_SUCCESS ? current : 0;
-  }
-  const bool exists =
-      device >= 0 && device < count && static_cast<std::size_t>(device) < kMaxDevices;
-  return exists ? std::optional(static_cast<std::uint16_t>(device)) : std::nullopt;
 }
 
 // Runs body(profiler, ordinal) for a device that exists.

@@ -5,7 +5,8 @@
    satisfies. An executable that is not position independent also needs the linker's option
    -z dynamic-undefined-weak. In a process without the library, and before the program's first
    cuInit, each function returns VRAMSCOPE_NOT_ACTIVE and does not change its outputs; mark,
-   range_push and range_pop work before cuInit. Threads: any. Nothing here throws.
+   range_push, range_pop, expect_begin and expect_end work before cuInit. Threads: any. Nothing here
+   throws.
 
    Names, units and meanings are those of torch.cuda (PyTorch 2.6; for host memory 2.8) and of
    torch.cuda.nvtx. Sizes are in bytes. `device` is an ordinal as in cudaSetDevice;
@@ -29,6 +30,9 @@ enum vramscope_result {
   VRAMSCOPE_NO_CONTEXT = 4,    /* the call needs a current context, and the thread has none */
   VRAMSCOPE_DRIVER_ERROR = 5,  /* the driver refused */
   VRAMSCOPE_OUT_OF_MEMORY = 6, /* our own host memory: nothing was done */
+  VRAMSCOPE_EXCEEDED = 7,      /* a limit of an expectation does not hold */
+  /* The expectation was not begun or has ended; or too many are open. */
+  VRAMSCOPE_BAD_EXPECTATION = 8,
 };
 
 #define VRAMSCOPE_CURRENT_DEVICE (-1)
@@ -62,6 +66,17 @@ struct vramscope_segment {
 /* Receives one segment, whose pointers are valid only during the call. */
 typedef void (*vramscope_each_segment)(const struct vramscope_segment* segment, void* context);
 
+/* What was measured between expect_begin and expect_end, in bytes that the program requested of a
+   device, of all kinds of memory and by all threads. New memory was allocated in between. */
+struct vramscope_usage {
+  int64_t new_bytes;    /* most that was new and live at one time */
+  int64_t peak_bytes;   /* most that was live at one time, older memory included */
+  int64_t leaked_bytes; /* new and live at the end */
+};
+
+/* Receives one line of text without its end, valid only during the call. */
+typedef void (*vramscope_each_line)(const char* line, void* context);
+
 #ifdef VRAMSCOPE_IMPLEMENTATION /* the library itself */
 #define VRAMSCOPE_EXPORT __attribute__((visibility("default")))
 #else
@@ -90,6 +105,10 @@ VRAMSCOPE_EXPORT int vramscope_v1_synchronize(int device);
 VRAMSCOPE_EXPORT int vramscope_v1_mark(const char* message);
 VRAMSCOPE_EXPORT int vramscope_v1_range_push(const char* message, int* depth);
 VRAMSCOPE_EXPORT int vramscope_v1_range_pop(int* depth);
+VRAMSCOPE_EXPORT int vramscope_v1_expect_begin(int device, int64_t max_new_bytes, int64_t max_peak,
+                                               int64_t leaks, uint64_t* expectation);
+VRAMSCOPE_EXPORT int vramscope_v1_expect_end(uint64_t expectation, struct vramscope_usage* usage,
+                                             vramscope_each_line each, void* context);
 
 #ifndef VRAMSCOPE_IMPLEMENTATION
 
@@ -264,6 +283,31 @@ static inline int vramscope_range_push(const char* message, int* depth) {
 }
 static inline int vramscope_range_pop(int* depth) {
   return vramscope_v1_range_pop ? vramscope_v1_range_pop(depth) : VRAMSCOPE_NOT_ACTIVE;
+}
+
+#define VRAMSCOPE_NO_LIMIT (-1)
+
+/* Begins to measure a device for a test, and sets *expectation to a number for expect_end. The
+   limits are bytes or VRAMSCOPE_NO_LIMIT, for the usage of the same name: new_bytes, peak_bytes,
+   leaked_bytes. Expectations may be nested and may overlap, also in several threads; up to 256 are
+   open at one time. The counters of memory_stats and their peaks do not change. Before cuInit,
+   VRAMSCOPE_CURRENT_DEVICE is device 0. */
+static inline int vramscope_expect_begin(int device, int64_t max_new_bytes, int64_t max_peak,
+                                         int64_t leaks, uint64_t* expectation) {
+  return vramscope_v1_expect_begin
+             ? vramscope_v1_expect_begin(device, max_new_bytes, max_peak, leaks, expectation)
+             : VRAMSCOPE_NOT_ACTIVE;
+}
+
+/* Ends an expectation. Returns VRAMSCOPE_OK if every limit holds, and VRAMSCOPE_EXCEEDED if one
+   does not; both set *usage, unless it is null. If a limit does not hold and `each` is not null,
+   `each` receives lines for a person: the limits that do not hold with what was measured, the ten
+   call sites with the most memory that is new and live at the end, and the one that reached the
+   most new bytes. */
+static inline int vramscope_expect_end(uint64_t expectation, struct vramscope_usage* usage,
+                                       vramscope_each_line each, void* context) {
+  return vramscope_v1_expect_end ? vramscope_v1_expect_end(expectation, usage, each, context)
+                                 : VRAMSCOPE_NOT_ACTIVE;
 }
 
 #endif

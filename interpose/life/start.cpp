@@ -16,6 +16,7 @@
 #include "interpose/base/message.h"
 #include "interpose/call/deferred_frees.h"
 #include "interpose/driver/profiler.h"
+#include "interpose/life/expectations.h"
 #include "interpose/life/forks.h"
 #include "interpose/life/live_file.h"
 #include "interpose/life/reports.h"
@@ -146,6 +147,7 @@ void start() noexcept {
   deferred_frees::register_with_guard();
   parts->reports.begin();
   parts->profiler.activate();
+  expectations().attach(parts->profiler);
   show_ranges();
   handle_forks(parts->profiler, parts->live_file.memory());
   if (settings.options.cupti) cupti::start(recorder, parts->profiler.allocator(), driver_version);
@@ -153,6 +155,8 @@ void start() noexcept {
 }
 
 }  // namespace
+
+bool may_start() noexcept { return !switched_off() && !starting.test(); }
 
 void start_profiler() noexcept {
   if (!switched_off() && !starting.test_and_set()) own_stack::run([] { start(); });

@@ -8,4 +8,7 @@ namespace vramscope {
 // call of the program.
 void start_profiler() noexcept;
 
+// Whether there is no profiler because the program has not initialised CUDA yet. Threads: any.
+[[nodiscard]] bool may_start() noexcept;
+
 }  // namespace vramscope
