@@ -23,30 +23,19 @@ class NotActive(RuntimeError):
     """Vramscope does not record this process: not loaded, off, or CUDA has not started."""
 
 
+_INT, _BYTES = ctypes.c_int32, ctypes.c_uint64
+
+
 class _Block(ctypes.Structure):
-    _fields_ = [
-        ("address", ctypes.c_uint64),
-        ("size", ctypes.c_uint64),
-        ("requested_size", ctypes.c_uint64),
-        ("state", ctypes.c_char_p),
-    ]
+    _fields_ = [("address", _BYTES), ("size", _BYTES), ("requested_size", _BYTES), ("state", ctypes.c_char_p)]
 
 
 class _Segment(ctypes.Structure):
     _fields_ = [
-        ("device", ctypes.c_int32),
-        ("context", ctypes.c_uint32),
-        ("is_small", ctypes.c_int32),
-        ("is_direct", ctypes.c_int32),
-        ("address", ctypes.c_uint64),
-        ("total_size", ctypes.c_uint64),
-        ("allocated_size", ctypes.c_uint64),
-        ("active_size", ctypes.c_uint64),
-        ("requested_size", ctypes.c_uint64),
-        ("blocks", ctypes.POINTER(_Block)),
-        ("block_count", ctypes.c_size_t),
-        ("is_expandable", ctypes.c_int32),
-    ]
+        ("device", _INT), ("context", ctypes.c_uint32), ("is_small", _INT), ("is_direct", _INT),
+        *((name, _BYTES) for name in ("address", "total_size", "allocated_size", "active_size", "requested_size")),
+        ("blocks", ctypes.POINTER(_Block)), ("block_count", ctypes.c_size_t), ("is_expandable", _INT),
+    ]  # fmt: skip
 
 
 _EachCounter = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p)
@@ -116,20 +105,10 @@ def memory_reserved(device=None):
     return memory_stats(device).get("reserved_bytes.all.current", 0)
 
 
-def memory_cached(device=None):
-    """Old name of memory_reserved() (torch.cuda.memory_cached)."""
-    return memory_reserved(device)
-
-
 def max_memory_reserved(device=None):
     """Returns the most bytes that memory_reserved() was since the start or since the last reset of
     peaks (torch.cuda.max_memory_reserved)."""
     return memory_stats(device).get("reserved_bytes.all.peak", 0)
-
-
-def max_memory_cached(device=None):
-    """Old name of max_memory_reserved() (torch.cuda.max_memory_cached)."""
-    return max_memory_reserved(device)
 
 
 def reset_peak_memory_stats(device=None):
@@ -137,16 +116,10 @@ def reset_peak_memory_stats(device=None):
     _call("reset_peak_memory_stats", _ordinal(device))
 
 
-def reset_max_memory_allocated(device=None):
-    """Old name of reset_peak_memory_stats(). Like PyTorch's, it resets every peak
-    (torch.cuda.reset_max_memory_allocated)."""
-    reset_peak_memory_stats(device)
-
-
-def reset_max_memory_cached(device=None):
-    """Old name of reset_peak_memory_stats(). Like PyTorch's, it resets every peak
-    (torch.cuda.reset_max_memory_cached)."""
-    reset_peak_memory_stats(device)
+# Old names in torch.cuda. As PyTorch's do, those of resets reset every peak.
+memory_cached = memory_reserved
+max_memory_cached = max_memory_reserved
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def reset_accumulated_memory_stats(device=None):
@@ -184,24 +157,14 @@ def get_memory_info(device=None):
 
 
 def _describe(segment):
-    blocks = []
-    for block in segment.blocks[: segment.block_count]:
-        blocks.append(
-            {
-                "address": block.address,
-                "size": block.size,
-                "requested_size": block.requested_size,
-                "state": block.state.decode(),
-                "frames": [],
-            }
-        )
+    blocks = [
+        {"address": block.address, "size": block.size, "requested_size": block.requested_size,
+         "state": block.state.decode(), "frames": []}
+        for block in segment.blocks[: segment.block_count]
+    ]  # fmt: skip
+    sizes = ("device", "address", "total_size", "allocated_size", "active_size", "requested_size")
     return {
-        "device": segment.device,
-        "address": segment.address,
-        "total_size": segment.total_size,
-        "allocated_size": segment.allocated_size,
-        "active_size": segment.active_size,
-        "requested_size": segment.requested_size,
+        **{name: getattr(segment, name) for name in sizes},
         "stream": 0,
         "segment_type": "small" if segment.is_small else "large",
         "segment_pool_id": (0, 0),

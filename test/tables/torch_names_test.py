@@ -37,9 +37,14 @@ HEADING = "### Names of torch.cuda without an answer"
 
 
 def offered_in_python(text):
-    """Public function -> docstring."""
-    return {node.name: ast.get_docstring(node) for node in ast.parse(text).body
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
+    """Public function -> docstring; another name of a function has the function's."""
+    found = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            found[node.name] = ast.get_docstring(node)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in found:
+            found.update((name.id, found[node.value.id]) for name in node.targets)
+    return found
 
 
 def declined(readme):
