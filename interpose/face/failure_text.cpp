@@ -62,22 +62,35 @@ std::string python_text(const RecorderFacts& names, const FrameFact& frame) {
   return code.name + " (" + std::string(file) + ":" + std::to_string(frame.line) + ")";
 }
 
-// Frames of Python if there are any, since others then belong to its interpreter and libraries.
+// Code between a test and what it calls, which explains nothing.
+bool is_of_test_runner(const RecorderFacts& names, const FrameFact& frame) {
+  const std::string_view path = names.sources[names.codes[frame.code].source].path;
+  const auto has = [path](const char* part) { return path.find(part) != path.npos; };
+  return has("/_pytest/") || has("/pluggy/") || has("/unittest/") ||
+         path.ends_with("/contextlib.py") || path.ends_with("/vramscope.py");
+}
+
+// Returns "" for a frame that explains nothing. Where there are frames of Python, native ones
+// belong to its interpreter and libraries.
+std::string frame_text(const RecorderFacts& names, const FrameFact& frame, bool has_python) {
+  if (frame.code != kNoCode)
+    return is_of_test_runner(names, frame) ? "" : python_text(names, frame);
+  if (has_python || frame.module == kNoModule) return "";
+  const ModuleFact& module = names.modules[frame.module];
+  return is_runtime(module.path) ? "" : native_text(module, frame.offset);
+}
+
 std::string stack_text(const RecorderFacts& names, const SiteFact& site) {
-  const auto is_python = [&](std::uint32_t i) { return names.frames[i].code != kNoCode; };
-  const bool has_python = std::any_of(site.frames.begin(), site.frames.end(), is_python);
+  const bool has_python =
+      std::any_of(site.frames.begin(), site.frames.end(),
+                  [&](std::uint32_t index) { return names.frames[index].code != kNoCode; });
   std::string text;
   std::size_t shown = 0;
   for (const std::uint32_t index : site.frames) {
-    const FrameFact& frame = names.frames[index];
-    if (shown == kMostFrames) break;
-    if (has_python != is_python(index)) continue;
-    const bool is_native = !has_python && frame.module != kNoModule;
-    if (!has_python && !is_native) continue;
-    if (is_native && is_runtime(names.modules[frame.module].path)) continue;
-    text += shown++ == 0 ? "" : " < ";
-    text += is_native ? native_text(names.modules[frame.module], frame.offset)
-                      : python_text(names, frame);
+    const std::string frame = frame_text(names, names.frames[index], has_python);
+    if (frame.empty()) continue;
+    text += (shown == 0 ? "" : " < ") + frame;
+    if (++shown == kMostFrames) break;
   }
   return text.empty() ? kUnknown : text;
 }

@@ -1,29 +1,29 @@
 """Vramscope's functions for programs: PyTorch's queries about memory, from Python.
 
 This is one file without dependencies: copy it next to your program. It calls the library that
-`vramscope run` (or LD_PRELOAD) loaded into this process. In a process without the library, and
-before the first call of CUDA, every function except is_active() and is_available() raises
-NotActive. mark(), range_push() and range_pop() also work before CUDA starts, and range() never
-raises NotActive.
+`vramscope run` (or LD_PRELOAD) loaded into this process. Without it, and before the first call of
+CUDA, every function except is_active() and is_available() raises NotActive. mark(), range_push(),
+range_pop() and expect() work earlier; range() never raises NotActive.
 
 Names, arguments, units and results are those of torch.cuda (PyTorch 2.6; host_memory_stats: 2.8),
-torch.cuda.nvtx and torch.accelerator.memory, but they cover all allocations of the program. `device` is
-an ordinal, or None for the device of the calling thread's context, or device 0 if the thread has
-none. A device that does not exist raises RuntimeError. Any thread may call.
+torch.cuda.nvtx and torch.accelerator.memory, but for all allocations of the program. `device` is an
+ordinal, or None for that of the calling thread's context, else device 0. A device that does not
+exist raises RuntimeError. Any thread may call.
 """
 
 # SPDX-License-Identifier: Apache-2.0
 import contextlib
 import ctypes
+import functools
+import gc
+import re
 
-_CURRENT_DEVICE = -1
+_INT, _BYTES = ctypes.c_int32, ctypes.c_uint64
+_CURRENT_DEVICE, _EXCEEDED = -1, 7  # of vramscope.h
 
 
 class NotActive(RuntimeError):
     """Vramscope does not record this process: not loaded, off, or CUDA has not started."""
-
-
-_INT, _BYTES = ctypes.c_int32, ctypes.c_uint64
 
 
 class _Block(ctypes.Structure):
@@ -38,6 +38,7 @@ class _Segment(ctypes.Structure):
     ]  # fmt: skip
 
 
+_EachLine = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)
 _EachCounter = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p)
 _EachSegment = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Segment), ctypes.c_void_p)
 
@@ -49,6 +50,7 @@ _ERRORS = {
     4: "the calling thread has no CUDA context, or the device was not used yet",
     5: "the CUDA driver refused",
     6: "Vramscope is out of host memory",
+    8: "256 expectations are open",
 }
 
 
@@ -57,8 +59,9 @@ def _call(name, *arguments):
     code = 1 if function is None else function(*arguments)
     if code == 1:
         raise NotActive(_ERRORS[1])
-    if code != 0:
+    if code not in (0, _EXCEEDED):
         raise RuntimeError(_ERRORS.get(code, f"unknown answer {code}"))
+    return code
 
 
 def _ordinal(device):
@@ -82,10 +85,8 @@ def is_active():
 
 
 def memory_stats(device=None):
-    """Returns every counter of a device, sorted by key, from one instant; {} before its first use.
-
-    Bytes and counts as in torch.cuda.memory_stats: `allocated_bytes.all.peak` and so on.
-    """
+    """Returns every counter of a device as in torch.cuda.memory_stats, such as
+    `allocated_bytes.all.peak`, sorted by key, from one instant; {} before its first use."""
     return _counters("memory_stats", _ordinal(device))
 
 
@@ -284,3 +285,56 @@ def range(msg, *args, **kwargs):  # noqa: A001 as torch.cuda.nvtx.range is calle
     finally:
         if opened:
             range_pop()
+
+
+class ExpectationFailed(AssertionError):
+    """A limit of expect() does not hold. The message has the figures and call sites."""
+
+
+def _bytes(size):
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) ?(?:([KMGT])i)?B?", str(size))
+    if not found:
+        raise ValueError(f"{size!r} is not a size such as 1048576 or '512 MiB'")
+    return int(float(found[1]) * 1024 ** ("KMGT".index(found[2]) + 1 if found[2] else 0))
+
+
+class expect(contextlib.ContextDecorator):
+    """Limits the GPU memory of the body of `with` or, as a decorator, of each call of a function.
+
+    max_new_bytes: most that is allocated inside and live at one time; max_peak: most that is live at
+    one time, older memory included; leaks: what is allocated inside and live at the end, after
+    gc.collect(). Sizes are bytes or texts such as "512 MiB". All threads and all kinds of memory on
+    the device count. The counters of memory_stats() do not change.
+
+    Raises ExpectationFailed if a limit does not hold and the body did not raise. Then new_bytes,
+    peak_bytes and leaked_bytes say what was measured. Without Vramscope it raises NotActive or, with
+    missing="skip", does nothing, and these attributes are None.
+    """
+
+    new_bytes = peak_bytes = leaked_bytes = None
+
+    def __init__(self, max_new_bytes=None, max_peak=None, leaks=None, device=None, *, missing="raise"):
+        limits = [-1 if limit is None else _bytes(limit) for limit in (max_new_bytes, max_peak, leaks)]
+        self._asked = (_ordinal(device), *map(ctypes.c_int64, limits))
+        self._collects, self._skips, self._open = leaks is not None, missing == "skip", []
+        again = functools.partial(expect, max_new_bytes, max_peak, leaks, device, missing=missing)
+        self._recreate_cm = again  # by ContextDecorator, for each call of the function
+
+    def __enter__(self):
+        number = ctypes.c_uint64()
+        with contextlib.suppress(*[NotActive] * self._skips):
+            _call("expect_begin", *self._asked, ctypes.byref(number))
+        self._open.append(number)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        __tracebackhide__ = True  # by pytest
+        number, usage, lines = self._open.pop(), (ctypes.c_int64 * 3)(), []
+        if kind is None and self._collects:
+            gc.collect()
+        each = _EachLine(lambda line, _: lines.append(line.decode()))
+        with contextlib.suppress(*[NotActive] * (self._skips or kind is not None)):
+            exceeded = _call("expect_end", number, usage, each, None)
+            self.new_bytes, self.peak_bytes, self.leaked_bytes = usage
+            if exceeded and kind is None:
+                raise ExpectationFailed("\n".join(lines))

@@ -1,9 +1,12 @@
 """Limits on the memory of a part of a program, set by the program itself: in C, in C++, in Python."""
 # SPDX-License-Identifier: Apache-2.0
+import sys
+
 import harness
 import recount
 
 MIB = 1 << 20
+FOLDER = str(harness.SOURCE / "interpose/face")
 
 
 def answers(text):
@@ -73,6 +76,67 @@ class ExpectInC(harness.Case):
         for _, said, _ in self.each("cache"):
             self.assertEqual("2, 7", said["no device"])
             self.assertEqual("255 begun, 255 ended, then 8", said["many"])
+
+
+class ExpectInPython(harness.Case):
+    def said(self, mode, folder=FOLDER, **variables):
+        command = [sys.executable, str(harness.SOURCE / "test/programs/expectations.py"), folder]
+        outcome = self.run_program(command, mode, "devices=2", **variables)
+        self.assertEqual((0, ""), (outcome.status, outcome.stderr))
+        return answers(outcome.stdout)
+
+    def assert_failed(self, text, *lines):
+        found = text.split(" | ")
+        self.assertEqual(len(lines), len(found), text)
+        for line, pattern in zip(found, lines):
+            self.assertRegex(line, pattern)
+
+    def test_figures_are_those_of_the_body(self):
+        for mode in ("cache", "observe"):
+            said = self.said(mode)
+            self.assertEqual(f"({3 * MIB}, {3 * MIB}, {3 * MIB})", said["early"])
+            self.assertEqual(f"({8 * MIB}, {11 * MIB}, 0)", said["fits"])
+            self.assertEqual(f"(({4 * MIB}, {12 * MIB}, 0), ({1 * MIB}, {12 * MIB}, 0))", said["nested"])
+            self.assertEqual(f"(({1 * MIB}, {11 * MIB}, 0), ({3 * MIB}, {11 * MIB}, 0))", said["reused"])
+            self.assertEqual("(0, 0, 0)", said["device"])
+
+    def test_a_limit_that_does_not_hold_fails_with_figures_and_places(self):
+        said = self.said("cache")
+        file = r"\(expectations.py:\d+\)"
+        reached = rf"^  the most new bytes were reached by allocate {file} < <lambda> {file} < within {file}$"
+        self.assert_failed(said["new"], "^ExpectationFailed: GPU 0: 8388608 bytes new at one time, above max_new_bytes of 8388607 bytes$",
+                           reached)  # fmt: skip
+        self.assert_failed(said["peak"], "^ExpectationFailed: GPU 0: 11.0 MiB at the peak, above max_peak of 512 KiB$", reached)
+        left = rf"^  2.00 MiB not freed, in 1 allocation by allocate {file} < .*, which reached the most new bytes$"
+        self.assert_failed(said["leak"], "^ExpectationFailed: GPU 0: 2.00 MiB not freed, above leaks of 0 B$", left)
+        self.assert_failed(said["all"], "new at one time, above max_new_bytes of 0 B; .* at the peak, above .*; .* not freed, above", left)
+
+    def test_each_call_of_a_function_has_its_own_limits(self):
+        said = self.said("cache")
+        self.assertEqual(("4", "4", "60"), (said["decorated"], said["recursion"], said["threads"]))
+        # What lies between the test and the allocation, contextlib, is not shown.
+        self.assertRegex(said["decorated again"], r"^ExpectationFailed: .* by allocate \(.*\) < decorated \(.*\) < main\.")
+
+    def test_garbage_is_no_leak(self):
+        self.assertRegex(self.said("cache")["garbage"], r"^\(5242880, \d+, 0\)$")
+
+    def test_what_the_body_raises_passes_through(self):
+        self.assertEqual("KeyError: 'of the body'", self.said("cache")["raises"])
+
+    def test_without_the_library_it_raises_or_skips(self):
+        for mode in (None, "off"):
+            said = self.said(mode)
+            self.assertEqual(("(None, None, None)",) * 2, (said["early"], said["skips"]))
+            for question in ("fits", "new", "decorated", "nested", "device"):
+                self.assertIn("NotActive: Vramscope is not active in this process", said[question])
+
+    def test_wrong_arguments_are_told_apart(self):
+        said = self.said("cache")
+        self.assertIn("RuntimeError: Invalid device argument", said["no device"])
+        wrong = [question for question in said if question.startswith("size '")]
+        self.assertEqual(5, len(wrong))
+        for question in wrong:
+            self.assertEqual(f"ValueError: {question[5:]} is not a size such as 1048576 or '512 MiB'", said[question])
 
 
 if __name__ == "__main__":
