@@ -1,5 +1,7 @@
 """Limits on the memory of a part of a program, set by the program itself: in C, in C++, in Python."""
 # SPDX-License-Identifier: Apache-2.0
+import pathlib
+import subprocess
 import sys
 
 import harness
@@ -137,6 +139,59 @@ class ExpectInPython(harness.Case):
         self.assertEqual(5, len(wrong))
         for question in wrong:
             self.assertEqual(f"ValueError: {question[5:]} is not a size such as 1048576 or '512 MiB'", said[question])
+
+
+class ModuleUnderRun(harness.Case):
+    SHOW = "import sys, vramscope; print(vramscope.__file__, vramscope.is_active())"
+
+    def python(self, *options, code=SHOW, under=("run", "-q", "--sim"), **variables):
+        command = [*under, "--", sys.executable, *options, "-c", code]
+        return self.run_tool(*command, PYTHONDONTWRITEBYTECODE="1", **variables)
+
+    def folder_of_module(self):
+        (found,) = self.python(code="import os; print(os.environ['PYTHONPATH'])").stdout.split()
+        self.assertEqual(["vramscope.py"], [path.name for path in pathlib.Path(found).glob("*.py")])
+        return found
+
+    def test_python_finds_the_module_without_a_setting(self):
+        done = self.python()
+        self.assertEqual((0, f"{self.folder_of_module()}/vramscope.py False\n", ""), (done.returncode, done.stdout, done.stderr))
+        said = self.run_tool("run", "-q", "--sim", "--", sys.executable, harness.SOURCE / "test/programs/expectations.py", "")
+        self.assertEqual(f"({8 * MIB}, {11 * MIB}, 0)", answers(said.stdout)["fits"])
+
+    def test_what_the_user_has_set_comes_first(self):
+        own = pathlib.Path(self.folder, "own")
+        own.mkdir()
+        (own / "vramscope.py").write_text("is_active = lambda: 'own'\n")
+        show = "import os; print(os.environ['PYTHONPATH'])"
+        for before, after in (("", ""), (f"{own}", f"{own}:"), (f"{own}:", f"{own}::"), (":/x", ":/x:")):
+            self.assertEqual(f"{after}{self.folder_of_module()}\n", self.python(code=show, PYTHONPATH=before).stdout)
+        self.assertEqual(f"{own}/vramscope.py own\n", self.python(PYTHONPATH=str(own)).stdout)
+
+    def test_a_run_within_a_run_adds_nothing(self):
+        show = "import os; print(os.environ['PYTHONPATH'])"
+        inner = ("run", "-q", "--", harness.TOOL, "run", "-q")
+        self.assertEqual(f"/x:{self.folder_of_module()}\n", self.python(code=show, under=inner, PYTHONPATH="/x").stdout)
+
+    def test_pythons_that_read_no_variables_stay_as_they_are(self):
+        show = "import sys; print(sys.path)"
+        for option in ("-I", "-E"):
+            native = self.run_program([sys.executable, option, "-c", show])
+            self.assertEqual(native.stdout, self.python(option, code=show).stdout)
+
+    def test_the_rest_of_the_path_is_as_it_was(self):
+        show = "import sys; print([folder for folder in sys.path if not folder.endswith('face')])"
+        native = self.run_program([sys.executable, "-c", show], PYTHONPATH="/x")
+        self.assertEqual(native.stdout, self.python(code=show, PYTHONPATH="/x").stdout)
+
+    def test_a_virtual_environment_finds_its_own_packages_and_the_module(self):
+        folder = pathlib.Path(self.folder, "venv")
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        (package,) = folder.glob("lib/python3*/site-packages")
+        (package / "own_package.py").write_text("")
+        done = self.run_tool("run", "-q", "--sim", "--", folder / "bin/python3", "-c", "import own_package, vramscope; print(vramscope.__file__)",
+                             PYTHONDONTWRITEBYTECODE="1")  # fmt: skip
+        self.assertEqual((0, f"{self.folder_of_module()}/vramscope.py\n"), (done.returncode, done.stdout), done.stderr)
 
 
 if __name__ == "__main__":

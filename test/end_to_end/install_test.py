@@ -99,6 +99,12 @@ class Install(harness.Case):
         done = self.call(sys.executable, "-c", "import vramscope; print(vramscope.is_active())", PYTHONPATH=str(module))
         self.assertEqual(("False\n", ""), (done.stdout, done.stderr))
 
+    def test_a_program_under_run_finds_the_module(self):
+        show = "import vramscope; print(vramscope.__file__)"
+        done = self.call(self.prefix / "bin/vramscope", "run", "-q", "--sim", "--", sys.executable, "-c", show, PYTHONDONTWRITEBYTECODE="1")
+        self.assertEqual((f"{self.prefix}/lib/vramscope/python/vramscope.py\n", ""), (done.stdout, done.stderr))
+        self.assertEqual(["vramscope.py"], os.listdir(self.prefix / "lib/vramscope/python"))
+
     def test_a_python_that_looks_below_the_prefix_finds_the_module_there(self):
         folders = json.loads(self.call("/usr/bin/python3", "-c", "import json, sys; print(json.dumps(sys.path))").stdout)
         if not any(folder.startswith("/usr/local/lib/") for folder in folders):

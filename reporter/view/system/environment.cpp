@@ -22,6 +22,21 @@ void prepend(const char* variable, const std::string& word) {
   setenv(variable, (empty ? word : word + ":" + present).c_str(), 1);
 }
 
+// Python finds the module behind whatever the user has put there. Nothing happens where that is
+// impossible: the program need not want it.
+void offer_python_module() {
+  constexpr const char* kVariable = "PYTHONPATH";
+  const InstalledFile found = find_python_module();
+  if (!found.error.empty()) return;
+  const InstalledFile folder = without_separators(found.path, kModulesSeparators);
+  if (!folder.error.empty()) return;
+  const char* const present = std::getenv(kVariable);
+  const std::string before =
+      present != nullptr && *present != '\0' ? std::string(present) + ":" : "";
+  if ((":" + before).ends_with(":" + folder.path + ":")) return;  // by a `run` around this one
+  setenv(kVariable, (before + folder.path).c_str(), 1);
+}
+
 // NVTX loads one injection library: ours, which passes on to the user's own.
 void inject_into_nvtx(const std::string& library) {
   constexpr const char* kVariable = "NVTX_INJECTION64_PATH";
@@ -66,6 +81,7 @@ std::string prepare_environment(bool simulate, const SimulatedDevice& device, st
   allow_before_sanitizer("ASAN_OPTIONS", "verify_asan_link_order=0");
   allow_before_sanitizer("TSAN_OPTIONS", "ignore_noninstrumented_modules=1");
   inject_into_nvtx(library.path);
+  offer_python_module();
   nvml = kNvml;
   if (!simulate) return "";
   InstalledFile simulator = find_simulator();

@@ -102,6 +102,11 @@ InstalledFile find_simulator() {
               {"../../test/simulator", "../lib/vramscope/simulator"});
 }
 
+InstalledFile find_python_module() {
+  return find("the Python module", "vramscope.py",
+              {"../../interpose/face", "../lib/vramscope/python"});
+}
+
 bool has_driver() {
   constexpr const char* kDriver = "libcuda.so.1";
   void* const driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);

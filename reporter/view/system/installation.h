@@ -26,9 +26,13 @@ struct InstalledFile {
 [[nodiscard]] InstalledFile without_separators(const std::string& path, const char* separators);
 inline constexpr const char* kPreloadSeparators = " :";  // of LD_PRELOAD (ld.so(8))
 inline constexpr const char* kFoldersSeparators = ":;";  // of LD_LIBRARY_PATH
+inline constexpr const char* kModulesSeparators = ":";   // of PYTHONPATH
 
 // Returns the folder with the simulated device's libcuda.so.1.
 [[nodiscard]] InstalledFile find_simulator();
+
+// Returns the folder with vramscope.py and no other module.
+[[nodiscard]] InstalledFile find_python_module();
 
 // Returns whether the loader finds NVIDIA's driver where it would look for a program's.
 [[nodiscard]] bool has_driver();
