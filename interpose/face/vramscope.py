@@ -3,7 +3,8 @@
 This is one file without dependencies: copy it next to your program. It calls the library that
 `vramscope run` (or LD_PRELOAD) loaded into this process. Without it, and before the first call of
 CUDA, every function except is_active() and is_available() raises NotActive. mark(), range_push(),
-range_pop() and expect() work earlier; range() never raises NotActive.
+range_pop() and expect() work earlier; range() never raises NotActive. The module is a plugin of
+pytest, too: -p vramscope.
 
 Names, arguments, units and results are those of torch.cuda (PyTorch 2.6; host_memory_stats: 2.8),
 torch.cuda.nvtx and torch.accelerator.memory, but for all allocations of the program. `device` is an
@@ -338,3 +339,61 @@ class expect(contextlib.ContextDecorator):
             self.new_bytes, self.peak_bytes, self.leaked_bytes = usage
             if exceeded and kind is None:
                 raise ExpectationFailed("\n".join(lines))
+
+
+# The plugin of pytest: the names and arguments of its hooks are pytest's.
+_MARKERS = {
+    "limit_gpu_memory": lambda size, device=None: expect(size, device=device, missing="skip"),
+    "limit_gpu_leaks": lambda size="0 B", device=None: expect(leaks=size, device=device, missing="skip"),
+}
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("vramscope")
+    group.addoption("--vramscope", action="store_true", help="list the ten tests that need the most GPU memory")
+
+
+def pytest_configure(config):
+    for name, limits in zip(_MARKERS, ("most new GPU memory", "most GPU memory that is not freed")):
+        config.addinivalue_line("markers", f"{name}(size, device=None): {limits}, such as '24 MiB' (vramscope)")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.runtest = functools.partial(_run_test, item, item.runtest)
+
+
+def _run_test(item, run):
+    __tracebackhide__ = True
+    marked = [(make, item.get_closest_marker(name)) for name, make in _MARKERS.items()]
+    limits = [make(*marker.args, **marker.kwargs) for make, marker in marked if marker]
+    if not limits and not item.config.getoption("vramscope"):
+        return run()
+    measured = expect(missing="skip")
+    for limit in (*limits, measured):
+        run = functools.partial(_run_within, limit, run)
+    try:
+        run()
+    finally:  # pytest-xdist brings the property to the process that prints it
+        used = None if measured.new_bytes is None else [measured.new_bytes, measured.peak_bytes]
+        item.user_properties.append(("vramscope_bytes", used))
+
+
+def _run_within(limit, run):
+    with limit:
+        run()
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    calls = [test for tests in terminalreporter.stats.values() for test in tests if getattr(test, "when", "") == "call"]
+    found = [(dict(test.user_properties).get("vramscope_bytes", ()), test.nodeid) for test in calls]
+    rows, say = sorted(((*used, name) for used, name in found if used), reverse=True), terminalreporter.write_line
+    if config.getoption("vramscope") and rows:
+        terminalreporter.section("GPU memory of tests")
+        if config.getoption("numprocesses", None):
+            say("Each worker of pytest-xdist counts its own memory.")
+        say("       NEW         PEAK  TEST")
+        for new, peak, name in rows[:10]:
+            say(f"{new / 2**20:7.1f} MiB  {peak / 2**20:7.1f} MiB  {name}")
+    if missing := sum(used is None for used, _ in found):
+        say(f"vramscope: not active: no GPU memory measured or limited, in {missing} tests")

@@ -40,7 +40,7 @@ def offered_in_python(text):
     """Public function -> docstring; another name of a function has the function's."""
     found = {}
     for node in ast.parse(text).body:
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith(("_", "pytest_")):  # hooks of the plugin
             found[node.name] = ast.get_docstring(node)
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in found:
             found.update((name.id, found[node.value.id]) for name in node.targets)
