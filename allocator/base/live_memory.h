@@ -50,11 +50,29 @@ enum class LiveState : std::uint32_t {
   reported  // the same; its process has written its last report, which has the name of the next one
 };
 
+// How other processes reach the helper thread of the process that writes the file, which has no
+// socket until one of them rings (interpose/life/control.h). All of them may write here.
+struct LiveControl {
+  enum class State : std::uint32_t {
+    unattended,  // no helper thread looks at this
+    closed,      // there is no socket: raise `asked` and `bell`, and wake who waits for `bell`
+    open,        // the socket is there
+    failed,      // it could not be made: `problem` says why
+    off          // the program was started with --control off
+  };
+  std::atomic<std::uint32_t> bell{0};      // a shared futex: the helper waits for a change
+  std::atomic<std::uint32_t> asked{0};     // how often others asked for a socket
+  std::atomic<std::uint32_t> answered{0};  // the number of the last one that the helper has seen
+  std::atomic<State> state{State::unattended};
+  std::atomic<std::uint32_t> problem{0};  // errno
+  std::array<char, 256> path{};           // of the socket, where its process sees it
+};
+
 // The first bytes of the file. Zero bytes where nothing is known yet. Pointers are those of the
 // process that wrote it, all into parts.
 struct LiveHeader {
   static constexpr std::uint64_t kMagic = 0x6576696c2d6d7276;  // "vrm-live"
-  static constexpr std::uint32_t kFormat = 3;
+  static constexpr std::uint32_t kFormat = 4;
 
   std::uint64_t magic = 0;  // set last: the file can be read
   std::uint32_t format = 0;
@@ -75,6 +93,7 @@ struct LiveHeader {
   std::array<char, 256> name{};  // without folders; no file system has longer ones
   // Who makes it, so that it can be told of one that was cut off, too (report/live/live_owner.h).
   alignas(8) std::array<std::byte, 128> owner{};
+  LiveControl control;
 };
 
 // Room in the file is reserved before it is touched, so that a full file system fails nobody; from

@@ -12,6 +12,7 @@
 #include "allocator/base/live_copy.h"
 #include "allocator/base/nap.h"
 #include "interpose/base/guard.h"
+#include "interpose/life/control.h"
 #include "interpose/life/signals.h"
 #include "interpose/tools/cupti_session.h"
 #include "interpose/tools/nvtx.h"
@@ -68,6 +69,7 @@ void after_fork_in_child() noexcept {
     end_turn();
   }
   Profiler::deactivate();
+  Control::leave_in_child();
   abandon_ranges();
   cupti::abandon();
   return_signal();

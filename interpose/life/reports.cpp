@@ -42,6 +42,11 @@ bool is_last_word(std::string_view trigger) noexcept {
   return trigger == "exit" || trigger == "exec";
 }
 
+// Whether somebody outside asked for a report.
+bool is_asked_for(std::string_view trigger) noexcept {
+  return trigger == "signal" || trigger == "control";
+}
+
 constexpr const char* kNoMemory =
     "not enough memory to write a report; the next trigger tries again";
 
@@ -64,6 +69,7 @@ Reports::Reports(Profiler& profiler, LiveFile& live_file, const Options& options
       options_(options),
       driver_version_(driver_version),
       trace_(profiler),
+      control_(profiler, live_file.memory(), control_reports()),
       triggers_(callbacks()),
       schedule_({.interval_ns = options.interval.milliseconds * 1'000'000,
                  .growth_bytes = options.report_on_growth.value,
@@ -87,13 +93,32 @@ TriggerCallbacks Reports::callbacks() noexcept {
   const auto held_back = [](void* self) noexcept {
     return static_cast<Reports*>(self)->quota_.held_back_ns(now_ns());
   };
+  const auto look = [](void* self) noexcept { static_cast<Reports*>(self)->control_.look(); };
+  const auto is_open = [](void* self) noexcept {
+    return static_cast<Reports*>(self)->control_.is_open();
+  };
+  const auto converse = [](void* self, std::uint64_t limit_ns,
+                           std::atomic<bool>& writing) noexcept {
+    static_cast<Reports*>(self)->control_.converse(limit_ns, writing);
+  };
   return {.context = this,
           .write_report = write,
           .held_back_ns = held_back,
           .write_trace = write_trace,
           .due = due,
           .due_in_ns = due_in_ns,
+          .look = look,
+          .is_open = is_open,
+          .converse = converse,
           .end_process = end};
+}
+
+ControlReports Reports::control_reports() noexcept {
+  return {.write =
+              [](void* self, std::atomic<bool>& writing) {
+                return static_cast<Reports*>(self)->write_asked(writing);
+              },
+          .context = this};
 }
 
 Reports* Reports::of_this_process() noexcept {
@@ -136,6 +161,13 @@ void Reports::begin() noexcept {
   reports.store(this, std::memory_order_release);
 }
 
+void Reports::listen() noexcept {
+  if (auto* const bell = control_.bell(); bell != nullptr) triggers_.count_in(*bell);
+  control_.begin(options_.control);
+  triggers_.start(options_.signal.number);
+  control_.attend(triggers_.writes_elsewhere());
+}
+
 void Reports::write_last(const char* trigger) noexcept {
   if (ended_.exchange(true)) return await_last();
   ending_.store(gettid(), std::memory_order_relaxed);
@@ -169,6 +201,7 @@ void Reports::note_failed_exec() noexcept {
 // The live file stays if the report could not be written, so that a report can be recovered from
 // it.
 void Reports::end_files(const char* trigger) noexcept {
+  control_.withdraw();
   has_failed_.store(ends_with_files() && options_.report_at_exit, std::memory_order_relaxed);
   if (ends_with_files()) {
     const EndingThread ending(guard_mark != 0, system_locks_held != 0);
@@ -254,6 +287,7 @@ void Reports::note_written(std::string_view trigger, OwnReport report) {
   }
   live_file_.note_next_report(profiler_, sequence_.load(std::memory_order_relaxed) + 1);
   note_report(report.path);
+  last_path_ = report.path;
   if (!is_last_word(trigger)) note_next_report();
   if (Schedule::asks(trigger)) return kept_.add(std::move(report));
   if (trigger == "oom") return kept_refusals_.add(std::move(report), oom_.told().event);
@@ -264,14 +298,14 @@ void Reports::note_written(std::string_view trigger, OwnReport report) {
 // a report was written in between.
 void Reports::complain(const char* trigger, const char* line) noexcept {
   if (Schedule::asks(trigger)) return say_once(Once::scheduled_report, line);
-  const bool is_asked_again = std::string_view(trigger) == "signal" &&
-                              has_complained_.exchange(true, std::memory_order_relaxed);
+  const bool is_asked_again =
+      is_asked_for(trigger) && has_complained_.exchange(true, std::memory_order_relaxed);
   if (!is_asked_again) say(line);
 }
 
 void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
   const CallGuard guard(CallGuard::Ends::without_waiting);
-  if (std::string_view(trigger) == "signal") quota_.count(now_ns());
+  if (is_asked_for(trigger)) quota_.count(now_ns());
   if (!wants_report(trigger)) {
     writing.store(true, std::memory_order_release);
     static_cast<void>(trace_.finish(trigger));
@@ -303,6 +337,22 @@ void Reports::write(const char* trigger, std::atomic<bool>& writing) noexcept {
   }
   writing.store(false, std::memory_order_release);
   if (std::string_view(trigger) == "exit") last_written_.raise();
+}
+
+// Returns the path of the report, or why there is none.
+std::variant<std::string, std::string> Reports::write_asked(std::atomic<bool>& writing) {
+  using Reply = std::variant<std::string, std::string>;
+  const auto refuse = [](const char* why) { return Reply(std::in_place_index<1>, why); };
+  const std::uint64_t wait_ns = quota_.held_back_ns(now_ns());
+  if (wait_ns == ReportQuota::kForever) {
+    return refuse("it has written 1,000 reports on request, and writes no more of them");
+  }
+  if (wait_ns != 0) return refuse("it writes at most 10 reports a second on request; try again");
+  last_path_.clear();
+  write("control", writing);
+  if (last_path_.empty())
+    return refuse("the report could not be written; its error output says why");
+  return Reply(std::in_place_index<0>, last_path_);
 }
 
 }  // namespace vramscope

@@ -4,9 +4,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <variant>
 
 #include "interpose/driver/profiler.h"
+#include "interpose/life/control.h"
 #include "interpose/life/exec_reports.h"
 #include "interpose/life/kept_refusals.h"
 #include "interpose/life/kept_reports.h"
@@ -37,7 +40,7 @@ class Reports {
   // active.
   void begin() noexcept;
   // Starts the helper thread and takes the signal. Call it after the profiler is active.
-  void listen() noexcept { triggers_.start(options_.signal.number); }
+  void listen() noexcept;
 
   // Writes the last report when the process ends. A later caller (this thread in a signal handler,
   // or another thread) waits until the first has written it.
@@ -59,10 +62,12 @@ class Reports {
   void note_growth() noexcept;
   [[nodiscard]] DeviceUses uses() const noexcept;
   void write(const char* trigger, std::atomic<bool>& writing) noexcept;
+  [[nodiscard]] std::variant<std::string, std::string> write_asked(std::atomic<bool>& writing);
   // Returns false if the figures were collected but no report must be written.
   [[nodiscard]] bool is_to_be_written(std::string_view trigger) noexcept;
   [[noreturn]] void end_process() noexcept;
   [[nodiscard]] TriggerCallbacks callbacks() noexcept;
+  [[nodiscard]] ControlReports control_reports() noexcept;
   // Leaves out what an abandoned lock protects, with a warning.
   [[nodiscard]] ReportParts collect(const char* trigger);
   void collect_memory(ReportParts& parts);
@@ -87,6 +92,7 @@ class Reports {
   const Options& options_;
   const std::int32_t driver_version_;
   ProcessTrace trace_;
+  Control control_;
   Triggers triggers_;
   ReportQuota quota_;  // of the helper thread, like the next three
   Schedule schedule_;
@@ -101,6 +107,7 @@ class Reports {
   WaitableCounter last_left_;                // raised when its thread continues
   std::atomic<bool> has_failed_{false};      // the last report could not be written
   std::atomic<bool> has_complained_{false};  // a report could not be written, and none was since
+  std::string last_path_;                    // of the last report that was written; the helper's
   CUcontext last_context_ = nullptr;         // of the main thread when it called pthread_exit
 };
 

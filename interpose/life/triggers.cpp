@@ -25,11 +25,12 @@ namespace {
 constexpr std::uint64_t kLockLimitNs = 1'000'000'000;  // contract section 4, "Life"
 constexpr std::uint64_t kLookNs = 50'000'000;          // how often a wait is checked for progress
 constexpr int kMostIdleLooks = kLockLimitNs / kLookNs;
-constexpr std::uint64_t kTraceNs = 500'000'000;  // between two writes of the whole trace
+constexpr std::uint64_t kTraceNs = 500'000'000;    // between two writes of the whole trace
+constexpr std::uint64_t kConverseNs = 10'000'000;  // how late a request is seen amid a conversation
 constexpr std::size_t kStackBytes = std::size_t{1} << 20;
 
 constinit std::atomic<std::uint32_t>* signal_count = nullptr;
-constinit WaitableCounter* signal_requests = nullptr;
+constinit Doorbell* signal_requests = nullptr;
 
 void on_report_signal() {
   signal_count->fetch_add(1, std::memory_order_release);
@@ -135,16 +136,35 @@ bool is_last_thread() noexcept {
 
 }  // namespace
 
-void Triggers::wait_beyond(std::uint32_t seen) noexcept {
-  const bool main_ended = main_ended_.load(std::memory_order_acquire);
+std::uint64_t Triggers::wait_limit_ns() noexcept {
   std::uint64_t limit = callbacks_.due_in_ns(callbacks_.context);
   if (keeps_trace_fresh_) limit = std::min(limit, kTraceNs);
-  if (main_ended) limit = std::min(limit, kLookNs);
-  if (held_until_ns_ != 0)
-    limit = std::min(limit, held_until_ns_ - std::min(held_until_ns_, now_ns()));
-  if (limit == TriggerCallbacks::kForever) return requests_.wait_beyond(seen);
-  requests_.wait_beyond(seen, limit);
+  if (main_ended_.load(std::memory_order_acquire)) limit = std::min(limit, kLookNs);
+  if (held_until_ns_ == 0) return limit;
+  return std::min(limit, held_until_ns_ - std::min(held_until_ns_, now_ns()));
+}
+
+void Triggers::wait_beyond(std::uint32_t seen) noexcept {
+  const bool main_ended = main_ended_.load(std::memory_order_acquire);
+  const std::uint64_t limit = wait_limit_ns();
+  if (callbacks_.is_open(callbacks_.context)) {
+    converse_beyond(seen, limit);
+  } else if (limit == TriggerCallbacks::kForever) {
+    requests_.wait_beyond(seen);
+  } else {
+    requests_.wait_beyond(seen, limit);
+  }
   if (main_ended && is_last_thread()) callbacks_.end_process(callbacks_.context);
+}
+
+// The program's threads raise a futex, for which poll() cannot wait, so it waits a short time.
+void Triggers::converse_beyond(std::uint32_t seen, std::uint64_t limit_ns) noexcept {
+  const std::uint64_t begun = now_ns();
+  while (requests_.value() == seen && callbacks_.is_open(callbacks_.context)) {
+    const std::uint64_t passed = elapsed_ns(begun);
+    if (passed >= limit_ns) return;
+    callbacks_.converse(callbacks_.context, std::min(kConverseNs, limit_ns - passed), writing_);
+  }
 }
 
 void Triggers::serve() noexcept {
@@ -197,6 +217,7 @@ void Triggers::serve_requests() noexcept {
   const bool all = keeps_trace_fresh_ && now - trace_written_ns_ >= kTraceNs;
   if (all) trace_written_ns_ = now;
   callbacks_.write_trace(callbacks_.context, all);
+  callbacks_.look(callbacks_.context);
   answer_signals();
   tell_state();
   if (const char* trigger = waiting_for_.exchange(nullptr, std::memory_order_acq_rel)) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "interpose/base/doorbell.h"
 #include "interpose/base/futex.h"
 #include "interpose/settings/private_variables.h"
 
@@ -29,6 +30,11 @@ struct TriggerCallbacks {
   const char* (*due)(void* context) noexcept;
   std::uint64_t (*due_in_ns)(void* context) noexcept;
   static constexpr std::uint64_t kForever = ~std::uint64_t{0};
+  // look() looks whether another process wants to talk. While is_open() holds, converse() is called
+  // instead of a wait, for about `limit_ns` at a time.
+  void (*look)(void* context) noexcept;
+  bool (*is_open)(void* context) noexcept;
+  void (*converse)(void* context, std::uint64_t limit_ns, std::atomic<bool>& writing) noexcept;
   // Ends the process as the C library would, when only the helper is left.
   void (*end_process)(void* context) noexcept;
 };
@@ -43,6 +49,9 @@ struct Patience {
 class Triggers {
  public:
   explicit Triggers(const TriggerCallbacks& callbacks) : callbacks_(callbacks) {}
+
+  // Counts requests in that word, which other processes can raise. Call it before start().
+  void count_in(std::atomic<std::uint32_t>& word) noexcept { requests_.move_to(word); }
 
   // Starts the helper thread, then takes `signal` (0: none). Call once.
   void start(int signal) noexcept;
@@ -78,6 +87,8 @@ class Triggers {
   [[noreturn]] void serve() noexcept;
   // Waits until the counter exceeds `seen`, or something else is due.
   void wait_beyond(std::uint32_t seen) noexcept;
+  [[nodiscard]] std::uint64_t wait_limit_ns() noexcept;
+  void converse_beyond(std::uint32_t seen, std::uint64_t limit_ns) noexcept;
   void serve_requests() noexcept;
   void answer_signals() noexcept;
   void tell_state() noexcept;
@@ -90,7 +101,7 @@ class Triggers {
   pthread_t thread_{};  // the helper, which never ends
   bool keeps_trace_fresh_ = false;
   std::uint64_t trace_written_ns_ = 0;  // when all of it was written; used by the helper
-  WaitableCounter requests_;            // raised by the signal and by report_and_wait
+  Doorbell requests_;                   // raised by the signal and by report_and_wait
   std::atomic<bool> writing_{false};    // figures are collected, the file is incomplete
   WaitableCounter written_;             // raised when a report for a waiting thread is on disk
   std::uint32_t served_signals_ = 0;    // the helper's own

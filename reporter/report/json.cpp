@@ -17,6 +17,7 @@
 #include "reporter/report/files/input_file.h"
 #include "reporter/report/files/write_signals.h"
 #include "reporter/report/json_events.h"
+#include "reporter/report/json_line.h"
 #include "reporter/report/json_reader.h"
 #include "reporter/report/json_tree.h"
 #include "reporter/report/json_writer.h"
@@ -244,6 +245,19 @@ FileError failure(const std::string& path, const std::string& what) { return {pa
 
 std::string json_string(std::string_view text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::optional<std::vector<JsonMember>> members_of_line(std::string_view text) {
+  const Json object = Json::parse(text, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  std::vector<JsonMember> members;
+  for (const auto& [name, value] : object.items()) {
+    JsonMember& member = members.emplace_back(JsonMember{.name = name, .value = {}});
+    if (value.is_boolean()) member.value = value.get<bool>();
+    if (value.is_number_unsigned()) member.value = value.get<std::uint64_t>();
+    if (value.is_string()) member.value = value.get<std::string>();
+  }
+  return members;
 }
 
 std::variant<Report, FileError> read_report(const std::string& path) noexcept {

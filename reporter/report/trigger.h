@@ -20,7 +20,8 @@ namespace vramscope {
   X(signal)                   \
   X(oom)                      \
   X(interval)                 \
-  X(growth) X(peak) X(moving) X(recovered) X(merged) X(trace) X(imported) X(untold) X(other)
+  X(growth)                   \
+  X(peak) X(control) X(moving) X(recovered) X(merged) X(trace) X(imported) X(untold) X(other)
 VRAMSCOPE_NAMED_ENUM(Trigger, std::uint8_t, VRAMSCOPE_TRIGGERS);
 
 [[nodiscard]] constexpr std::string_view word_of(Trigger trigger) {

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ctl_test.py BUILD"""
 import json
-import os
 
 import harness
 
@@ -16,7 +15,7 @@ COUNTERS = {
 }
 
 
-class Ctl(harness.Case):
+class Case(harness.Case):
     def start(self, name="hold", **variables):
         process = self.start_program([harness.program(name)], "cache", **variables)
         self.assertIn("ready", process.stdout.readline())
@@ -29,18 +28,23 @@ class Ctl(harness.Case):
         self.assertEqual(1 if status else 0, done.stderr.count("\n"), done.stderr)
         return done.stderr if status else done.stdout
 
+    def read(self, path):
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
     def end(self, process):
         process.communicate("quit\n", timeout=harness.DEADLINE_S)
 
+
+class Counters(Case):
     def test_counters_are_those_of_a_report_of_that_instant(self):
         process = self.start()
         stats = json.loads(self.ask(process, "memory_stats", "--json"))
         host = json.loads(self.ask(process, "host_memory_stats", "--json"))
         singles = {name: int(self.ask(process, name)) for name in COUNTERS}
         path = self.ask(process, "report").strip()
-        with open(path, encoding="utf-8") as file:
-            report = json.load(file)
-        self.assertEqual("signal", report["trigger"])
+        report = self.read(path)
+        self.assertEqual("control", report["trigger"])
         self.assertEqual(report["devices"][0]["memory_stats"], stats)
         self.assertEqual(report["host"]["memory_stats"], host)
         self.assertEqual({name: stats[key] for name, key in COUNTERS.items()}, singles)
@@ -71,7 +75,9 @@ class Ctl(harness.Case):
     def test_what_cannot_be_answered_is_one_line(self):
         process = self.start(VRAMSCOPE_LIVE_FILE="off")
         self.assertIn("has no live file that can be read", self.ask(process, "memory_allocated", status=2))
-        self.assertTrue(os.path.exists(self.ask(process, "report").strip()), "the signal needs no live file")
+        path = self.ask(process, "report").strip()
+        self.assertEqual("signal", self.read(path)["trigger"], "the signal needs no live file")
+        self.assertIn("has no live file that can be read", self.ask(process, "mark", "x", status=2))
         other = self.start()
         self.assertIn(f"process {other.pid} has not used GPU 5", self.ask(other, "memory_stats", "--device", "5", status=2))
         self.assertIn("'memory_stat' is no command; nearest is memory_stats", self.ask(other, "memory_stat", status=2))
@@ -81,6 +87,67 @@ class Ctl(harness.Case):
             self.assertIn(line, done.stderr)
         for one in (process, other):
             self.end(one)
+
+
+class Steer(Case):
+    """What the helper thread does."""
+
+    def stats(self, process):
+        return json.loads(self.ask(process, "memory_stats", "--json"))
+
+    def test_a_mark_is_in_the_next_report(self):
+        process = self.start()
+        self.assertEqual("", self.ask(process, "mark", "warmed up"))
+        self.ask(process, "mark", "again")
+        report = self.read(self.ask(process, "report").strip())
+        self.assertEqual(["warmed up", "again"], [mark["name"] for mark in report["marks"]])
+        self.end(process)
+
+    def test_peaks_fall_to_the_current_values(self):
+        for command in ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset-max-memory-cached"):
+            process = self.start()
+            before = self.stats(process)
+            self.assertGreater(before["allocated_bytes.all.peak"], before["allocated_bytes.all.current"])
+            self.assertEqual("", self.ask(process, command))
+            after = self.stats(process)
+            self.assertEqual(before["allocated_bytes.all.current"], after["allocated_bytes.all.peak"])
+            self.assertEqual(before["allocated_bytes.all.allocated"], after["allocated_bytes.all.allocated"])
+            self.end(process)
+
+    def test_totals_begin_anew(self):
+        process = self.start()
+        before = self.stats(process)
+        self.assertGreater(before["allocation.all.allocated"], 0)
+        self.ask(process, "reset_accumulated_memory_stats")
+        after = self.stats(process)
+        self.assertEqual([0, 0], [after[f"allocation.all.{part}"] for part in ("allocated", "freed")])
+        self.assertEqual(before["allocation.all.current"], after["allocation.all.current"])
+        self.ask(process, "reset_accumulated_host_memory_stats")
+        self.end(process)
+
+    def test_a_report_needs_no_signal(self):
+        process = self.start(VRAMSCOPE_SIGNAL="none")
+        self.assertEqual("control", self.read(self.ask(process, "report").strip())["trigger"])
+        self.end(process)
+
+    def test_where_control_is_off_the_signal_makes_a_report(self):
+        process = self.start(VRAMSCOPE_CONTROL="off")
+        self.assertIn("was started with --control off", self.ask(process, "mark", "x", status=2))
+        self.assertEqual("signal", self.read(self.ask(process, "report").strip())["trigger"])
+        self.end(process)
+
+    def test_what_is_wrong_is_one_line(self):
+        process = self.start()
+        for words, line in {("mark",): "mark needs a name", ("mark", ""): "mark needs a name",
+                            ("report", "now"): "report takes no 'now'",
+                            ("memory_stats", "now"): "memory_stats takes no 'now'",
+                            ("reset_peak_memory_stats", "--device", "5"): "has not used GPU 5",
+                            ("reset_peak_memory_stats", "--device", "65"): "is no GPU",
+                            ("mark", "x", "--wait", "4000"): "is more than 3600",
+                            ("mark", "x" * 5000): "at most"}.items():  # fmt: skip
+            self.assertIn(line, self.ask(process, *words, status=2))
+        self.assertEqual("", self.ask(process, "mark", "ü\n\"\\"), "any text")
+        self.end(process)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,9 @@ std::vector<std::string> said_while(void (*take)()) {
       .write_trace = [](void*, bool) noexcept {},
       .due = [](void*) noexcept -> const char* { return nullptr; },
       .due_in_ns = [](void*) noexcept { return TriggerCallbacks::kForever; },
+      .look = [](void*) noexcept {},
+      .is_open = [](void*) noexcept { return false; },
+      .converse = [](void*, std::uint64_t, Writing&) noexcept {},
       .end_process = [](void*) noexcept {}};
   auto* const triggers = new Triggers(callbacks);
   said.clear();

@@ -28,6 +28,7 @@ namespace vramscope {
 // the name do not matter. The caller closes the descriptor. Returns -errno on failure.
 [[nodiscard]] int open_private_folder(const std::string& folder) noexcept;
 
-inline constexpr std::string_view kLiveSuffix = ".live";  // suffix of the files' names
+inline constexpr std::string_view kLiveSuffix = ".live";    // suffix of the files' names
+inline constexpr std::string_view kControlSuffix = ".ctl";  // of the sockets' names
 
 }  // namespace vramscope

@@ -1,15 +1,17 @@
-// vramscope ctl: PyTorch's questions about memory, answered for a running program.
+// vramscope ctl: PyTorch's functions of memory, for a running program.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <functional>
 #include <memory>
 
+#include "allocator/base/place.h"
 #include "reporter/report/live/live_reading.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
 #include "reporter/view/command/live_process.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/json_text.h"
+#include "reporter/view/system/control_call.h"
 #include "reporter/view/system/report_request.h"
 
 namespace vramscope {
@@ -18,11 +20,14 @@ namespace {
 struct Arguments {
   std::string pid;
   std::string command;
+  std::vector<std::string> values;  // behind the command
   unsigned device = 0;
+  unsigned wait_seconds = 5;
   bool json = false;
 };
 
-// Names are those of torch.cuda. counter: of memory_stats; "": the command gives several.
+// What the live file answers, so that the program does not notice. Names are those of torch.cuda.
+// counter: of memory_stats; "": the command gives several.
 struct Question {
   const char* name;
   const char* counter;
@@ -36,18 +41,30 @@ constexpr Question kQuestions[] = {
     {"memory_cached", "reserved_bytes.all.current"},
     {"max_memory_cached", "reserved_bytes.all.peak"},
     {"host_memory_stats", ""},
-    {"report", ""},
 };
+
+const Question* question_named(const std::string& name) {
+  const auto* const found =
+      std::ranges::find_if(kQuestions, [&](const Question& one) { return one.name == name; });
+  return found == std::end(kQuestions) ? nullptr : found;
+}
 
 std::vector<std::string> command_names() {
   std::vector<std::string> names;
   for (const Question& one : kQuestions) names.emplace_back(one.name);
+  for (const ControlCommand& one : kControlCommands) names.emplace_back(one.name);
   return names;
+}
+
+// "set-limit" is set_limit, too.
+std::string plain_name(std::string given) {
+  std::ranges::replace(given, '-', '_');
+  return given;
 }
 
 std::string no_command(const std::string& given) {
   const std::vector<std::string> names = command_names();
-  if (std::ranges::count(names, given) != 0) return "";
+  if (std::ranges::count(names, plain_name(given)) != 0) return "";
   return "'" + given + "' is no command" + nearest(given, names);
 }
 
@@ -77,49 +94,111 @@ int answer_of_device(const Report& report, const Arguments& arguments, std::stri
   return publish({}, std::to_string(found == stats.end() ? 0 : found->second) + "\n");
 }
 
-int ask_for_report(pid_t pid) {
-  constexpr unsigned kWaitSeconds = 10;
-  const ReportReply reply = request_report({.pid = pid, .wait_seconds = kWaitSeconds}, say);
-  return reply.problem.empty() ? publish({}, reply.report + "\n") : refuse(reply.problem);
-}
-
-int ctl(const Arguments& arguments) {
-  const std::optional<RunningProcess> process = live_process_named(arguments.pid);
-  if (!process) return kBadInput;
-  if (arguments.command == "report") return ask_for_report(static_cast<pid_t>(process->pid));
-  if (process->live_file.empty()) return refuse(no_live_file_of(*process));
-  const LiveReading reading = LiveReader(process->live_file).read();
+int ask_live_file(const RunningProcess& process, const Arguments& arguments,
+                  const Question& question) {
+  if (process.live_file.empty()) return refuse(no_live_file_of(process));
+  const LiveReading reading = LiveReader(process.live_file).read();
   if (!reading.report) {
-    return refuse("cannot read '" + process->live_file + "': " + reading.problem);
+    return refuse("cannot read '" + process.live_file + "': " + reading.problem);
   }
   const Report& report = *reading.report;
   if (arguments.command == "host_memory_stats") {
     return publish({}, text_of_stats(memory_stats(report.host), arguments.json));
   }
-  const auto* const question = std::ranges::find_if(
-      kQuestions, [&](const Question& one) { return one.name == arguments.command; });
-  return answer_of_device(report, arguments, question->counter);
+  return answer_of_device(report, arguments, question.counter);
+}
+
+// Where no socket can be had, the signal still makes a report.
+int ask_for_report_by_signal(pid_t pid) {
+  constexpr unsigned kWaitSeconds = 10;
+  const ReportReply reply = request_report({.pid = pid, .wait_seconds = kWaitSeconds}, say);
+  return reply.problem.empty() ? publish({}, reply.report + "\n") : refuse(reply.problem);
+}
+
+// Returns what is wrong with the words behind the command; else it is in the request.
+std::string take_values(const Arguments& arguments, const ControlCommand& command,
+                        ControlRequest& request) {
+  const std::string name = command.name;
+  const std::size_t wanted = command.argument == ControlArgument::none ? 0 : 1;
+  if (arguments.values.size() > wanted)
+    return name + " takes no '" + arguments.values[wanted] + "'";
+  if (wanted == 0) return "";
+  if (arguments.values.empty()) return name + " needs a name: vramscope ctl PID mark NAME";
+  request.name = arguments.values.front();
+  return request.name.empty() ? name + " needs a name that is not empty" : "";
+}
+
+int tell(const RunningProcess& process, const ControlOutcome& outcome) {
+  const std::string name = "process " + std::to_string(process.pid);
+  if (!outcome.reply.is_ok) return refuse(name + ": " + outcome.reply.error);
+  if (!outcome.reply.report.empty()) return publish({}, outcome.reply.report + "\n");
+  return kFine;
+}
+
+int ask_program(const RunningProcess& process, const Arguments& arguments,
+                const ControlCommand& command) {
+  if (arguments.device >= kMaxDevices) {
+    return refuse("--device " + std::to_string(arguments.device) + " is no GPU: at most " +
+                  std::to_string(kMaxDevices - 1));
+  }
+  ControlRequest request{.command = command.name,
+                         .device = static_cast<std::uint16_t>(arguments.device),
+                         .wait_ms = std::uint64_t{arguments.wait_seconds} * 1000};
+  if (const std::string why = take_values(arguments, command, request); !why.empty()) {
+    return refuse(why);
+  }
+  const bool is_report = arguments.command == "report";
+  const auto pid = static_cast<pid_t>(process.pid);
+  if (process.live_file.empty() && is_report) return ask_for_report_by_signal(pid);
+  if (process.live_file.empty()) return refuse(no_live_file_of(process));
+  const ControlOutcome outcome = call_program(process, request);
+  if (!outcome.unreachable.empty() && is_report) return ask_for_report_by_signal(pid);
+  return outcome.unreachable.empty() ? tell(process, outcome) : refuse(outcome.unreachable);
+}
+
+int ctl(Arguments& arguments) {
+  const std::optional<RunningProcess> process = live_process_named(arguments.pid);
+  if (!process) return kBadInput;
+  arguments.command = plain_name(arguments.command);
+  const Question* const question = question_named(arguments.command);
+  if (question == nullptr) {
+    return ask_program(*process, arguments, *find_control_command(arguments.command));
+  }
+  if (arguments.values.empty()) return ask_live_file(*process, arguments, *question);
+  return refuse(arguments.command + " takes no '" + arguments.values.front() + "'");
+}
+
+std::string not_a_wait(const std::string& given) {
+  if (std::string why = not_a_count(given); !why.empty()) return why;
+  const bool is_short = given.size() <= 4 && std::stoul(given) <= kMostWaitMs / 1000;
+  return is_short ? "" : "'" + given + "' is more than " + std::to_string(kMostWaitMs / 1000);
 }
 
 }  // namespace
 
 Verb add_ctl(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
-  Command& command = line.add_verb("ctl", "Ask a running program for a counter or a report");
+  Command& command = line.add_verb("ctl", "Ask or steer a running program");
   command.positional("PID", &arguments->pid, "A process of vramscope list", not_a_count);
-  command.positional("COMMAND", &arguments->command, "What to ask, see below", no_command);
-  command.option("--device", &arguments->device, "Ask for GPU N",
+  command.positional("COMMAND", &arguments->command, "What to ask or do, see below", no_command);
+  command.words("VALUE", arguments->values, "A name for mark");
+  command.option("--device", &arguments->device, "Choose GPU N",
                  {.value_name = "N", .why_not = not_a_count, .shows_default = true});
+  command.option("--wait", &arguments->wait_seconds, "Wait so long for what the program must do",
+                 {.value_name = "SECONDS", .why_not = not_a_wait, .shows_default = true});
   command.flag("--json", arguments->json, "Print counters as JSON");
-  std::string names;
-  for (const std::string& name : command_names()) names += (names.empty() ? "" : ", ") + name;
-  command.footer("Commands: " + names +
-                 ".\nTheir names and meanings are those of torch.cuda; sizes are in bytes. ctl "
-                 "reads the program's live file and does not disturb it; only report sends the "
-                 "signal of snapshot.\n"
+  std::string questions, actions;
+  for (const Question& one : kQuestions)
+    questions += (questions.empty() ? "" : ", ") + std::string(one.name);
+  for (const ControlCommand& one : kControlCommands)
+    actions += (actions.empty() ? "" : ", ") + std::string(one.name);
+  command.footer("Read from the live file, so that the program does not notice: " + questions +
+                 ".\nDone by the program's helper thread: " + actions +
+                 ".\nNames and meanings are those of torch.cuda; sizes are in bytes.\n"
                  "Examples:\n"
                  "  vramscope ctl 4711 max_memory_allocated\n"
-                 "  vramscope ctl 4711 memory_stats --device 1 --json");
+                 "  vramscope ctl 4711 memory_stats --device 1 --json\n"
+                 "  vramscope ctl 4711 mark warmed-up");
   return {.command = &command, .act = [arguments] { return ctl(*arguments); }};
 }
 

@@ -77,6 +77,8 @@ std::string trigger_text(std::string_view trigger) {
       return "written before exec";
     case Trigger::signal:
       return "written on a signal";
+    case Trigger::control:
+      return "written on request";
     case Trigger::oom:
       return "written when memory ran out";
     case Trigger::interval:

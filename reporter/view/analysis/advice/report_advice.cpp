@@ -301,6 +301,7 @@ bool has_telling_segments(const Report& report) {
     case Trigger::peak:
     case Trigger::growth:
     case Trigger::signal:
+    case Trigger::control:
     case Trigger::interval:
     case Trigger::imported:
       return true;

@@ -1,0 +1,60 @@
+// Doorbell is the counter for which the helper thread waits. Threads of this process raise it, and
+// so do other processes if it lies in the live file.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <climits>
+#include <cstdint>
+
+#include "allocator/base/kept_errno.h"
+#include "interpose/base/clock.h"
+
+namespace vramscope {
+
+// Like WaitableCounter it uses no descriptor. Threads: any; raise() also from signal handlers.
+class Doorbell {
+ public:
+  // Counts in that word from now on. Call it before any thread waits.
+  void move_to(std::atomic<std::uint32_t>& word) noexcept { word_ = &word; }
+
+  [[nodiscard]] std::uint32_t value() const noexcept {
+    return word_->load(std::memory_order_acquire);
+  }
+
+  // The kernel adds one, because a child of fork lacks the pages of the live file: its signal
+  // handler may still be ours, and gets an error there instead of a fault.
+  void raise() noexcept {
+    constexpr int kAddOne = FUTEX_OP(FUTEX_OP_ADD, 1, FUTEX_OP_CMP_EQ, 0);
+    const KeptErrno kept;
+    syscall(SYS_futex, word_, FUTEX_WAKE_OP, INT_MAX, 0, word_, kAddOne);
+  }
+
+  // Returns when the value is no longer `seen`.
+  void wait_beyond(std::uint32_t seen) noexcept {
+    while (value() == seen) syscall(SYS_futex, word_, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+  }
+
+  // The same for at most `limit_ns`. Returns false if the time is over.
+  bool wait_beyond(std::uint32_t seen, std::uint64_t limit_ns) noexcept {
+    const std::uint64_t end = now_ns() + limit_ns;
+    while (value() == seen) {
+      const std::uint64_t now = now_ns();
+      if (now >= end) return false;
+      const timespec left = {static_cast<time_t>((end - now) / 1'000'000'000U),
+                             static_cast<long>((end - now) % 1'000'000'000U)};
+      syscall(SYS_futex, word_, FUTEX_WAIT, seen, &left, nullptr, 0);
+    }
+    return true;
+  }
+
+ private:
+  std::atomic<std::uint32_t> own_{0};
+  std::atomic<std::uint32_t>* word_ = &own_;
+};
+
+}  // namespace vramscope

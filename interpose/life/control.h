@@ -1,0 +1,70 @@
+// Control lets other processes of the user steer this one (vramscope ctl): the helper thread makes
+// a socket when one of them rings, and answers requests.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "allocator/base/live_memory.h"
+#include "interpose/driver/profiler.h"
+#include "interpose/life/control_server.h"
+#include "reporter/report/live/control_protocol.h"
+
+namespace vramscope {
+
+// Writes a report for a request. Returns its path, or why there is none.
+struct ControlReports {
+  std::variant<std::string, std::string> (*write)(void* context,
+                                                  std::atomic<bool>& writing) = nullptr;
+  void* context = nullptr;
+};
+
+// There is one for each process, never destroyed. It makes no CUDA call. Threads: the helper,
+// unless a line says otherwise.
+class Control {
+ public:
+  // Works without a live file, too; then nobody can ring.
+  Control(Profiler& profiler, LiveMemory& live, ControlReports reports) noexcept;
+
+  // Says in the live file whether others may ring. Call it before the helper starts; `has_helper`
+  // afterwards. Threads: that of the start.
+  void begin(bool is_on) noexcept;
+  void attend(bool has_helper) noexcept;
+  // Returns the word that others raise to wake the helper; null without a live file.
+  [[nodiscard]] std::atomic<std::uint32_t>* bell() noexcept;
+
+  // Makes a socket if somebody has asked for one since.
+  void look() noexcept;
+  [[nodiscard]] bool is_open() const noexcept { return is_open_; }
+  // Serves those who are connected for about `limit_ns`. writing: as for write_report.
+  void converse(std::uint64_t limit_ns, std::atomic<bool>& writing) noexcept;
+
+  // Removes the socket's name, because the process ends or executes another program. Threads: any.
+  void withdraw() noexcept;
+  // In a forked child: closes the sockets of the parent.
+  static void leave_in_child() noexcept;
+
+ private:
+  [[nodiscard]] std::unique_ptr<ControlAnswer> answer(std::string_view line);
+  [[nodiscard]] std::string carry_out(const ControlRequest& request);
+  [[nodiscard]] std::string write_report();
+  [[nodiscard]] std::string mark(const ControlRequest& request);
+  [[nodiscard]] std::string reset(const ControlRequest& request);
+  void tell(LiveControl::State state, int problem) noexcept;
+
+  Profiler& profiler_;
+  LiveMemory& live_;
+  const ControlReports reports_;
+  ControlServer server_;
+  std::atomic<std::uint64_t> socket_inode_{0};  // of the socket's file
+  bool is_open_ = false;
+  bool is_on_ = false;
+  std::atomic<bool>* writing_ = nullptr;  // within converse()
+};
+
+}  // namespace vramscope

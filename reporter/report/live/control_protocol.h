@@ -1,0 +1,73 @@
+// The lines that a tool and the helper thread of a program exchange over the control socket
+// (reporter/manual/control.md): requests, answers, and the commands that there are.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace vramscope {
+
+inline constexpr std::uint64_t kControlProtocol = 1;
+inline constexpr std::size_t kMostRequestBytes = 4096;  // of a line, with its end
+inline constexpr std::uint64_t kMostWaitMs = 3'600'000;
+
+// What a command needs in addition to its name.
+enum class ControlArgument : std::uint8_t { none, name, bytes };
+
+struct ControlCommand {
+  const char* name;
+  ControlArgument argument = ControlArgument::none;
+  const char* does = "";  // a help text
+};
+
+inline constexpr ControlCommand kControlCommands[] = {
+    {.name = "mark", .argument = ControlArgument::name, .does = "Mark this instant in reports"},
+    {.name = "report", .does = "Write a report now"},
+    {.name = "reset_peak_memory_stats", .does = "Set each peak to the current value"},
+    {.name = "reset_max_memory_allocated", .does = "The same"},
+    {.name = "reset_max_memory_cached", .does = "The same"},
+    {.name = "reset_accumulated_memory_stats", .does = "Set totals and counts to 0"},
+    {.name = "reset_accumulated_host_memory_stats", .does = "The same for host memory"},
+};
+
+struct ControlRequest {
+  std::string command = {};
+  std::uint16_t device = 0;
+  std::string name = {};      // of a mark
+  std::uint64_t bytes = 0;    // a limit
+  std::uint64_t wait_ms = 0;  // for what a thread of the program must do; at most kMostWaitMs
+};
+
+// Returns the row of a command; null: there is none of that name.
+[[nodiscard]] const ControlCommand* find_control_command(std::string_view name);
+
+// Returns the request as a line, with its end. May throw bad_alloc, as all functions here.
+[[nodiscard]] std::string line_of(const ControlRequest& request);
+// Returns the request in a line without its end, or what is wrong with it.
+[[nodiscard]] std::variant<ControlRequest, std::string> read_request(std::string_view line);
+
+// The last line of an answer. `members`: further members of the object, as JSON text that begins
+// with a comma; "": none.
+[[nodiscard]] std::string success_line(std::string_view members = {});
+enum class Waits : bool { no, yes };
+[[nodiscard]] std::string failure_line(std::string_view error, Waits waits = Waits::no);
+
+// The last line of an answer, read.
+struct ControlReply {
+  bool is_ok = false;
+  bool waits = false;  // it was not done yet, and will be
+  std::string error = {};
+  std::string report = {};  // path
+  std::uint64_t free_bytes = 0;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t age_ns = 0;  // of the two before
+};
+// Whether the line is a last one; others are parts of an answer.
+[[nodiscard]] bool is_last_line(std::string_view line);
+[[nodiscard]] ControlReply read_reply(std::string_view line);
+
+}  // namespace vramscope
