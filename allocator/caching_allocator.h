@@ -170,6 +170,11 @@ class CachingAllocator {
   // empty_cache: gives every segment without a live block back to the backend.
   void trim() noexcept;
   bool trim_device(std::uint16_t device) noexcept;
+  // Has the next call that asks for device memory or frees some do what trim() does: for a thread
+  // that must not call the backend. Where a capture forbids it, a later call does it.
+  void post_trim() noexcept;
+  // Whether that is still to be done. Without the lock.
+  [[nodiscard]] bool is_trim_posted() const noexcept;
   // The same for a place of pinned host memory, which trim() leaves alone: pinning again is slow.
   // Without one for all of them (Policy::native_safe only). False: no more room than before.
   bool trim_pinned(std::optional<Place> where = {}) noexcept;

@@ -2,6 +2,7 @@
 #include "allocator/idle.h"
 
 #include <algorithm>
+#include <array>
 
 namespace vramscope {
 namespace {
@@ -47,14 +48,16 @@ void CachingAllocator::Idle::count_miss(State& state, Place where) {
 }
 
 bool CachingAllocator::Idle::yield(State& state, Place where, Outcome& out) {
-  if (where.kind != Kind::device || !state.unrecorded[where.device].has_grown) return false;
+  if (where.kind != Kind::device) return false;
+  if (state.trim_posted.load(std::memory_order_relaxed)) return trim_as_posted(state, out), true;
+  if (!state.unrecorded[where.device].has_grown) return false;
   if (!state.reclaim.idle(state, where.device, out)) return true;
   state.unrecorded[where.device].has_grown = false;
   return true;
 }
 
 void CachingAllocator::Idle::shed(State& state, Place where, Outcome& out) {
-  if (state.limits.policy != Policy::native_safe || yield(state, where, out)) return;
+  if (yield(state, where, out) || state.limits.policy != Policy::native_safe) return;
   const PlaceMemory* place = state.places.find(where);
   if (!place || !place->pools.is_over_cap()) return;
   set_caps(state, where.device);  // the device may have more by now
@@ -63,6 +66,28 @@ void CachingAllocator::Idle::shed(State& state, Place where, Outcome& out) {
   const std::uint64_t idle = place->pools.idle_bytes();
   const std::uint64_t most = std::max(room.share, (idle + room.unused) / 2);
   state.reclaim.oldest(state, where, idle - (most - most / kRoomParts), out);
+}
+
+// A place of which a capture forbids the release keeps the request alive.
+void CachingAllocator::Idle::trim_as_posted(State& state, Outcome& out) {
+  std::array<bool, kMaxDevices> has_places{};
+  for (const auto& place : state.places) {
+    if (place) has_places[place->place.device] = true;
+  }
+  bool is_done = true;
+  for (std::uint16_t i = 0; i < kMaxDevices; ++i) {
+    if (has_places[i]) is_done = state.reclaim.idle(state, i, out) && is_done;
+  }
+  if (is_done) state.trim_posted.store(false, std::memory_order_release);
+}
+
+void CachingAllocator::post_trim() noexcept {
+  const ScopedLock section(*state_);
+  state_->trim_posted.store(true, std::memory_order_release);
+}
+
+bool CachingAllocator::is_trim_posted() const noexcept {
+  return state_->trim_posted.load(std::memory_order_acquire);
 }
 
 void CachingAllocator::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {

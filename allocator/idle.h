@@ -20,14 +20,17 @@ class CachingAllocator::Idle {
   // Notes that no idle segment served a request, which makes idle segments one request older.
   static void count_miss(State& state, Place where) VRAMSCOPE_REQUIRES(state);
 
-  // Gives all idle memory of a device back if somebody else needs memory there; returns false if
-  // nobody does. Called when the program asks for memory of a place. If a capture forbids it, a
-  // later call does it. Unlocks.
+  // Gives all idle memory of a device back if somebody else needs memory there, and that of every
+  // device if a trim is posted; returns false if neither is so. Called when the program asks for
+  // memory of a place. If a capture forbids it, a later call does it. Unlocks.
   static bool yield(State& state, Place where, Outcome& out) VRAMSCOPE_REQUIRES(state);
   // The same when the program frees memory. If nobody else needs memory, gives back only what
   // exceeds the place's share, the oldest first.
   [[gnu::noinline]] static void shed(State& state, Place where, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
+
+  // Does what post_trim() asked for, as far as captures allow it. Unlocks.
+  static void trim_as_posted(State& state, Outcome& out) VRAMSCOPE_REQUIRES(state);
 
   // Notes that, by a sample, `bytes` of a device are used by nothing that is recorded. Do not take
   // the sample during a call that moves memory between us and the device.

@@ -33,6 +33,10 @@ Place of_kind(Kind kind, const Place& here) {
   return kind == Kind::device ? here : in_context(kind, here.device, here.context);
 }
 
+[[gnu::noinline]] Sampling sampled(std::size_t bytes, std::uint64_t every) {
+  return every == Profiler::kNoStacks ? Sampling::left_out : choose(bytes, every);
+}
+
 // Describes a device at the first question about it.
 [[gnu::cold, gnu::noinline]] void ask_what_is_free(const Call& call, std::uint16_t device) {
   Place here;
@@ -101,8 +105,8 @@ bool Call::find_place(Kind kind, Place& place) const noexcept {
 bool Call::find_place(Place& place) const noexcept { return find_place(event_.place.kind, place); }
 
 Origin Call::origin(Place place, std::size_t bytes) const noexcept {
-  const std::uint64_t every = profiler_->sample_bytes();
-  const Sampling sampling = every == 0 ? Sampling::every : choose(bytes, every);
+  const std::uint64_t every = profiler_->stack_distance();
+  const Sampling sampling = every == 0 ? Sampling::every : sampled(bytes, every);
   const std::uint8_t size_class = size_class_of(bytes);
   if (!profiler_->attributes()) {
     // Estimates from samples need the size class.

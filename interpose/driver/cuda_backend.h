@@ -85,6 +85,10 @@ class CudaBackend final : public Backend {
     return taken_ns + age_ns <= now_ns || sample.is_first.load(std::memory_order_relaxed);
   }
   [[nodiscard]] FreeMemory free_memory(std::uint16_t device) const noexcept;
+  // Makes the last sample old, so that the next call that would replace an old one does.
+  void expire_sample(std::uint16_t device) noexcept {
+    samples_[device].is_first.store(true, std::memory_order_relaxed);
+  }
 
  private:
   [[nodiscard]] Reply wait_from(std::uint64_t start, Place where) noexcept;
@@ -104,8 +108,8 @@ class CudaBackend final : public Backend {
     std::atomic<std::uint64_t> free_bytes{0};
     std::atomic<std::uint64_t> total_bytes{0};
     std::atomic<std::uint64_t> taken_ns{0};
-    std::atomic<bool> is_first{
-        false};  // taken during a call whose memory may exist and not be recorded
+    // Taken during a call whose memory may exist and not be recorded, or too old for somebody.
+    std::atomic<bool> is_first{false};
   };
   Contexts& contexts_;
   Captures& captures_;

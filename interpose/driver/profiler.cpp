@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/profiler.h"
 
+#include <algorithm>
+
 #include "interpose/base/clock.h"
 
 namespace vramscope {
@@ -10,6 +12,7 @@ constinit ForkMark Profiler::current_;
 Profiler::Profiler(const Options& options, const Limits& limits, LiveMemory* live)
     : options_(options),
       limits_capacity_(options.device_memory_limit.any()),
+      stack_distance_(options.sample_bytes.value),
       started_ns_(now_ns()),
       backend_(contexts_, captures_),
       allocator_(backend_, limits, live, started_ns_),
@@ -24,14 +27,30 @@ Profiler::Profiler(const Options& options, const Limits& limits, LiveMemory* liv
     static_cast<CachingAllocator*>(allocator)->join(tag, groups);
   };
   if (options_.attribution) recorder_.call_for_tags({.function = join, .context = &allocator_});
-  limit_capacity();
+  limit_capacities();
 }
 
-void Profiler::limit_capacity() noexcept {
+void Profiler::limit_capacities() noexcept {
   const auto& limits = options_.device_memory_limit.bytes;
   for (std::size_t i = 0; i < limits.size(); ++i) {
     if (limits[i] != 0) allocator_.set_capacity(static_cast<std::uint16_t>(i), limits[i]);
   }
+}
+
+// Calls that are under way go on as they began: what they promised counts in either case.
+void Profiler::limit_capacity(std::uint16_t device, std::uint64_t bytes) {
+  const UnrecordedUse::Figures now = unrecorded_use_.figures(device);
+  allocator_.set_capacity(device, bytes, now.context_bytes + now.module_bytes);
+  limits_capacity_.store(true, std::memory_order_relaxed);
+}
+
+void Profiler::cut_to_capacity(std::uint16_t device, std::size_t* free,
+                               std::size_t* total) noexcept {
+  const DeviceCapacity capacity = allocator_.capacity(device);
+  if (capacity.limit == Limits::kUnlimited) return;
+  const std::uint64_t unused = capacity.limit - std::min(capacity.limit, capacity.counted());
+  if (free != nullptr) *free = std::min(*free, unused + allocator_.recoverable_bytes(device));
+  if (total != nullptr) *total = std::min<std::size_t>(*total, capacity.limit);
 }
 
 }  // namespace vramscope

@@ -13,9 +13,7 @@
 #include "interpose/base/clock.h"
 #include "interpose/base/guard.h"
 #include "interpose/settings/startup.h"
-#include "interpose/tools/nvtx.h"
 #include "reporter/report/files/file_name.h"
-#include "reporter/report/json_writer.h"
 #include "reporter/report/live/live_folder.h"
 
 namespace vramscope {
@@ -35,10 +33,9 @@ std::string base_of_socket() {
 
 }  // namespace
 
-Control::Control(Profiler& profiler, LiveMemory& live, ControlReports reports) noexcept
-    : profiler_(profiler),
-      live_(live),
-      reports_(reports),
+Control::Control(Profiler& profiler, LiveMemory& live, SteeredReports reports) noexcept
+    : live_(live),
+      steering_(profiler, reports),
       server_(
           {.begin = [](void* self,
                        std::string_view line) { return static_cast<Control*>(self)->answer(line); },
@@ -123,46 +120,7 @@ std::unique_ptr<ControlAnswer> Control::answer(std::string_view line) {
   if (EndingThread::holder() != 0) {  // it may hold a lock that it will not give back
     return std::make_unique<ControlText>(failure_line("the program is ending"));
   }
-  return std::make_unique<ControlText>(carry_out(std::get<ControlRequest>(read)));
-}
-
-std::string Control::carry_out(const ControlRequest& request) {
-  if (request.command == "report") return write_report();
-  if (request.command == "mark") return mark(request);
-  return reset(request);
-}
-
-std::string Control::write_report() {
-  const GivesUpLostLocks gives_up;
-  const auto written = reports_.write(reports_.context, *writing_);
-  if (written.index() == 1) return failure_line(std::get<1>(written));
-  return success_line(",\"report\":" + json_string(std::get<0>(written)));
-}
-
-std::string Control::mark(const ControlRequest& request) {
-  RangeTable* const named = ranges_or_make();
-  if (named == nullptr) return failure_line("marks cannot be kept");
-  named->mark(now_ns(), "", request.name);
-  return success_line();
-}
-
-std::string Control::reset(const ControlRequest& request) {
-  CachingAllocator& allocator = profiler_.allocator();
-  if (request.command == "reset_accumulated_host_memory_stats") {
-    allocator.reset_host_accumulated();
-    profiler_.recorder().reset_host_accumulated();
-    return success_line();
-  }
-  DeviceStatistics statistics;
-  if (!allocator.read_statistics(request.device, statistics)) {
-    return failure_line("the program has not used GPU " + std::to_string(request.device));
-  }
-  if (request.command == "reset_accumulated_memory_stats") {
-    allocator.reset_accumulated(request.device);
-  } else {
-    allocator.reset_peaks(request.device);
-  }
-  return success_line();
+  return steering_.begin(std::get<ControlRequest>(read), *writing_);
 }
 
 }  // namespace vramscope

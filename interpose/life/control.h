@@ -6,30 +6,21 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <variant>
 
 #include "allocator/base/live_memory.h"
 #include "interpose/driver/profiler.h"
 #include "interpose/life/control_server.h"
-#include "reporter/report/live/control_protocol.h"
+#include "interpose/life/steering.h"
 
 namespace vramscope {
-
-// Writes a report for a request. Returns its path, or why there is none.
-struct ControlReports {
-  std::variant<std::string, std::string> (*write)(void* context,
-                                                  std::atomic<bool>& writing) = nullptr;
-  void* context = nullptr;
-};
 
 // There is one for each process, never destroyed. It makes no CUDA call. Threads: the helper,
 // unless a line says otherwise.
 class Control {
  public:
   // Works without a live file, too; then nobody can ring.
-  Control(Profiler& profiler, LiveMemory& live, ControlReports reports) noexcept;
+  Control(Profiler& profiler, LiveMemory& live, SteeredReports reports) noexcept;
 
   // Says in the live file whether others may ring. Call it before the helper starts; `has_helper`
   // afterwards. Threads: that of the start.
@@ -51,15 +42,10 @@ class Control {
 
  private:
   [[nodiscard]] std::unique_ptr<ControlAnswer> answer(std::string_view line);
-  [[nodiscard]] std::string carry_out(const ControlRequest& request);
-  [[nodiscard]] std::string write_report();
-  [[nodiscard]] std::string mark(const ControlRequest& request);
-  [[nodiscard]] std::string reset(const ControlRequest& request);
   void tell(LiveControl::State state, int problem) noexcept;
 
-  Profiler& profiler_;
   LiveMemory& live_;
-  const ControlReports reports_;
+  Steering steering_;
   ControlServer server_;
   std::atomic<std::uint64_t> socket_inode_{0};  // of the socket's file
   bool is_open_ = false;

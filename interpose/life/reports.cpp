@@ -113,7 +113,7 @@ TriggerCallbacks Reports::callbacks() noexcept {
           .end_process = end};
 }
 
-ControlReports Reports::control_reports() noexcept {
+SteeredReports Reports::control_reports() noexcept {
   return {.write =
               [](void* self, std::atomic<bool>& writing) {
                 return static_cast<Reports*>(self)->write_asked(writing);

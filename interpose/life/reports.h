@@ -67,7 +67,7 @@ class Reports {
   [[nodiscard]] bool is_to_be_written(std::string_view trigger) noexcept;
   [[noreturn]] void end_process() noexcept;
   [[nodiscard]] TriggerCallbacks callbacks() noexcept;
-  [[nodiscard]] ControlReports control_reports() noexcept;
+  [[nodiscard]] SteeredReports control_reports() noexcept;
   // Leaves out what an abandoned lock protects, with a warning.
   [[nodiscard]] ReportParts collect(const char* trigger);
   void collect_memory(ReportParts& parts);

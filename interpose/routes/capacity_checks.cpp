@@ -130,17 +130,6 @@ void warn_of_capacity(Profiler& profiler, std::uint16_t device) noexcept {
   }
 }
 
-void cut_to_capacity(Profiler& profiler, std::uint16_t device, std::size_t* free,
-                     std::size_t* total) noexcept {
-  const DeviceCapacity capacity = profiler.allocator().capacity(device);
-  if (capacity.limit == Limits::kUnlimited) return;
-  const std::uint64_t unused = capacity.limit - std::min(capacity.limit, capacity.counted());
-  if (free != nullptr) {
-    *free = std::min(*free, unused + profiler.allocator().recoverable_bytes(device));
-  }
-  if (total != nullptr) *total = std::min<std::size_t>(*total, capacity.limit);
-}
-
 namespace planned {
 
 namespace {

@@ -16,9 +16,4 @@ void warn_of_capacity(Profiler& profiler, std::uint16_t device) noexcept;
 [[nodiscard]] CUresult ask_twice(Call& call, const DirectCall& direct,
                                  std::uint16_t device) noexcept;
 
-// Cuts the answer of cuMemGetInfo to the device's capacity. Either pointer may be null. `free`
-// includes what we would give back at once.
-void cut_to_capacity(Profiler& profiler, std::uint16_t device, std::size_t* free,
-                     std::size_t* total) noexcept;
-
 }  // namespace vramscope

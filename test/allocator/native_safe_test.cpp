@@ -282,5 +282,57 @@ TEST_F(WantedOfPyTorch, StaysUnderItsPolicy) {
   EXPECT_EQ(allocate(1000 * kMiB).source, Source::hit);
 }
 
+class PostedTrim : public NativeSafe {};
+
+TEST_F(PostedTrim, IsDoneByTheNextAllocation) {
+  EXPECT_EQ(free(address_of(20 * kMiB)), Result::ok);
+  allocator_.post_trim();
+  EXPECT_EQ(allocator_.idle_bytes(0), 20 * kMiB);
+  EXPECT_TRUE(allocator_.is_trim_posted());
+
+  EXPECT_NE(allocate(20 * kMiB).source, Source::hit);
+
+  EXPECT_FALSE(allocator_.is_trim_posted());
+  EXPECT_EQ(allocator_.idle_bytes(0), 0U);
+}
+
+TEST_F(PostedTrim, IsDoneByTheNextFreeAndOnlyOnce) {
+  const Address block = address_of(20 * kMiB);
+  const Address other = address_of(2 * kMiB);
+  EXPECT_EQ(free(block), Result::ok);
+  allocator_.post_trim();
+
+  EXPECT_EQ(free(other), Result::ok);
+
+  EXPECT_EQ(allocator_.idle_bytes(0), 0U);
+  EXPECT_EQ(free(address_of(4 * kMiB)), Result::ok);
+  EXPECT_EQ(allocate(4 * kMiB).source, Source::hit);
+}
+
+TEST_F(PostedTrim, WaitsForTheEndOfACapture) {
+  EXPECT_EQ(free(address_of(20 * kMiB)), Result::ok);
+  allocator_.post_trim();
+  backend_.set_may_wait(false);
+  static_cast<void>(address_of(2 * kMiB));
+  EXPECT_TRUE(allocator_.is_trim_posted());
+  backend_.set_may_wait(true);
+
+  static_cast<void>(address_of(2 * kMiB));
+
+  EXPECT_FALSE(allocator_.is_trim_posted());
+  EXPECT_EQ(allocator_.idle_bytes(0), 0U);
+}
+
+class TrimOfPyTorch : public AllocatorFixture {};
+
+TEST_F(TrimOfPyTorch, IsDoneUnderItsPolicy) {
+  EXPECT_EQ(free(address_of(100 * kMiB)), Result::ok);
+  allocator_.post_trim();
+
+  EXPECT_NE(allocate(100 * kMiB).source, Source::hit);
+
+  EXPECT_FALSE(allocator_.is_trim_posted());
+}
+
 }  // namespace
 }  // namespace vramscope::test

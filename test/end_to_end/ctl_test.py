@@ -2,9 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """ctl_test.py BUILD"""
 import json
+import sys
 
 import harness
 
+MIB = 1 << 20
+# Keeps 64 MiB idle, and allocates a little for each line.
+IDLE = harness.ASKS_DRIVER + """
+driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(64 << 20))
+driver.cuMemFree_v2(block)
+print("ready", flush=True)
+for line in sys.stdin:
+    if line == "quit\\n":
+        break
+    driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(1024))
+    print("ready", flush=True)
+"""
 COUNTERS = {
     "memory_allocated": "allocated_bytes.all.current",
     "max_memory_allocated": "allocated_bytes.all.peak",
@@ -136,6 +149,90 @@ class Steer(Case):
         self.assertEqual("signal", self.read(self.ask(process, "report").strip())["trigger"])
         self.end(process)
 
+    def test_a_snapshot_is_what_the_counters_say(self):
+        process = self.start()
+        stats = self.stats(process)
+        segments = json.loads(self.ask(process, "memory_snapshot"))
+        for key, size in (("reserved", "total_size"), ("allocated", "allocated_size"), ("requested", "requested_size")):
+            self.assertEqual(stats[f"{key}_bytes.all.current"], sum(segment[size] for segment in segments), key)
+        for segment in segments:
+            ends = [segment["address"]]
+            for block in segment["blocks"]:
+                self.assertEqual(ends[-1], block["address"], "blocks tile their segment")
+                ends.append(block["address"] + block["size"])
+            self.assertEqual(segment["address"] + segment["total_size"], ends[-1])
+        self.end(process)
+
+    def test_without_stacks_bytes_are_counted_still(self):
+        process = self.start()
+        first = sum(row["total_bytes"] for row in self.sites(process))
+        self.ask(process, "pause")
+        self.go_on(process)
+        paused = self.sites(process)
+        self.assertEqual(first, sum(row["total_bytes"] for row in paused if row["frames"]))
+        self.assertEqual(self.stats(process)["requested_bytes.all.current"], sum(row["live_bytes"] for row in paused))
+        self.ask(process, "resume")
+        self.go_on(process)
+        self.assertGreater(sum(row["total_bytes"] for row in self.sites(process) if row["frames"]), first)
+        report = self.read(self.ask(process, "report").strip())
+        self.assertIn("recording of call stacks was paused", str(report["warnings"]))
+        self.end(process)
+
+    def sites(self, process):
+        return self.read(self.ask(process, "report").strip())["sites"]
+
+    def go_on(self, process):
+        process.stdin.write("more\n")
+        process.stdin.flush()
+        self.assertIn("ready", process.stdout.readline())
+
+    def test_idle_memory_goes_back_at_the_next_call(self):
+        process = self.start_program([sys.executable, "-c", IDLE], "cache")
+        self.assertIn("ready", process.stdout.readline())
+        self.assertEqual(64 * MIB, self.stats(process)["reserved_bytes.all.current"])
+        line = self.ask(process, "empty_cache", "--wait", "0", status=2)
+        self.assertIn("empty_cache waits for the program's next CUDA call", line)
+        self.assertEqual(64 * MIB, self.stats(process)["reserved_bytes.all.current"], "it made no call")
+        self.go_on(process)
+        self.assertEqual(2 * MIB, self.stats(process)["reserved_bytes.all.current"])
+        self.assertEqual(1, self.stats(process)["num_device_free"])
+        self.end(process)
+
+    def test_idle_memory_goes_back_while_threads_call(self):
+        process = self.start("churn")
+        for _ in range(3):
+            self.assertEqual("", self.ask(process, "empty_cache", "--wait", "60"))
+        process.communicate("end\n", timeout=harness.DEADLINE_S)
+        self.assertEqual(0, process.returncode)
+
+    def test_free_memory_is_what_the_program_would_be_told(self):
+        process = self.start("churn")
+        info = json.loads(self.ask(process, "get_memory_info", "--json"))
+        self.assertLess(info["age_ns"], 10**9)
+        self.assertTrue(0 < info["free_bytes"] < info["total_bytes"], info)
+        process.communicate("end\n", timeout=harness.DEADLINE_S)
+        process = self.start()
+        done = self.run_tool("ctl", process.pid, "get_memory_info", "--wait", "0")
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("newer ones wait for its next CUDA call", done.stderr)
+        self.assertEqual(["free_bytes", "total_bytes", "age_ns"], [line.split()[0] for line in done.stdout.splitlines()])
+        self.end(process)
+
+    def test_a_limit_holds_from_now_on(self):
+        process = self.start()
+        self.ask(process, "set-limit", "1MiB")
+        process.stdin.write("more\n")
+        process.stdin.flush()
+        self.assertNotIn("ready", process.stdout.readline(), "memory runs out")
+        process.communicate(timeout=harness.DEADLINE_S)
+        process = self.start()
+        self.ask(process, "set_limit", "1MiB")
+        self.ask(process, "set_limit", "none")
+        self.go_on(process)
+        report = self.read(self.ask(process, "report").strip())
+        self.assertIn("the limit of GPU 0 was changed", str(report["warnings"]))
+        self.end(process)
+
     def test_what_is_wrong_is_one_line(self):
         process = self.start()
         for words, line in {("mark",): "mark needs a name", ("mark", ""): "mark needs a name",
@@ -143,6 +240,10 @@ class Steer(Case):
                             ("memory_stats", "now"): "memory_stats takes no 'now'",
                             ("reset_peak_memory_stats", "--device", "5"): "has not used GPU 5",
                             ("reset_peak_memory_stats", "--device", "65"): "is no GPU",
+                            ("set_limit",): "needs a size such as 40GiB, or none",
+                            ("set_limit", "40GB"): "40GB is written 40GiB",
+                            ("set_limit", "1MiB", "--device", "5"): "has not used GPU 5",
+                            ("get_memory_info", "--device", "5"): "has not used GPU 5",
                             ("mark", "x", "--wait", "4000"): "is more than 3600",
                             ("mark", "x" * 5000): "at most"}.items():  # fmt: skip
             self.assertIn(line, self.ask(process, *words, status=2))

@@ -17,29 +17,35 @@ inline constexpr std::uint64_t kMostWaitMs = 3'600'000;
 
 // What a command needs in addition to its name.
 enum class ControlArgument : std::uint8_t { none, name, bytes };
+inline constexpr std::uint64_t kNoLimit = 0;  // in `bytes` of set_limit
 
 struct ControlCommand {
   const char* name;
   ControlArgument argument = ControlArgument::none;
-  const char* does = "";  // a help text
 };
 
 inline constexpr ControlCommand kControlCommands[] = {
-    {.name = "mark", .argument = ControlArgument::name, .does = "Mark this instant in reports"},
-    {.name = "report", .does = "Write a report now"},
-    {.name = "reset_peak_memory_stats", .does = "Set each peak to the current value"},
-    {.name = "reset_max_memory_allocated", .does = "The same"},
-    {.name = "reset_max_memory_cached", .does = "The same"},
-    {.name = "reset_accumulated_memory_stats", .does = "Set totals and counts to 0"},
-    {.name = "reset_accumulated_host_memory_stats", .does = "The same for host memory"},
+    {.name = "mark", .argument = ControlArgument::name},
+    {.name = "report"},
+    {.name = "reset_peak_memory_stats"},
+    {.name = "reset_max_memory_allocated"},
+    {.name = "reset_max_memory_cached"},
+    {.name = "reset_accumulated_memory_stats"},
+    {.name = "reset_accumulated_host_memory_stats"},
+    {.name = "empty_cache"},
+    {.name = "get_memory_info"},
+    {.name = "memory_snapshot"},
+    {.name = "pause"},
+    {.name = "resume"},
+    {.name = "set_limit", .argument = ControlArgument::bytes},
 };
 
 struct ControlRequest {
   std::string command = {};
   std::uint16_t device = 0;
-  std::string name = {};      // of a mark
-  std::uint64_t bytes = 0;    // a limit
-  std::uint64_t wait_ms = 0;  // for what a thread of the program must do; at most kMostWaitMs
+  std::string name = {};           // of a mark
+  std::uint64_t bytes = kNoLimit;  // a limit
+  std::uint64_t wait_ms = 0;       // for what a thread of the program must do; at most kMostWaitMs
 };
 
 // Returns the row of a command; null: there is none of that name.
@@ -59,7 +65,7 @@ enum class Waits : bool { no, yes };
 // The last line of an answer, read.
 struct ControlReply {
   bool is_ok = false;
-  bool waits = false;  // it was not done yet, and will be
+  bool waits = false;  // it is not done yet, and will be
   std::string error = {};
   std::string report = {};  // path
   std::uint64_t free_bytes = 0;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "allocator/base/place.h"
+#include "interpose/settings/options.h"
 #include "reporter/report/live/live_reading.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
@@ -116,22 +117,54 @@ int ask_for_report_by_signal(pid_t pid) {
 }
 
 // Returns what is wrong with the words behind the command; else it is in the request.
-std::string take_values(const Arguments& arguments, const ControlCommand& command,
-                        ControlRequest& request) {
+std::string take_value(const Arguments& arguments, const ControlCommand& command,
+                       ControlRequest& request) {
   const std::string name = command.name;
-  const std::size_t wanted = command.argument == ControlArgument::none ? 0 : 1;
-  if (arguments.values.size() > wanted)
-    return name + " takes no '" + arguments.values[wanted] + "'";
-  if (wanted == 0) return "";
-  if (arguments.values.empty()) return name + " needs a name: vramscope ctl PID mark NAME";
-  request.name = arguments.values.front();
-  return request.name.empty() ? name + " needs a name that is not empty" : "";
+  const bool wants_one = command.argument != ControlArgument::none;
+  if (arguments.values.size() > (wants_one ? 1 : 0)) {
+    return name + " takes no '" + arguments.values.back() + "'";
+  }
+  if (!wants_one) return "";
+  const std::string value = arguments.values.empty() ? "" : arguments.values.front();
+  if (command.argument == ControlArgument::name) {
+    request.name = value;
+    return value.empty() ? name + " needs a name: vramscope ctl PID " + name + " NAME" : "";
+  }
+  Bytes bytes;
+  if (value == "none") return "";
+  if (!read(value, bytes) || bytes.value == 0) {
+    return name + " needs a size such as 40GiB, or none" + unit_meant(value);
+  }
+  request.bytes = bytes.value;
+  return "";
 }
 
-int tell(const RunningProcess& process, const ControlOutcome& outcome) {
+int tell_memory_info(const std::string& name, const ControlReply& reply, bool is_json) {
+  if (reply.waits) {
+    say(name + ": these figures are " + std::to_string(reply.age_ns / 1'000'000) +
+        " ms old; newer ones wait for its next CUDA call that frees memory or asks the driver for "
+        "some");
+  }
+  return publish({}, text_of_stats({{"free_bytes", static_cast<std::int64_t>(reply.free_bytes)},
+                                    {"total_bytes", static_cast<std::int64_t>(reply.total_bytes)},
+                                    {"age_ns", static_cast<std::int64_t>(reply.age_ns)}},
+                                   is_json));
+}
+
+int tell_snapshot(const std::vector<std::string>& segments) {
+  std::string text = "[";
+  for (const std::string& segment : segments) text += (text.size() == 1 ? "\n" : ",\n") + segment;
+  return publish({}, text + "\n]\n");
+}
+
+int tell(const RunningProcess& process, const ControlOutcome& outcome, const Arguments& arguments) {
   const std::string name = "process " + std::to_string(process.pid);
   if (!outcome.reply.is_ok) return refuse(name + ": " + outcome.reply.error);
-  if (!outcome.reply.report.empty()) return publish({}, outcome.reply.report + "\n");
+  if (arguments.command == "report") return publish({}, outcome.reply.report + "\n");
+  if (arguments.command == "memory_snapshot") return tell_snapshot(outcome.parts);
+  if (arguments.command == "get_memory_info") {
+    return tell_memory_info(name, outcome.reply, arguments.json);
+  }
   return kFine;
 }
 
@@ -144,7 +177,7 @@ int ask_program(const RunningProcess& process, const Arguments& arguments,
   ControlRequest request{.command = command.name,
                          .device = static_cast<std::uint16_t>(arguments.device),
                          .wait_ms = std::uint64_t{arguments.wait_seconds} * 1000};
-  if (const std::string why = take_values(arguments, command, request); !why.empty()) {
+  if (const std::string why = take_value(arguments, command, request); !why.empty()) {
     return refuse(why);
   }
   const bool is_report = arguments.command == "report";
@@ -153,7 +186,8 @@ int ask_program(const RunningProcess& process, const Arguments& arguments,
   if (process.live_file.empty()) return refuse(no_live_file_of(process));
   const ControlOutcome outcome = call_program(process, request);
   if (!outcome.unreachable.empty() && is_report) return ask_for_report_by_signal(pid);
-  return outcome.unreachable.empty() ? tell(process, outcome) : refuse(outcome.unreachable);
+  return outcome.unreachable.empty() ? tell(process, outcome, arguments)
+                                     : refuse(outcome.unreachable);
 }
 
 int ctl(Arguments& arguments) {
@@ -181,7 +215,7 @@ Verb add_ctl(CommandLine& line) {
   Command& command = line.add_verb("ctl", "Ask or steer a running program");
   command.positional("PID", &arguments->pid, "A process of vramscope list", not_a_count);
   command.positional("COMMAND", &arguments->command, "What to ask or do, see below", no_command);
-  command.words("VALUE", arguments->values, "A name for mark");
+  command.words("VALUE", arguments->values, "NAME of mark; BYTES of set_limit, or none");
   command.option("--device", &arguments->device, "Choose GPU N",
                  {.value_name = "N", .why_not = not_a_count, .shows_default = true});
   command.option("--wait", &arguments->wait_seconds, "Wait so long for what the program must do",
@@ -198,7 +232,9 @@ Verb add_ctl(CommandLine& line) {
                  "Examples:\n"
                  "  vramscope ctl 4711 max_memory_allocated\n"
                  "  vramscope ctl 4711 memory_stats --device 1 --json\n"
-                 "  vramscope ctl 4711 mark warmed-up");
+                 "  vramscope ctl 4711 mark warmed-up\n"
+                 "  vramscope ctl 4711 empty_cache --wait 60\n"
+                 "  vramscope ctl 4711 set_limit 40GiB");
   return {.command = &command, .act = [arguments] { return ctl(*arguments); }};
 }
 
