@@ -23,6 +23,12 @@ std::optional<std::uint16_t> find_early(int device) {
 
 bool is_ready() noexcept { return Profiler::active() != nullptr || may_start(); }
 
+// Whether the device of an expectation that began early does not exist. A device with memory does:
+// the driver is not asked, which may have ended.
+bool is_absent(const DeviceWatch& used) {
+  return used.device != 0 && used.peak_bytes == 0 && !find_device(used.device);
+}
+
 vramscope_usage usage_of(const DeviceWatch& used) {
   return {.new_bytes = static_cast<std::int64_t>(used.new_peak_bytes),
           .peak_bytes = static_cast<std::int64_t>(used.peak_bytes),
@@ -65,7 +71,7 @@ int vramscope_v1_expect_end(uint64_t expectation, vramscope_usage* usage, vramsc
     if (!is_ready()) return VRAMSCOPE_NOT_ACTIVE;
     if (!ended) return VRAMSCOPE_BAD_EXPECTATION;
     Profiler* const profiler = Profiler::active();
-    if (profiler != nullptr && !find_device(ended->used.device)) return VRAMSCOPE_BAD_DEVICE;
+    if (profiler != nullptr && is_absent(ended->used)) return VRAMSCOPE_BAD_DEVICE;
     if (usage != nullptr) *usage = usage_of(ended->used);
     if (ended->expected.covers(ended->used)) return VRAMSCOPE_OK;
     if (each == nullptr || profiler == nullptr) return VRAMSCOPE_EXCEEDED;

@@ -61,6 +61,10 @@ class ExpectInC(harness.Case):
             self.assertEqual(ended(0, 0, 0, 0), said["unused ended"])
             self.assertEqual(ended(0, 11 * MIB, 11 * MIB, 0), said["early ended"])
 
+    def test_it_ends_when_main_has_returned(self):
+        for _, said, _ in self.each("cache"):
+            self.assertEqual(ended(0, 0, 0, 0), said["at exit ended"])
+
     def test_the_peaks_of_the_program_stay(self):
         for _, said, outcome in self.each("cache"):
             self.assertRegex(said["peak of the program"], r"^0, \d+$")
@@ -77,6 +81,7 @@ class ExpectInC(harness.Case):
     def test_wrong_questions_are_told_apart(self):
         for _, said, _ in self.each("cache"):
             self.assertEqual("2, 7", said["no device"])
+            self.assertEqual(ended(2, -1, -1, -1), said["absent ended"])
             self.assertEqual("255 begun, 255 ended, then 8", said["many"])
 
 

@@ -65,10 +65,17 @@ static void replace(CUdeviceptr* kept) {
   end("replaced", number);
 }
 
+/* A destructor of the program may end an expectation when the driver has ended. */
+static uint64_t at_exit;
+static void end_at_exit(void) { end("at exit", at_exit); }
+
 int main(void) {
+  atexit(end_at_exit); /* runs after the handlers of the driver, which come later */
   uint64_t early = begin("early", NONE, NONE, NONE);
   uint64_t unused = begin("unused", NONE, NONE, 0);
   end("unused", unused);
+  uint64_t absent = 0;
+  vramscope_expect_begin(7, NONE, NONE, NONE, &absent);
   CUdevice device;
   CUcontext context;
   MUST(cuInit(0));
@@ -92,8 +99,10 @@ int main(void) {
   uint64_t none = 7;
   code = vramscope_expect_begin(7, NONE, NONE, NONE, &none);
   printf("no device: %d, %d\n", code, (int)none);
+  end("absent", absent);
   open_many();
   MUST(cuMemFree(kept));
   end("early", early);
+  at_exit = begin("at exit", NONE, NONE, NONE);
   return 0;
 }
