@@ -105,6 +105,19 @@ class Install(harness.Case):
         self.assertEqual((f"{self.prefix}/lib/vramscope/python/vramscope.py\n", ""), (done.stdout, done.stderr))
         self.assertEqual(["vramscope.py"], os.listdir(self.prefix / "lib/vramscope/python"))
 
+    def test_pip_installs_the_wheel(self):
+        wheel = self.installed("vramscope-*.whl")
+        self.assertEqual(self.prefix / "share/vramscope", wheel.parent)
+        if self.call(sys.executable, "-m", "pip", "--version").returncode != 0:
+            self.skipTest("this Python has no pip")
+        done = self.call(sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--no-compile", "--target", "site", wheel)
+        self.assertEqual(0, done.returncode, done.stderr)
+        show = ("import importlib.metadata as m, vramscope; print(vramscope.__file__, m.version('vramscope'));"
+                "print(*[point.value for point in m.distribution('vramscope').entry_points if point.group == 'pytest11'])")  # fmt: skip
+        done = self.call(sys.executable, "-c", show, PYTHONPATH=f"{self.folder}/site")
+        version = self.call(self.prefix / "bin/vramscope", "--version").stdout.split()[1].rstrip(",")
+        self.assertEqual((f"{self.folder}/site/vramscope.py {version}\nvramscope\n", ""), (done.stdout, done.stderr))
+
     def test_a_python_that_looks_below_the_prefix_finds_the_module_there(self):
         folders = json.loads(self.call("/usr/bin/python3", "-c", "import json, sys; print(json.dumps(sys.path))").stdout)
         if not any(folder.startswith("/usr/local/lib/") for folder in folders):

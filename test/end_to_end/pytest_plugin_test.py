@@ -92,6 +92,14 @@ class Plugin(harness.Case):
             self.assertEqual({"test_runs": "passed"}, ended, output)
             self.assertNotIn("vramscope: ", output)
 
+    def test_the_wheel_makes_it_a_plugin(self):
+        (wheel,) = (harness.BUILD / "interpose/face").glob("*.whl")
+        ended, output = self.pytest("--vramscope", paths=[wheel])
+        self.assertEqual(LIMITED, ended)
+        self.check_list(output)
+        ended, output = self.pytest("-p", "vramscope", "--vramscope", paths=[wheel])  # twice is once
+        self.assertEqual(LIMITED, ended)
+
     def test_markers_and_options_are_described(self):
         _, output = self.pytest("-p", "vramscope", "--markers")
         for marker in ("limit_gpu_memory", "limit_gpu_leaks"):
