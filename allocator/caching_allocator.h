@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -167,14 +168,12 @@ class CachingAllocator {
   // changes, nor when our own memory is exhausted. What is found tells (`exported`).
   [[nodiscard]] Found note_export(Address address) noexcept;
 
-  // empty_cache: gives every segment without a live block back to the backend.
-  void trim() noexcept;
+  // empty_cache: gives every segment without a live block back to the backend. at_next_call: for a
+  // thread that must not call the backend. Then the next call that asks for device memory or frees
+  // some does it, or a later one where a capture forbids it, and sets *at_next_call, which must
+  // live as long.
+  void trim(std::atomic<bool>* at_next_call = nullptr) noexcept;
   bool trim_device(std::uint16_t device) noexcept;
-  // Has the next call that asks for device memory or frees some do what trim() does: for a thread
-  // that must not call the backend. Where a capture forbids it, a later call does it.
-  void post_trim() noexcept;
-  // Whether that is still to be done. Without the lock.
-  [[nodiscard]] bool is_trim_posted() const noexcept;
   // The same for a place of pinned host memory, which trim() leaves alone: pinning again is slow.
   // Without one for all of them (Policy::native_safe only). False: no more room than before.
   bool trim_pinned(std::optional<Place> where = {}) noexcept;

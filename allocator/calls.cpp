@@ -133,8 +133,12 @@ void CachingAllocator::open(Place where) noexcept {
   static_cast<void>(state_->open_place(where));
 }
 
-void CachingAllocator::trim() noexcept {
+void CachingAllocator::trim(std::atomic<bool>* at_next_call) noexcept {
   const ScopedLock section(*state_);
+  if (at_next_call != nullptr) {
+    state_->trim_at_next_call = at_next_call;
+    return;
+  }
   Outcome out;
   for (std::uint16_t i = 0; i < kMaxDevices; ++i) state_->reclaim.idle(*state_, i, out);
 }

@@ -49,7 +49,7 @@ void CachingAllocator::Idle::count_miss(State& state, Place where) {
 
 bool CachingAllocator::Idle::yield(State& state, Place where, Outcome& out) {
   if (where.kind != Kind::device) return false;
-  if (state.trim_posted.load(std::memory_order_relaxed)) return trim_as_posted(state, out), true;
+  if (state.trim_at_next_call != nullptr) return trim_as_posted(state, out), true;
   if (!state.unrecorded[where.device].has_grown) return false;
   if (!state.reclaim.idle(state, where.device, out)) return true;
   state.unrecorded[where.device].has_grown = false;
@@ -78,16 +78,9 @@ void CachingAllocator::Idle::trim_as_posted(State& state, Outcome& out) {
   for (std::uint16_t i = 0; i < kMaxDevices; ++i) {
     if (has_places[i]) is_done = state.reclaim.idle(state, i, out) && is_done;
   }
-  if (is_done) state.trim_posted.store(false, std::memory_order_release);
-}
-
-void CachingAllocator::post_trim() noexcept {
-  const ScopedLock section(*state_);
-  state_->trim_posted.store(true, std::memory_order_release);
-}
-
-bool CachingAllocator::is_trim_posted() const noexcept {
-  return state_->trim_posted.load(std::memory_order_acquire);
+  if (!is_done || state.trim_at_next_call == nullptr) return;
+  state.trim_at_next_call->store(true, std::memory_order_release);
+  state.trim_at_next_call = nullptr;
 }
 
 void CachingAllocator::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {

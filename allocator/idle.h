@@ -29,7 +29,7 @@ class CachingAllocator::Idle {
   [[gnu::noinline]] static void shed(State& state, Place where, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
 
-  // Does what post_trim() asked for, as far as captures allow it. Unlocks.
+  // Gives what is idle back for trim(at_next_call), as far as captures allow it. Unlocks.
   static void trim_as_posted(State& state, Outcome& out) VRAMSCOPE_REQUIRES(state);
 
   // Notes that, by a sample, `bytes` of a device are used by nothing that is recorded. Do not take

@@ -172,8 +172,7 @@ struct VRAMSCOPE_THREAD_ATTRIBUTE(capability("mutex")) CachingAllocator::State {
   Limits limits VRAMSCOPE_GUARDED_BY(this);
   bool plain_hits VRAMSCOPE_GUARDED_BY(this);  // limits.has_plain_hits()
   std::array<Unrecorded, kMaxDevices> unrecorded VRAMSCOPE_GUARDED_BY(this);
-  // Idle segments must go back because somebody asked for it. Written under the lock.
-  std::atomic<bool> trim_posted{false};
+  std::atomic<bool>* trim_at_next_call VRAMSCOPE_GUARDED_BY(this) = nullptr;  // null: none is due
   BlockTable blocks VRAMSCOPE_GUARDED_BY(this);
   Places<PlaceMemory> places VRAMSCOPE_GUARDED_BY(this);
   Segments segments VRAMSCOPE_GUARDED_BY(this);
@@ -213,8 +212,7 @@ inline void CachingAllocator::State::settle() {
   const bool is_copied = blocks.has_copies();
   const auto is_calm = [&](const PlaceMemory* place) VRAMSCOPE_REQUIRES(this) {
     return place != nullptr && place->pending.empty() && !is_copied &&
-           !unrecorded[place->place.device].has_grown &&
-           !trim_posted.load(std::memory_order_relaxed);
+           !unrecorded[place->place.device].has_grown && trim_at_next_call == nullptr;
   };
   PlaceMemory* const last = places.last();
   PlaceMemory* const sole = places.sole();

@@ -105,7 +105,7 @@ bool Call::find_place(Kind kind, Place& place) const noexcept {
 bool Call::find_place(Place& place) const noexcept { return find_place(event_.place.kind, place); }
 
 Origin Call::origin(Place place, std::size_t bytes) const noexcept {
-  const std::uint64_t every = profiler_->stack_distance();
+  const std::uint64_t every = profiler_->stack_distance().load(std::memory_order_relaxed);
   const Sampling sampling = every == 0 ? Sampling::every : sampled(bytes, every);
   const std::uint8_t size_class = size_class_of(bytes);
   if (!profiler_->attributes()) {

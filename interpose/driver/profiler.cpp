@@ -44,12 +44,12 @@ void Profiler::limit_capacity(std::uint16_t device, std::uint64_t bytes) {
   limits_capacity_.store(true, std::memory_order_relaxed);
 }
 
-void Profiler::cut_to_capacity(std::uint16_t device, std::size_t* free,
-                               std::size_t* total) noexcept {
-  const DeviceCapacity capacity = allocator_.capacity(device);
+void cut_to_capacity(CachingAllocator& allocator, std::uint16_t device, std::size_t* free,
+                     std::size_t* total) noexcept {
+  const DeviceCapacity capacity = allocator.capacity(device);
   if (capacity.limit == Limits::kUnlimited) return;
   const std::uint64_t unused = capacity.limit - std::min(capacity.limit, capacity.counted());
-  if (free != nullptr) *free = std::min(*free, unused + allocator_.recoverable_bytes(device));
+  if (free != nullptr) *free = std::min(*free, unused + allocator.recoverable_bytes(device));
   if (total != nullptr) *total = std::min<std::size_t>(*total, capacity.limit);
 }
 

@@ -77,14 +77,9 @@ class Profiler {
   [[nodiscard]] bool attributes() const noexcept { return options_.attribution; }
   // Returns the mean distance in bytes of the samples that get a stack; 0: all calls get one.
   [[nodiscard]] std::uint64_t sample_bytes() const noexcept { return options_.sample_bytes.value; }
-  // The same for now; kNoStacks: no call gets one.
+  // The same for now, set by the code that pauses stacks; kNoStacks: no call gets one.
   static constexpr std::uint64_t kNoStacks = ~std::uint64_t{0};
-  [[nodiscard]] std::uint64_t stack_distance() const noexcept {
-    return stack_distance_.load(std::memory_order_relaxed);
-  }
-  void take_stacks(bool wanted) noexcept {
-    stack_distance_.store(wanted ? sample_bytes() : kNoStacks, std::memory_order_relaxed);
-  }
+  [[nodiscard]] std::atomic<std::uint64_t>& stack_distance() noexcept { return stack_distance_; }
   [[nodiscard]] bool waits_at_reuse() const noexcept {
     return options_.reuse == ReuseTime::at_reuse;
   }
@@ -94,9 +89,6 @@ class Profiler {
   // Makes a device seem to end there from now on; Limits::kUnlimited: where it does. May throw
   // bad_alloc. Not where lost locks are given up.
   void limit_capacity(std::uint16_t device, std::uint64_t bytes);
-  // Cuts the answer of cuMemGetInfo to the device's capacity. Either pointer may be null. `free`
-  // includes what we would give back at once.
-  void cut_to_capacity(std::uint16_t device, std::size_t* free, std::size_t* total) noexcept;
   // Time 0 of reports and traces, by now_ns(): when the program's first cuInit succeeded.
   [[nodiscard]] std::uint64_t started_ns() const noexcept { return started_ns_; }
   // Whether the recorder has a trace. Set before the profiler is active.
@@ -169,5 +161,10 @@ class Profiler {
   UsedDevices used_devices_{allocator_, backend_, unrecorded_use_, recorder_, live_process_};
   Releases releases_;
 };
+
+// Cuts the answer of cuMemGetInfo to the device's capacity. Either pointer may be null. `free`
+// includes what we would give back at once.
+void cut_to_capacity(CachingAllocator& allocator, std::uint16_t device, std::size_t* free,
+                     std::size_t* total) noexcept;
 
 }  // namespace vramscope

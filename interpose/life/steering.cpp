@@ -95,11 +95,11 @@ std::unique_ptr<ControlAnswer> Steering::reset_host(const ControlRequest&) {
 // Nothing is idle where the driver serves every call.
 std::unique_ptr<ControlAnswer> Steering::empty_cache(const ControlRequest& request) {
   if (!profiler_.routes_device_memory()) return say(success_line());
-  CachingAllocator& allocator = profiler_.allocator();
-  allocator.post_trim();
+  is_trimmed_.store(false, std::memory_order_relaxed);
+  profiler_.allocator().trim(&is_trimmed_);
   return std::make_unique<PostedAnswer>(
       PostedAnswer::Parts{
-          .is_done = [&allocator] { return !allocator.is_trim_posted(); },
+          .is_done = [this] { return is_trimmed_.load(std::memory_order_acquire); },
           .done = [] { return success_line(); },
           .waits =
               [] {
@@ -116,7 +116,7 @@ std::string Steering::info_line(std::uint16_t device, Waits waits) {
   const std::uint64_t now = now_ns();
   std::size_t free = known.free_bytes + profiler_.allocator().recoverable_bytes(device);
   std::size_t total = known.total_bytes;
-  profiler_.cut_to_capacity(device, &free, &total);
+  cut_to_capacity(profiler_.allocator(), device, &free, &total);
   return success_line(
       (waits == Waits::yes ? ",\"waits\":true,\"free_bytes\":" : ",\"free_bytes\":") +
       std::to_string(free) + ",\"total_bytes\":" + std::to_string(total) +
@@ -150,7 +150,7 @@ std::unique_ptr<ControlAnswer> Steering::snapshot(const ControlRequest&) {
 }
 
 std::unique_ptr<ControlAnswer> Steering::pause(const ControlRequest&) {
-  profiler_.take_stacks(false);
+  profiler_.stack_distance().store(Profiler::kNoStacks, std::memory_order_relaxed);
   profiler_.recorder().warn(
       "recording of call stacks was paused (vramscope ctl): call sites lack what was allocated "
       "meanwhile");
@@ -158,7 +158,7 @@ std::unique_ptr<ControlAnswer> Steering::pause(const ControlRequest&) {
 }
 
 std::unique_ptr<ControlAnswer> Steering::resume(const ControlRequest&) {
-  profiler_.take_stacks(true);
+  profiler_.stack_distance().store(profiler_.sample_bytes(), std::memory_order_relaxed);
   return say(success_line());
 }
 

@@ -59,6 +59,7 @@ class Steering {
   const SteeredReports reports_;
   std::atomic<bool>* writing_ = nullptr;  // within begin()
   std::atomic<bool> has_snapshot_{false};
+  std::atomic<bool> is_trimmed_{false};  // what empty_cache asked for last was done
 };
 
 }  // namespace vramscope

@@ -50,7 +50,7 @@ CUresult cuMemGetInfo_v2(Call& call, const DirectCall& direct, std::size_t* free
   if (free != nullptr && !fault(Fault::free_memory_uncorrected)) {
     *free += call.profiler().allocator().recoverable_bytes(place.device);
   }
-  call.profiler().cut_to_capacity(place.device, free, total);
+  cut_to_capacity(call.profiler().allocator(), place.device, free, total);
   return code;
 }
 
@@ -64,7 +64,7 @@ CUresult cuMemGetInfo(Call& call, const DirectCall& direct, unsigned int* free,
   std::size_t free_bytes = free != nullptr ? *free : 0;
   std::size_t total_bytes = total != nullptr ? *total : 0;
   free_bytes += call.profiler().allocator().recoverable_bytes(place.device);
-  call.profiler().cut_to_capacity(place.device, &free_bytes, &total_bytes);
+  cut_to_capacity(call.profiler().allocator(), place.device, &free_bytes, &total_bytes);
   constexpr std::size_t kMost = ~0U;
   if (free != nullptr) *free = static_cast<unsigned int>(std::min(kMost, free_bytes));
   if (total != nullptr) *total = static_cast<unsigned int>(std::min(kMost, total_bytes));

@@ -282,17 +282,20 @@ TEST_F(WantedOfPyTorch, StaysUnderItsPolicy) {
   EXPECT_EQ(allocate(1000 * kMiB).source, Source::hit);
 }
 
-class PostedTrim : public NativeSafe {};
+class PostedTrim : public NativeSafe {
+ protected:
+  std::atomic<bool> is_done_{false};
+};
 
 TEST_F(PostedTrim, IsDoneByTheNextAllocation) {
   EXPECT_EQ(free(address_of(20 * kMiB)), Result::ok);
-  allocator_.post_trim();
+  allocator_.trim(&is_done_);
   EXPECT_EQ(allocator_.idle_bytes(0), 20 * kMiB);
-  EXPECT_TRUE(allocator_.is_trim_posted());
+  EXPECT_FALSE(is_done_);
 
   EXPECT_NE(allocate(20 * kMiB).source, Source::hit);
 
-  EXPECT_FALSE(allocator_.is_trim_posted());
+  EXPECT_TRUE(is_done_);
   EXPECT_EQ(allocator_.idle_bytes(0), 0U);
 }
 
@@ -300,7 +303,7 @@ TEST_F(PostedTrim, IsDoneByTheNextFreeAndOnlyOnce) {
   const Address block = address_of(20 * kMiB);
   const Address other = address_of(2 * kMiB);
   EXPECT_EQ(free(block), Result::ok);
-  allocator_.post_trim();
+  allocator_.trim(&is_done_);
 
   EXPECT_EQ(free(other), Result::ok);
 
@@ -311,27 +314,30 @@ TEST_F(PostedTrim, IsDoneByTheNextFreeAndOnlyOnce) {
 
 TEST_F(PostedTrim, WaitsForTheEndOfACapture) {
   EXPECT_EQ(free(address_of(20 * kMiB)), Result::ok);
-  allocator_.post_trim();
+  allocator_.trim(&is_done_);
   backend_.set_may_wait(false);
   static_cast<void>(address_of(2 * kMiB));
-  EXPECT_TRUE(allocator_.is_trim_posted());
+  EXPECT_FALSE(is_done_);
   backend_.set_may_wait(true);
 
   static_cast<void>(address_of(2 * kMiB));
 
-  EXPECT_FALSE(allocator_.is_trim_posted());
+  EXPECT_TRUE(is_done_);
   EXPECT_EQ(allocator_.idle_bytes(0), 0U);
 }
 
-class TrimOfPyTorch : public AllocatorFixture {};
+class TrimOfPyTorch : public AllocatorFixture {
+ protected:
+  std::atomic<bool> is_done_{false};
+};
 
 TEST_F(TrimOfPyTorch, IsDoneUnderItsPolicy) {
   EXPECT_EQ(free(address_of(100 * kMiB)), Result::ok);
-  allocator_.post_trim();
+  allocator_.trim(&is_done_);
 
   EXPECT_NE(allocate(100 * kMiB).source, Source::hit);
 
-  EXPECT_FALSE(allocator_.is_trim_posted());
+  EXPECT_TRUE(is_done_);
 }
 
 }  // namespace

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ctl_hostile_test.py BUILD"""
 import glob
-import json
 import os
-import signal
 import socket
 import time
 
