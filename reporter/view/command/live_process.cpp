@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -31,7 +32,15 @@ std::optional<RunningProcess> live_process_named(const std::string& word,
 }
 
 std::optional<RunningProcess> live_process_named(const std::string& word) {
-  return live_process_named(word, running_processes());
+  std::vector<RunningProcess> running = running_processes();
+  const bool is_number = not_a_count(word).empty() && word != "0";
+  const auto found = std::ranges::find_if(
+      running, [&](const RunningProcess& one) { return std::to_string(one.pid) == word; });
+  const bool is_near = found != running.end() && !found->live_file.empty();
+  if (is_number && !is_near) {
+    if (auto one = running_in_container(std::stol(word))) return one;
+  }
+  return live_process_named(word, running);
 }
 
 std::string no_live_file_of(const RunningProcess& process) {

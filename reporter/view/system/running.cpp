@@ -62,16 +62,18 @@ std::string shared_path(const std::string& line) {
 }
 
 // The live file that a process has mapped, wherever it lies; "": it has none. Nothing: it has not
-// mapped the library.
-std::optional<std::string> live_file_of_recorded(const std::string& folder, std::int64_t pid) {
+// mapped the library. root: what its paths begin with here. pid: its number where it made the file.
+std::optional<std::string> live_file_of_recorded(const std::string& folder, const std::string& root,
+                                                 std::int64_t pid) {
   std::ifstream maps(folder + "/maps");
   bool is_recorded = false;
   std::string live_file, last;
   for (std::string line; std::getline(maps, line);) {
     is_recorded = is_recorded || line.find("/libvramscope.so") != line.npos;
     std::string path = live_file.empty() ? shared_path(line) : "";
-    if (path.empty() || path == last || !is_live_file(path)) continue;
-    if (owner_of_live_file(path).pid == pid) live_file = path;
+    if (path.empty() || path == last) continue;
+    const std::string here = root + path;
+    if (is_live_file(here) && owner_of_live_file(here).pid == pid) live_file = here;
     last = std::move(path);
   }
   if (!is_recorded) return std::nullopt;
@@ -85,11 +87,28 @@ void add_recorded(LiveFiles& found) {
     const std::string folder = entry->path().string();
     const std::int64_t pid = number_of(entry->path().filename().string());
     if (pid == 0 || found.contains(pid) || !is_own(folder) || !has_helper(folder)) continue;
-    if (const auto path = live_file_of_recorded(folder, pid)) found.emplace(pid, *path);
+    if (const auto path = live_file_of_recorded(folder, "", pid)) found.emplace(pid, *path);
   }
 }
 
+// The number of a process in the innermost pid namespace that it is in: the last behind "NSpid:".
+std::int64_t own_number_of(const std::string& folder) {
+  std::ifstream status(folder + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("NSpid:")) return number_of(line.substr(line.find_last_of(" \t") + 1));
+  }
+  return 0;
+}
+
 }  // namespace
+
+std::optional<RunningProcess> running_in_container(std::int64_t pid) {
+  const std::string folder = "/proc/" + std::to_string(pid);
+  if (!is_own(folder) || !has_helper(folder)) return std::nullopt;
+  const auto path = live_file_of_recorded(folder, folder + "/root", own_number_of(folder));
+  if (!path || path->empty()) return std::nullopt;
+  return RunningProcess{.pid = pid, .live_file = *path};
+}
 
 std::vector<RunningProcess> running_processes() {
   LiveFiles found;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,9 @@ struct RunningProcess {
 // to have the library's thread. Processes of other users and of other pid namespaces are left out,
 // and so are programs that have not used CUDA yet. Sends no signal. May throw bad_alloc.
 [[nodiscard]] std::vector<RunningProcess> running_processes();
+
+// Returns a process of this user in another pid or mount namespace by its number here. Its live
+// file is reached through /proc/PID/root. Nothing: it is not recorded, or that may not be read.
+[[nodiscard]] std::optional<RunningProcess> running_in_container(std::int64_t pid);
 
 }  // namespace vramscope
