@@ -67,7 +67,8 @@ void Control::look() noexcept {
   LiveControl& control = live_.header()->control;
   const std::uint32_t asked = control.asked.load(std::memory_order_acquire);
   if (asked == control.answered.load(std::memory_order_relaxed)) return;
-  if (!is_open_ || !server_.is_open()) {
+  const bool is_ending = is_withdrawn_.load(std::memory_order_acquire);
+  if (!is_ending && (!is_open_ || !server_.is_open())) {
     const CallGuard guard(CallGuard::Ends::without_waiting);
     int problem = ENOMEM;
     try {
@@ -96,6 +97,7 @@ void Control::converse(std::uint64_t limit_ns, std::atomic<bool>& writing) noexc
 void Control::withdraw() noexcept {
   const KeptErrno kept;
   if (!live_.is_live() || !is_on_) return;
+  is_withdrawn_.store(true, std::memory_order_release);
   LiveControl& control = live_.header()->control;
   State open = State::open;
   if (!control.state.compare_exchange_strong(open, State::closed)) return;

@@ -37,6 +37,8 @@ class Control {
 
   // Removes the socket's name, because the process ends or executes another program. Threads: any.
   void withdraw() noexcept;
+  // Lets others ring again, because the exec failed. Threads: any.
+  void return_after_exec() noexcept { is_withdrawn_.store(false, std::memory_order_release); }
   // In a forked child: closes the sockets of the parent.
   static void leave_in_child() noexcept;
 
@@ -48,6 +50,7 @@ class Control {
   Steering steering_;
   ControlServer server_;
   std::atomic<std::uint64_t> socket_inode_{0};  // of the socket's file
+  std::atomic<bool> is_withdrawn_{false};
   bool is_open_ = false;
   bool is_on_ = false;
   std::atomic<bool>* writing_ = nullptr;  // within converse()

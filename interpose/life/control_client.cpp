@@ -110,6 +110,7 @@ void ControlClient::send(std::uint64_t now_ns) {
     if (gone > 0) {
       sent_ += static_cast<std::size_t>(gone);
       moved_ns_ = now_ns;
+      if (sent_ >= kMostUnsent) unsent_.erase(0, std::exchange(sent_, 0));
     }
   }
   if (is_last_ && sent_ == unsent_.size()) drop();

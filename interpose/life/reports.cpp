@@ -195,6 +195,7 @@ void Reports::write_before_exec() noexcept {
 
 void Reports::note_failed_exec() noexcept {
   live_file_.note_failed_exec();
+  control_.return_after_exec();
   exec_reports_.note_failed_exec();
 }
 

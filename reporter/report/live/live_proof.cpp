@@ -27,8 +27,9 @@ bool take_number(std::string_view text, std::int64_t& number) {
          std::to_string(number) == text;
 }
 
-// Returns the process in "PROGRAM.PID.live" or "PROGRAM.PID.live~N"; 0: it is not such a name.
-std::int64_t maker_in(std::string_view name) {
+}  // namespace
+
+std::int64_t maker_in(std::string_view name, std::string_view suffix) {
   constexpr std::int64_t kMostNames = 1000;
   const std::size_t mark = name.rfind('~');
   if (mark != name.npos) {
@@ -36,13 +37,15 @@ std::int64_t maker_in(std::string_view name) {
     if (!take_number(name.substr(mark + 1), number) || number < 1 || number >= kMostNames) return 0;
     name = name.substr(0, mark);
   }
-  if (!name.ends_with(kLiveSuffix)) return 0;
-  name.remove_suffix(kLiveSuffix.size());
+  if (!name.ends_with(suffix)) return 0;
+  name.remove_suffix(suffix.size());
   const std::size_t dot = name.rfind('.');
   if (dot == name.npos || dot == 0) return 0;
   std::int64_t pid = 0;
   return take_number(name.substr(dot + 1), pid) && pid > 0 && pid <= INT_MAX ? pid : 0;
 }
+
+namespace {
 
 // Returns whether it is a folder of ours, to which only the user can write.
 bool is_in_own_folder(const std::string& path) {
@@ -79,7 +82,7 @@ bool is_begun_only(int file) {
 }
 
 bool is_begun(const OpenLiveFile& file) {
-  return maker_in(base_name(file.path())) != 0 && is_in_own_folder(file.path()) &&
+  return maker_in(base_name(file.path()), kLiveSuffix) != 0 && is_in_own_folder(file.path()) &&
          is_begun_only(file.number());
 }
 
@@ -101,7 +104,7 @@ bool is_as_made(const OpenLiveFile& file) {
 // it here. The maker then still holds the file's lock, or finds later that the file is gone
 // (interpose/life/live_file.cpp).
 std::string why_begun_stays(const OpenLiveFile& file) {
-  const auto pid = static_cast<pid_t>(maker_in(base_name(file.path())));
+  const auto pid = static_cast<pid_t>(maker_in(base_name(file.path()), kLiveSuffix));
   const bool is_gone = kill(pid, 0) != 0 && errno == ESRCH;
   return is_gone ? "" : "process " + std::to_string(pid) + ", which may be making it, runs";
 }

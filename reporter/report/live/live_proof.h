@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "allocator/base/live_memory.h"
 #include "reporter/report/live/live_image.h"
@@ -34,6 +35,10 @@ struct LiveProof {
 
 // Returns "" if the file is proved to be ours and its process to be dead, else why it must stay.
 [[nodiscard]] std::string why_it_stays(const OpenLiveFile& file, const LiveProof& proof);
+
+// Returns the process in the name of a file in a private folder, "PROGRAM.PID.live" or
+// "PROGRAM.PID.live~N" for the suffix ".live"; 0: it is not such a name.
+[[nodiscard]] std::int64_t maker_in(std::string_view name, std::string_view suffix);
 
 // Removes the file's name if it is proved to be ours and its process to be dead. The tool removes
 // live files in no other way. Returns "" or why it was left alone. Keeps the file locked.

@@ -14,6 +14,7 @@
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/system/control_call.h"
 #include "reporter/view/system/report_request.h"
+#include "reporter/view/system/stale_sockets.h"
 
 namespace vramscope {
 namespace {
@@ -191,6 +192,7 @@ int ask_program(const RunningProcess& process, const Arguments& arguments,
 }
 
 int ctl(Arguments& arguments) {
+  remove_stale_sockets();
   const std::optional<RunningProcess> process = live_process_named(arguments.pid);
   if (!process) return kBadInput;
   arguments.command = plain_name(arguments.command);

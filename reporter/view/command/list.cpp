@@ -5,6 +5,7 @@
 #include "reporter/report/live/live_reading.h"
 #include "reporter/view/command/publish_rows.h"
 #include "reporter/view/system/running.h"
+#include "reporter/view/system/stale_sockets.h"
 #include "reporter/view/text/running_text.h"
 
 namespace vramscope {
@@ -14,6 +15,7 @@ constexpr const char* kNoLiveFile = "it has no live file, so its figures cannot 
 
 // A process that has ended meanwhile is no row.
 std::vector<RunningProgram> rows() {
+  remove_stale_sockets();
   std::vector<RunningProgram> programs;
   for (const RunningProcess& process : running_processes()) {
     LiveReading reading{.problem = kNoLiveFile};

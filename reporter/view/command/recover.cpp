@@ -16,6 +16,7 @@
 #include "reporter/view/system/left_overs.h"
 #include "reporter/view/system/note_file.h"
 #include "reporter/view/system/report_request.h"
+#include "reporter/view/system/stale_sockets.h"
 
 namespace vramscope {
 namespace {
@@ -211,6 +212,7 @@ int discard_all(const Arguments& arguments) {
 }
 
 int recover(const Arguments& arguments) {
+  remove_stale_sockets();
   remove_notes_of_dead_runs();
   if (arguments.discards) return discard_all(arguments);
   Tally tally;

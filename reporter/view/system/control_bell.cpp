@@ -135,11 +135,12 @@ std::string ControlBell::ring() {
       return why_no_socket(state);
     }
     if (proof_of(file_).state == OwnerState::dead) return named(process_) + " has ended";
+    const bool is_late = Clock::now() - begun > kPatience / 10;
+    if (is_late && is_stopped(process_.pid))
+      return named(process_) + " is stopped and answers nobody";
     std::this_thread::sleep_for(kLookAgain);
   }
-  return named(process_) + (is_stopped(process_.pid)
-                                ? " is stopped and answers nobody"
-                                : " did not answer within 10 s; its helper thread is at work");
+  return named(process_) + " did not answer within 10 s; its helper thread is at work";
 }
 
 }  // namespace vramscope

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@ namespace vramscope {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kAttempts = 5;  // the socket may close before this connects
+constexpr int kAttempts = 5;                   // the socket may close before this connects
+constexpr std::chrono::seconds kMostTurn{10};  // until it is this client's turn
 constexpr std::chrono::milliseconds kSilence{10'000};
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of an answer
 
@@ -56,6 +58,8 @@ int connect_to(int socket, const std::string& path) {
   address.sun_family = AF_UNIX;
   std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d", file.number());
   const auto* const to = reinterpret_cast<const sockaddr*>(&address);
+  const timeval limit{.tv_sec = std::chrono::seconds(kMostTurn).count(), .tv_usec = 0};
+  setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   return connect(socket, to, sizeof address) == 0 ? 0 : errno;
 }
 
