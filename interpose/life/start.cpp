@@ -19,6 +19,7 @@
 #include "interpose/life/expectations.h"
 #include "interpose/life/forks.h"
 #include "interpose/life/live_file.h"
+#include "interpose/life/output_folder.h"
 #include "interpose/life/reports.h"
 #include "interpose/life/signals.h"
 #include "interpose/loader/bypasses.h"
@@ -129,7 +130,7 @@ void start() noexcept {
     return;
   }
   start_counter_clock();
-  note_rank();
+  note_place();
   const Startup& settings = startup();
   int driver_version = 0;
   real().cuDriverGetVersion(&driver_version);
@@ -145,6 +146,7 @@ void start() noexcept {
   warn_of_missing_functions(recorder, driver_version);
   warn_of_absent_devices(settings.options.device_memory_limit, recorder);
   deferred_frees::register_with_guard();
+  make_output_folder();
   parts->reports.begin();
   parts->profiler.activate();
   expectations().attach(parts->profiler);

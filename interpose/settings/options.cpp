@@ -239,11 +239,31 @@ std::vector<Setting> collect_settings(const char* const* environment) {
   return result;
 }
 
+namespace {
+
+// Names that lead elsewhere stay as they are. Idempotent, as a report repeats what is effective.
+void move_into(const std::string& folder, std::string& name) {
+  const bool is_inside = name.starts_with(folder + "/");
+  if (!name.empty() && name.front() != '/' && !is_inside) name = folder + "/" + name;
+}
+
+void move_into_folder(Options& options) {
+  std::string folder = options.output_folder;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  if (folder.empty()) return;
+  if (options.output == Options().output) options.output = kNameInFolder;
+  move_into(folder, options.output);
+  move_into(folder, options.trace);
+}
+
+}  // namespace
+
 ParseResult parse_options(std::span<const Setting> settings) {
   ParseResult result;
   Problems problems;
   for (const Setting& setting : settings) apply(setting, result.options, problems);
   result.problems = std::move(problems).lines();
+  move_into_folder(result.options);
   return result;
 }
 

@@ -35,6 +35,10 @@ inline constexpr std::string_view kNoLiveFile = "off";
 inline constexpr const char* kCannotExport =
     "this memory is part of a shared segment and cannot be exported; run with ";
 
+// The name of a report in the folder of the option output_folder, unless the option output has one:
+// "rank3.4711.json", "rank3.restart1.4720.json", "train.4711.json".
+inline constexpr const char* kNameInFolder = "%R.%p.json";
+
 struct Signal {
   int number = 0;  // 0: none
   friend bool operator==(Signal, Signal) = default;
@@ -70,7 +74,8 @@ struct ParseResult {
 [[nodiscard]] std::vector<Setting> collect_settings(const char* const* environment);
 
 // Defaults, changed by `settings` in order. An empty value means not set. An unknown name or a bad
-// value is one problem and changes nothing. Throws nothing but bad_alloc, as all of this file.
+// value is one problem and changes nothing. With output_folder, output and trace are paths in that
+// folder. Throws nothing but bad_alloc, as all of this file.
 [[nodiscard]] ParseResult parse_options(std::span<const Setting> settings);
 
 // Name and value of every option, in the order of options.def; parse_options accepts each value.

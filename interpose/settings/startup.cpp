@@ -8,7 +8,6 @@
 
 #include <array>
 #include <atomic>
-#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -39,23 +38,16 @@ constinit Storage storage;
 enum class Taken : int { no, being, yes };
 constinit std::atomic<Taken> taken{Taken::no};
 
-// Returns the rank from a launcher (Open MPI, MPICH and PMIx, torchrun, Slurm); -1: none.
-std::int64_t rank() {
-  for (const char* name :
-       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"}) {
-    const char* text = std::getenv(name);
-    if (text == nullptr) continue;
-    std::int64_t value = -1;
-    const char* end = text + std::strlen(text);
-    if (const auto got = std::from_chars(text, end, value); got.ptr == end && value >= 0) {
-      return value;
-    }
-  }
-  return -1;
-}
+char* variable(const char* name) { return std::getenv(name); }
 
-// For a program that sets the variable itself, as workers of torch.multiprocessing do.
-constinit std::atomic<std::int64_t> rank_at_first_use{-1};
+// For a program that sets the variables itself, as workers of torch.multiprocessing do. Never
+// destroyed.
+constinit std::atomic<const JobPlace*> place_at_first_use{nullptr};
+
+const JobPlace& place() {
+  const JobPlace* const later = place_at_first_use.load(std::memory_order_acquire);
+  return startup().place.rank < 0 && later != nullptr ? *later : startup().place;
+}
 
 // Returns the "NAME=value" strings of `environ` as pairs.
 std::vector<std::pair<std::string, std::string>> whole_environment() {
@@ -107,7 +99,7 @@ Startup take() {
   if (const char* folder_of_user = std::getenv("XDG_RUNTIME_DIR")) {
     now.runtime_folder = folder_of_user;
   }
-  now.rank = rank();
+  now.place = place_in_job(variable);
   choose_fault();
   for (const std::string& pattern :
        {now.options.output, now.options.trace, now.options.live_file}) {
@@ -128,6 +120,7 @@ Startup switched_off_at_start() noexcept {
               .folder = {},
               .note_file = {},
               .runtime_folder = {},
+              .place = {},
               .environment = {}};
   now.options.mode = Mode::off;
   return now;
@@ -184,8 +177,12 @@ const Startup& startup() noexcept {
   return storage.value;
 }
 
-void note_rank() noexcept {
-  if (startup().rank < 0) rank_at_first_use.store(rank(), std::memory_order_relaxed);
+void note_place() noexcept {
+  if (startup().place.rank >= 0) return;
+  try {
+    place_at_first_use.store(new JobPlace(place_in_job(variable)), std::memory_order_release);
+  } catch (const std::bad_alloc&) {  // then the process has no rank
+  }
 }
 
 bool is_in_secure_execution() noexcept { return getauxval(AT_SECURE) != 0; }
@@ -206,6 +203,10 @@ std::string path_of(const std::string& pattern, const ProcessFacts& process, std
                            .executable = process.executable,
                            .arguments = process.arguments,
                            .rank = process.rank,
+                           .local_rank = process.local_rank,
+                           .world_size = process.world_size,
+                           .restart = process.restart,
+                           .job = process.job,
                            .sequence = sequence,
                            .is_interim = word == Word::interim,
                            .start_time_ns = process.start_time_ns};
@@ -222,8 +223,13 @@ ProcessFacts process_facts() {
   if (gethostname(host.data(), host.size() - 1) == 0) facts.hostname = host.data();
   facts.executable = executable();
   if (!startup().options.redact) facts.arguments = command_line();
-  facts.rank =
-      startup().rank >= 0 ? startup().rank : rank_at_first_use.load(std::memory_order_relaxed);
+  const JobPlace& in_job = place();
+  facts.rank = in_job.rank;
+  facts.local_rank = in_job.local_rank;
+  facts.world_size = in_job.world_size;
+  facts.restart = in_job.restart;
+  facts.job = in_job.job;
+  facts.launcher = in_job.launcher;
   facts.start_time_ns = startup().start_time_ns;
   facts.report_time_ns = wall_time_ns();
   facts.options = echo(startup().options);

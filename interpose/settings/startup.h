@@ -10,6 +10,7 @@
 
 #include "interpose/settings/options.h"
 #include "reporter/report/facts.h"
+#include "reporter/report/launcher.h"
 
 namespace vramscope {
 
@@ -20,7 +21,7 @@ struct Startup {
   std::string note_file;              // kNoteVariable: where `vramscope run` reads our files' names
   std::string runtime_folder;         // the variable XDG_RUNTIME_DIR; "": it is not set
   std::uint64_t start_time_ns = 0;    // nanoseconds since the epoch
-  std::int64_t rank = -1;             // from a launcher; -1: none
+  JobPlace place;                     // in a job, by a launcher
   std::vector<std::pair<std::string, std::string>>
       environment;  // kept if the report pattern uses it
 };
@@ -29,9 +30,9 @@ struct Startup {
 // Never destroyed. Read only. Threads: any.
 [[nodiscard]] const Startup& startup() noexcept;
 
-// Notes the rank at the program's first use of CUDA, on the calling thread. A rank that the program
-// has set since its start counts if a launcher gave none.
-void note_rank() noexcept;
+// Notes the place in a job at the program's first use of CUDA, on the calling thread. A rank that
+// the program has set since its start counts if a launcher gave none.
+void note_place() noexcept;
 
 // Whether the program has more rights than its caller (set-user-id, set-group-id, file
 // capabilities; getauxval(3), AT_SECURE), so that its environment must not be trusted. Then no

@@ -19,7 +19,12 @@ struct ProcessFacts {
   std::string hostname;
   std::string executable;
   std::vector<std::string> arguments;
-  std::int64_t rank = -1;            // from the usual launcher variables; -1 (null in JSON): none
+  std::int64_t rank = -1;        // from the usual launcher variables; -1 (null in JSON): none
+  std::int64_t local_rank = -1;  // this and the following likewise: see JobPlace
+  std::int64_t world_size = -1;
+  std::int64_t restart = -1;
+  std::string job = {};
+  std::string launcher = {};
   std::uint64_t start_time_ns = 0;   // since the epoch: when the library was loaded
   std::uint64_t report_time_ns = 0;  // since the epoch
   std::string mode;

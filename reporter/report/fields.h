@@ -51,6 +51,11 @@ void visit_fields(Self& process, F&& f) {
   f.required("executable", process.executable);
   f("arguments", process.arguments);
   f("rank", OrNull{process.rank, -1});
+  f("local_rank", OrNull{process.local_rank, -1});
+  f("world_size", OrNull{process.world_size, -1});
+  f("restart", OrNull{process.restart, -1});
+  f("job", process.job);
+  f("launcher", process.launcher);
   f("start_time_ns", process.start_time_ns);
   f("report_time_ns", process.report_time_ns);
   f("mode", process.mode);
@@ -335,6 +340,9 @@ void visit_fields(Self& merged, F&& f) {
   f("live", merged.live);
   f("total_bytes", OrNull{merged.total_bytes, -1});
   f("report", merged.report);
+  f("allocating_ns", OrNull{merged.allocating_ns, -1});
+  f("build", merged.build);
+  f("version", merged.version);
 }
 
 template <IsOne<Report> Self, class F>

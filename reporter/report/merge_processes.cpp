@@ -32,6 +32,9 @@ void add(ProcessFacts& sum, const ProcessFacts& more) {
   keep_common(sum.executable, more.executable);
   keep_common(sum.arguments, more.arguments);
   keep_common(sum.mode, more.mode);
+  keep_common(sum.job, more.job);
+  keep_common(sum.launcher, more.launcher);
+  if (sum.world_size != more.world_size) sum.world_size = -1;
   keep_common(sum.cuda_driver_version, more.cuda_driver_version);
   keep_common(sum.ended_by, more.ended_by);
   keep_common_options(sum, more);
@@ -47,6 +50,8 @@ ProcessFacts common_process(const std::vector<MergedProcess>& processes) {
   sum.pid = 0;
   sum.ppid = 0;
   sum.rank = -1;
+  sum.local_rank = -1;
+  sum.restart = -1;
   return sum;
 }
 
@@ -236,7 +241,8 @@ auto order_of(const MergedProcess& one) {
   const ProcessFacts& process = one.process;
   return std::tie(process.hostname, process.rank, process.pid, process.start_time_ns, one.sequence,
                   process.report_time_ns, process.executable, process.arguments, process.ppid,
-                  process.mode, process.options, process.ended_by, one.trigger,
+                  process.mode, process.options, process.ended_by, process.local_rank,
+                  process.world_size, process.restart, process.job, process.launcher, one.trigger,
                   one.timeline.start_ns, one.timeline.duration_ns, one.trace.path, one.trace.events,
                   one.trace.bytes, one.oom.count);
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/merged_process.h"
 
+#include <algorithm>
+
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/report.h"
 #include "reporter/report/reserved_memory.h"
@@ -31,6 +33,23 @@ std::int64_t ever_allocated(const Report& report) {
   return static_cast<std::int64_t>(bytes);
 }
 
+std::int64_t spent_in_allocations(const Report& report) {
+  std::uint64_t ns = 0;
+  for (const Site& site : report.sites) {
+    for (const SitePart& part : site.parts) {
+      if (holds_memory(part.kind)) ns += part.totals.total_ns;
+    }
+  }
+  return static_cast<std::int64_t>(ns);
+}
+
+std::string build_of(const Report& report) {
+  const auto found = std::find_if(
+      report.modules.begin(), report.modules.end(),
+      [&](const ModuleFact& module) { return module.path == report.process.executable; });
+  return found == report.modules.end() ? "" : found->build_id;
+}
+
 std::int64_t needed_most(const Report& report, const DeviceReport& device) {
   if (!device.used) return 0;
   return static_cast<std::int64_t>(reserved_memory(report, device).needed_most);
@@ -50,7 +69,10 @@ std::vector<MergedProcess> merged_processes(const Report& report) {
                     .trace = report.trace,
                     .oom = report.oom,
                     .total_bytes = ever_allocated(report),
-                    .report = report.file};
+                    .report = report.file,
+                    .allocating_ns = spent_in_allocations(report),
+                    .build = build_of(report),
+                    .version = report.tool_version};
   for (const JointPeak& joint : report.joint_peaks) {
     one.joint_peaks.push_back({.facts = joint.facts});
   }

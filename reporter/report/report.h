@@ -279,6 +279,9 @@ struct MergedProcess {
   std::vector<LiveShare> live = {};  // the kMostLive largest, and the rest; set in merged reports
   std::int64_t total_bytes = -1;     // ever allocated of all kinds, requested bytes; -1: not known
   std::string report = {};           // absolute path of the process's own report; "": not known
+  std::int64_t allocating_ns = -1;   // in successful allocations of all kinds; -1: not known
+  std::string build = {};            // build id of the executable; "": none, or not known
+  std::string version = {};          // of Vramscope, which recorded it; "": not known
 };
 
 // The parts of a report to which a view is limited. Not written.

@@ -21,6 +21,10 @@ NameFacts facts() {
           .hostname = "node7",
           .executable = "/opt/bin/train",
           .rank = 3,
+          .local_rank = 1,
+          .world_size = 8,
+          .restart = 2,
+          .job = "4711.0",
           .sequence = 1,
           .start_time_ns = 1700000000ULL * 1'000'000'000};
 }
@@ -32,6 +36,8 @@ std::string expand(std::string_view pattern, const NameFacts& of = facts()) {
 TEST(FileName, FillsInEveryEscape) {
   EXPECT_EQ(expand("vramscope.%e.%p.json"), "vramscope.train.4711.json");
   EXPECT_EQ(expand("%h-%r-%n-%t"), "node7-3-1-20231114T221320");
+  EXPECT_EQ(expand("%j/%w-%r-%l-%a"), "4711.0/8-3-1-2");
+  EXPECT_EQ(expand("%R.%p"), "rank3.restart2.4711");
   EXPECT_EQ(expand("100%%"), "100%");
   EXPECT_EQ(expand("%{JOB}-%{UNSET}-x"), "12_34--x");
 }
@@ -46,7 +52,7 @@ TEST(FileName, TellsTheFirstEscapeThatItDoesNotKnow) {
   EXPECT_EQ(unknown_escape("r%Z%Q.json"), "%Z");
   EXPECT_EQ(unknown_escape("100%"), "%");
   EXPECT_EQ(unknown_escape("%%Z%{JOB"), "%{JOB");
-  EXPECT_EQ(unknown_escape("%e%p%h%r%n%t%%%{JOB}Z"), "");
+  EXPECT_EQ(unknown_escape("%e%p%h%r%R%l%w%j%a%n%t%%%{JOB}Z"), "");
 }
 
 TEST(FileName, NumbersInterimReportsBeforeTheExtension) {

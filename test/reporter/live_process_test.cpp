@@ -68,6 +68,11 @@ struct LiveProcessTest : testing::Test {
     start.process.executable = "/bin/train";
     start.process.arguments = {"train", "", "--epochs", "3"};
     start.process.rank = 5;
+    start.process.local_rank = 1;
+    start.process.world_size = 8;
+    start.process.restart = 2;
+    start.process.job = "4711.0";
+    start.process.launcher = "Slurm";
     start.process.report_time_ns = 1'000'000'000'000;
     start.process.mode = "cache";
     start.process.options = {{"mode", "cache"}, {"trace", ""}};
@@ -124,6 +129,11 @@ TEST_F(LiveProcessTest, TellsOfTheProcessWhenThatWasKilled) {
   EXPECT_EQ("/bin/train", found.process.executable);
   EXPECT_EQ((std::vector<std::string>{"train", "", "--epochs", "3"}), found.process.arguments);
   EXPECT_EQ(5, found.process.rank);
+  EXPECT_EQ(1, found.process.local_rank);
+  EXPECT_EQ(8, found.process.world_size);
+  EXPECT_EQ(2, found.process.restart);
+  EXPECT_EQ("4711.0", found.process.job);
+  EXPECT_EQ("Slurm", found.process.launcher);
   EXPECT_EQ("cache", found.process.mode);
   EXPECT_EQ(2U, found.process.options.size());
   EXPECT_EQ(13000, found.process.cuda_driver_version);

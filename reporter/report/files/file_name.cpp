@@ -59,7 +59,7 @@ class Expansion {
       name_ += escape(pattern);
     }
     end_part();
-    if (!numbered_ && facts_.is_interim) number(name_);
+    if (!numbered_ && facts_.is_interim) add_sequence(name_);
     return std::move(name_);
   }
 
@@ -77,7 +77,17 @@ class Expansion {
       case 'e':
         return program();
       case 'r':
-        return std::to_string(std::max<std::int64_t>(facts_.rank, 0));
+        return number(facts_.rank);
+      case 'R':
+        return rank();
+      case 'l':
+        return number(facts_.local_rank);
+      case 'w':
+        return number(facts_.world_size);
+      case 'a':
+        return number(facts_.restart);
+      case 'j':
+        return facts_.job.empty() ? "job" : safe(facts_.job);
       case 'n':
         numbered_ = true;
         return std::to_string(facts_.sequence);
@@ -88,6 +98,15 @@ class Expansion {
       default:
         return std::string(taken);
     }
+  }
+
+  [[nodiscard]] std::string rank() const {
+    if (facts_.rank < 0) return program();
+    return "rank" + number(facts_.rank) +
+           (facts_.restart > 0 ? ".restart" + number(facts_.restart) : "");
+  }
+  static std::string number(std::int64_t of) {
+    return std::to_string(std::max<std::int64_t>(of, 0));
   }
 
   [[nodiscard]] std::string program() const {
@@ -114,7 +133,7 @@ class Expansion {
     filled_in_ = false;
   }
 
-  void number(std::string& name) const {
+  void add_sequence(std::string& name) const {
     constexpr std::string_view kExtension = ".json";
     const std::size_t at =
         name.ends_with(kExtension) ? name.size() - kExtension.size() : name.size();
@@ -129,7 +148,7 @@ class Expansion {
   bool numbered_ = false;
 };
 
-constexpr std::string_view kLetters = "pherntp%";
+constexpr std::string_view kLetters = "pherRlwjant%";
 
 // Returns the length of the escape at the front of `text`, which begins with a percent sign.
 std::size_t escape_length(std::string_view text) {

@@ -20,8 +20,12 @@ struct NameFacts {
   std::string hostname;
   std::string executable;  // path or name; %e is what follows the last slash
   std::vector<std::string> arguments =
-      {};                  // from the command's name on; if Python runs, %e is its script
-  std::int64_t rank = -1;  // negative: the process has none, and %r is 0
+      {};                        // from the command's name on; if Python runs, %e is its script
+  std::int64_t rank = -1;        // negative: the process has none, and %r is 0
+  std::int64_t local_rank = -1;  // likewise, of %l
+  std::int64_t world_size = -1;  // negative: not known, and %w is 0
+  std::int64_t restart = -1;     // likewise, of %a
+  std::string job = {};          // %j; "": not known, and %j is "job"
   std::uint64_t sequence = 1;
   bool is_interim = false;          // the process will write another report after this one
   std::uint64_t start_time_ns = 0;  // since the epoch
@@ -39,19 +43,22 @@ struct NameFacts {
 // getenv or a replacement: returns nullptr if the variable is not set.
 using EnvironmentLookup = char* (*)(const char* name);
 
-// Replaces in `pattern`: %p process id, %h host, %e program or script, %r rank, %n sequence, %t
-// start time (UTC, 20231114T221320), %{VAR} an environment variable (nothing if it is not set), %%
-// a percent sign. Slashes and control characters in a value become '_', and each value is cut at
-// 100 bytes. If values make a part between slashes empty, "." or "..", it becomes underscores, so a
-// value never leads to another folder. Other text behind a percent sign is unchanged. If the
-// pattern has no %n, interim reports get ".1", ".2" before a final ".json", or at the end: the
-// requested name belongs to the last report of the process. May throw bad_alloc.
+// Replaces in `pattern`: %p process id, %h host, %e program or script, %r rank, %l rank on its
+// host, %w number of ranks, %j job, %a number of restarts, %R "rank3", "rank3.restart1" or, without
+// a rank, as %e, %n sequence, %t start time (UTC, 20231114T221320), %{VAR} an environment variable
+// (nothing if it is not set), %% a percent sign. Slashes and control characters in a value become
+// '_', and each value is cut at 100 bytes. If values make a part between slashes empty, "." or
+// "..", it becomes underscores, so a value never leads to another folder. Other text behind a
+// percent sign is unchanged. If the pattern has no %n, interim reports get ".1", ".2" before a
+// final ".json", or at the end: the requested name belongs to the last report of the process. May
+// throw bad_alloc.
 [[nodiscard]] std::string expand_pattern(std::string_view pattern, const NameFacts& facts,
                                          EnvironmentLookup environment);
 
 // Returns the first escape in `pattern` that expand_pattern() leaves unchanged, or "".
 [[nodiscard]] std::string_view unknown_escape(std::string_view pattern) noexcept;
 // The escapes that expand_pattern() knows, for messages.
-inline constexpr std::string_view kEscapes = "%e, %p, %h, %r, %n, %t, %{VAR} and %%";
+inline constexpr std::string_view kEscapes =
+    "%e, %p, %h, %r, %R, %l, %w, %j, %a, %n, %t, %{VAR} and %%";
 
 }  // namespace vramscope

@@ -32,6 +32,11 @@ ProcessFacts process_of(const LiveProcessRoot& root) {
   facts.executable = text_of(root.executable);
   facts.arguments = texts_of(root.arguments);
   facts.rank = root.rank;
+  facts.local_rank = root.local_rank;
+  facts.world_size = root.world_size;
+  facts.restart = root.restart;
+  facts.job = text_of(root.job);
+  facts.launcher = text_of(root.launcher);
   facts.start_time_ns = root.start_time_ns;
   facts.report_time_ns =
       root.wall_ns + (root.last_ns.load(std::memory_order_relaxed) - root.clock_ns);
@@ -98,6 +103,9 @@ bool LiveProcess::fill(LiveProcessRoot& root, const LiveStart& start) noexcept {
   root.layout = kLayout;
   root.ppid = process.ppid;
   root.rank = process.rank;
+  root.local_rank = process.local_rank;
+  root.world_size = process.world_size;
+  root.restart = process.restart;
   root.start_time_ns = process.start_time_ns;
   root.wall_ns = process.report_time_ns;
   root.clock_ns = start.clock_ns;
@@ -114,6 +122,7 @@ bool LiveProcess::fill(LiveProcessRoot& root, const LiveStart& start) noexcept {
     }
     return keep(root.hostname, process.hostname) && keep(root.executable, process.executable) &&
            keep(root.mode, process.mode) && keep(root.trace_path, start.trace_path) &&
+           keep(root.job, process.job) && keep(root.launcher, process.launcher) &&
            keep(root.arguments, process.arguments) && keep(root.option_names, names) &&
            keep(root.option_values, values) && keep(root.function_names, start.function_names);
   } catch (const std::bad_alloc&) {

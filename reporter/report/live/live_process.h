@@ -84,13 +84,16 @@ struct LiveProcessRoot {
   std::uint64_t layout = 0;
   std::int64_t ppid = 0;
   std::int64_t rank = -1;
+  std::int64_t local_rank = -1;
+  std::int64_t world_size = -1;
+  std::int64_t restart = -1;
   std::uint64_t start_time_ns = 0;  // since the epoch
   std::uint64_t wall_ns = 0;        // since the epoch, at the same instant as clock_ns
   std::uint64_t clock_ns = 0;
   std::uint64_t sample_bytes = 0;
   std::int32_t cuda_driver_version = 0;
   std::uint32_t is_simulated = 0;
-  LiveText hostname, executable, mode, trace_path;
+  LiveText hostname, executable, mode, trace_path, job, launcher;
   LiveTexts arguments, option_names, option_values, function_names;
   std::atomic<std::uint64_t> simulated_launches{0};  // a lower bound
   std::atomic<std::uint64_t> last_ns{0};  // CLOCK_MONOTONIC at the last change of anything here

@@ -28,6 +28,7 @@
 #include "reporter/view/system/free_before.h"
 #include "reporter/view/system/installation.h"
 #include "reporter/view/system/launch.h"
+#include "reporter/view/system/launchers.h"
 #include "reporter/view/system/library_search.h"
 #include "reporter/view/system/note_file.h"
 #include "reporter/view/system/nvml.h"
@@ -146,6 +147,20 @@ OrphanedLiveFiles recover_left(const Notes& notes, const Ending& ending, const E
   return {};
 }
 
+void tell_of_no_report(const OrphanedLiveFiles& left, const std::string& why, const Notes& notes) {
+  if (left.written.empty()) say(why);
+  if (!left.problems.empty()) say(left.problems.front());
+  if (!left.written.empty()) say(elsewhere_text(left));
+  tell_traces(notes.traces);
+}
+
+// Rank 0 names the folder in which all ranks' reports are, unless each has a folder of its own.
+void tell_of_ranks(WrittenReport& written, const JobPlace& place) {
+  const std::string folder = written.path.substr(0, written.path.rfind('/') + 1);
+  written.others += "; rank 0 of " + std::to_string(place.world_size) + ", the others are quiet";
+  written.next = folder.empty() ? "." : folder.substr(0, folder.size() - 1);
+}
+
 void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& note,
               const EndTimes& ends) {
   const Notes notes = notes_in(note.path());
@@ -157,15 +172,15 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   std::vector<std::string> paths = existing(all);
   paths.insert(paths.end(), left.reports.begin(), left.reports.end());
   const std::string others = others_text(left) + earlier + add_symbols(paths, arguments.symbols);
-  if (arguments.quiet) return;
+  const JobPlace place = place_among_ranks();
+  const bool has_failed = paths.empty() || !left.problems.empty();
+  // Ranks that share a terminal: the first one speaks for all, and each of what went wrong.
+  if (arguments.quiet || (place.rank > 0 && !has_failed)) return;
   // The simulated device has said why it cannot run this program.
   if (paths.empty() && !lines.empty() && lines.back() == kProgramRefused) return;
   if (paths.empty()) {
     const bool failed = !lines.empty() && lines.back() == kReportFailed;
-    if (left.written.empty()) say(why_no_report(arguments, ending, failed) + earlier);
-    if (!left.problems.empty()) say(left.problems.front());
-    if (!left.written.empty()) say(elsewhere_text(left));
-    return tell_traces(notes.traces);
+    return tell_of_no_report(left, why_no_report(arguments, ending, failed) + earlier, notes);
   }
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error).string();
@@ -184,6 +199,7 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
   written->are_several = !left.others.empty() || has_other_processes(paths, written->report);
   written->models_contexts = models_contexts(written->report);
   if (written->are_several) written->next = common_folder(paths, folder);
+  if (place.rank == 0) tell_of_ranks(*written, place);
   for (const std::string& line : summary(*written, paths.size() - 1)) say(line);
 }
 
@@ -191,11 +207,25 @@ void conclude(const Arguments& arguments, const Ending& ending, const NoteFile& 
 std::string why_no_output(const std::string& program) {
   const Options options = parse_options(collect_settings(environ)).options;
   if (options.mode == Mode::off) return "";
+  if (!options.output_folder.empty()) make_output_folders(options, program);
   std::string problem = why_not_writable("report", options.output, program);
   if (problem.empty() && !options.trace.empty()) {
     problem = why_not_writable("trace", options.trace, program);
   }
   return problem;
+}
+
+// Sets up a framework, and says what the program's kind asks for. Returns false if that cannot be.
+bool prepare(const Arguments& arguments) {
+  const PresetResult preset = apply_preset(arguments.preset);
+  if (!preset.conflict.empty()) {
+    say(preset.conflict);
+    return false;
+  }
+  if (arguments.quiet) return true;
+  for (const std::string& line : preset.notes) say(line);
+  if (const std::string line = starts_elsewhere(arguments.program); !line.empty()) say(line);
+  return true;
 }
 
 int run(const Arguments& arguments) {
@@ -208,14 +238,7 @@ int run(const Arguments& arguments) {
     return kOwnFailure;
   }
   set_options(arguments);
-  const PresetResult preset = apply_preset(arguments.preset);
-  if (!preset.conflict.empty()) {
-    say(preset.conflict);
-    return kOwnFailure;
-  }
-  for (const std::string& line : preset.notes) {
-    if (!arguments.quiet) say(line);
-  }
+  if (!prepare(arguments)) return kOwnFailure;
   const NoteFile note;
   if (!note.error().empty()) say(note.error());
   if (note.error().empty()) setenv(kNoteVariable, note.path().c_str(), 1);

@@ -13,8 +13,10 @@
 #include <system_error>
 
 #include "allocator/base/standard_files.h"
+#include "interpose/settings/options.h"
 #include "reporter/report/files/descriptor.h"
 #include "reporter/report/files/file_name.h"
+#include "reporter/report/files/folders.h"
 #include "reporter/report/files/unnamed_file.h"
 #include "reporter/report/files/write_signals.h"
 
@@ -24,7 +26,8 @@ namespace {
 constexpr std::size_t kTriedBytes = 4096;
 
 bool differs_by_process(std::string_view pattern) {
-  for (const std::string_view escape : {"%p", "%e", "%r", "%n", "%t"}) {
+  for (const std::string_view escape :
+       {"%p", "%e", "%r", "%R", "%l", "%w", "%j", "%a", "%n", "%t"}) {
     if (pattern.find(escape) != pattern.npos) return true;
   }
   return false;
@@ -46,15 +49,25 @@ int try_folder(const std::string& folder) {
   return ::close(file) != 0 && error == 0 ? errno : error;
 }
 
+std::string expanded(const std::string& pattern, const std::string& program) {
+  const auto variable = [](const char* name) { return std::getenv(name); };
+  return expand_pattern(pattern, {.hostname = host(), .executable = program}, variable);
+}
+
 }  // namespace
+
+void make_output_folders(const Options& options, const std::string& program) {
+  for (const std::string& pattern : {options.output, options.trace}) {
+    const std::string folder = pattern.substr(0, pattern.rfind('/') + 1);
+    if (!differs_by_process(folder)) make_folders_of(expanded(folder, program));
+  }
+}
 
 std::string why_not_writable(std::string_view noun, const std::string& pattern,
                              const std::string& program) {
   const std::string folder_pattern = pattern.substr(0, pattern.rfind('/') + 1);
   if (differs_by_process(folder_pattern)) return "";
-  const NameFacts facts{.hostname = host(), .executable = program};
-  const auto variable = [](const char* name) { return std::getenv(name); };
-  const std::string path = expand_pattern(pattern, facts, variable);
+  const std::string path = expanded(pattern, program);
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   const auto line = [&](const std::string& where, int error) {
     return "cannot write a " + std::string(noun) + " " + where + ": " +

@@ -297,6 +297,8 @@ Document report_head(const Report& report) {
                   : count_text(merged) + (merged == 1 ? " process" : " processes") + " merged";
   if (!process.hostname.empty()) who += " on " + process.hostname;
   if (process.rank >= 0) who += ", rank " + std::to_string(process.rank);
+  if (process.rank >= 0 && process.world_size > 0)
+    who += " of " + std::to_string(process.world_size);
   if (trigger_of(report) == Trigger::imported) {
     who = process.mode;  // nothing is known of the process
   } else if (!process.mode.empty()) {
