@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -19,6 +20,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/trigger.h"
 #include "reporter/view/command/inputs.h"
+#include "reporter/view/command/merge_tree.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
 #include "reporter/view/command/symbols_wish.h"
@@ -30,6 +32,8 @@ namespace {
 struct Arguments {
   std::vector<std::string> files;
   std::string output = "vramscope.merged.json";
+  std::string part;  // "": all reports
+  std::string tree;  // how many parts; "": nothing is printed
   bool forced = false;
   SymbolsWish symbols;
   Reading reading = {.becomes_file = true};
@@ -86,6 +90,19 @@ std::string renamed(const std::string& path, const FileIdentity& own, const Goal
   return is_replaced ? output : path;
 }
 
+int print_tree(const Arguments& given) {
+  TreeOf of{.parts = 0, .output = given.output, .files = given.files};
+  std::from_chars(given.tree.data(), given.tree.data() + given.tree.size(), of.parts);
+  std::fputs(merge_tree(of).c_str(), stdout);
+  return kFine;
+}
+
+std::string no_tree(const std::string& word) {
+  const bool is_part = !word.empty() && word.find_first_not_of("0123456789") == word.npos &&
+                       no_part("1/" + word).empty();
+  return is_part ? "" : "'" + word + "' is no number of parts from 2 to 65536";
+}
+
 // Sites may be too many for memory, so they are written one at a time.
 int merge(const Arguments& given) try {
   const std::vector<std::string> paths = report_files(given.files, say);
@@ -98,8 +115,11 @@ int merge(const Arguments& given) try {
   const Overwriting overwriting = given.forced ? Overwriting::forced : Overwriting::asked_for;
   const std::string lost = was_merged ? "" : lost_by(given.output, {}, overwriting);
   if (!lost.empty()) return refuse("-o " + lost);
-  std::optional<Merger> merger = merger_of(paths, given.reading);
-  if (!merger) return kBadInput;
+  Part part;
+  if (!given.part.empty()) (void)read_part(given.part, part);
+  MergedPart merged = readable_part(paths, part, given.reading);
+  std::optional<Merger>& merger = merged.merger;
+  if (!merger) return merged.failed == 0 && part.of > 1 && !paths.empty() ? kFine : kBadInput;
   const Report report = merger->finish_but_sites();
   remove_unfinished(goal.path, {});  // of a merge that was killed
   FileIdentity own;
@@ -113,10 +133,15 @@ int merge(const Arguments& given) try {
   }
   const std::string path = renamed(std::get<std::string>(written), own, goal, given.output);
   const std::string processes = count_text(report.processes.size());
-  say(processes + (report.processes.size() == 1 ? " process" : " processes") + " in " + path +
-      add_symbols({path}, given.symbols));
-  say("next: vramscope report " + shell_word(path));
-  return kFine;
+  const std::string symbols = add_symbols({path}, given.symbols);
+  const std::string left_out =
+      merged.failed == 0 ? "" : "; " + counted(merged.failed, "file") + " left out";
+  if (part.of == 1) {
+    say(processes + (report.processes.size() == 1 ? " process" : " processes") + " in " + path +
+        symbols + left_out);
+    say("next: vramscope report " + shell_word(path));
+  }
+  return merged.failed == 0 ? kFine : kBadInput;
 } catch (const std::system_error& error) {
   say(error.what());
   return kBadInput;
@@ -130,16 +155,28 @@ Verb add_merge(CommandLine& line) {
   command.positional("FILE", &arguments->files, kReportsHelp);
   command.option("-o,--output", &arguments->output, "Write to FILE",
                  {.value_name = "FILE", .shows_default = true});
+  command.option("--tree", &arguments->tree,
+                 "Print the commands that merge N parts side by side first, for the launcher found",
+                 {.value_name = "N", .why_not = no_tree});
+  command.option("--part", &arguments->part,
+                 "Merge only the reports I, I+N, I+2N ... of all that are named, counted from 0",
+                 {.value_name = "I/N", .why_not = no_part});
+  command.exclude("--tree", "--part");
   add_force(command, arguments->forced);
   add_symbols_option(command, arguments->symbols);
   add_redact(command, arguments->reading);
   command.footer(
       "Every verb reads the result. If several reports describe one process, the last one counts. "
-      "If a report cannot be read, merge writes nothing.\nExamples:\n  vramscope merge -o all.json "
+      "A report that cannot be read is named and left out; the exit status is then 2.\nExamples:\n "
+      " vramscope merge -o all.json "
       "vramscope.train.*.json\n  vramscope merge -o both.json node1.json node2.json     merged "
       "reports can be merged again");
-  return {
-      .command = &command, .act = [arguments] { return merge(*arguments); }, .judges_output = true};
+  return {.command = &command,
+          .act =
+              [arguments] {
+                return arguments->tree.empty() ? merge(*arguments) : print_tree(*arguments);
+              },
+          .judges_output = true};
 }
 
 }  // namespace vramscope

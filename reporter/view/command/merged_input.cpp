@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <new>
 #include <system_error>
@@ -23,6 +24,8 @@
 
 namespace vramscope {
 namespace {
+
+using Tell = std::function<void(std::string_view)>;
 
 enum class Damaged : bool { refused, left_out };
 
@@ -126,8 +129,10 @@ MergedReadable open_readable(std::vector<std::string> paths, const Reading& read
   return {.report = finished(merger, reading), .failed = failed};
 }
 
-std::optional<Merger> merger_of(std::vector<std::string> paths, const Reading& reading) {
-  if (paths.empty()) return std::nullopt;
+namespace {
+
+// Whether all may be reports of ours; says what one of them is instead.
+bool may_be_reports(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     const bool is_other = !is_trace(path) && is_import(path);
     if (!is_trace(path) && !is_other) continue;
@@ -137,8 +142,26 @@ std::optional<Merger> merger_of(std::vector<std::string> paths, const Reading& r
                   : "a trace: only reports can be added up; for it alone: "
                     "vramscope trace ") +
         shell_word(path));
-    return std::nullopt;
+    return false;
   }
+  return true;
+}
+
+}  // namespace
+
+MergedPart readable_part(std::vector<std::string> paths, const Part& part, const Reading& reading) {
+  if (paths.empty() || !may_be_reports(paths)) return {.merger = std::nullopt};
+  drop_repeated_processes(paths, part.first == 0 ? Tell(say) : Tell([](std::string_view) {}));
+  std::vector<std::string> its;
+  for (std::size_t i = part.first; i < paths.size(); i += part.of) its.push_back(paths[i]);
+  MergedPart merged{.merger = std::optional<Merger>(std::in_place)};
+  merged.failed = read_into(*merged.merger, its, reading, Damaged::left_out);
+  if (merged.failed == its.size()) merged.merger.reset();
+  return merged;
+}
+
+std::optional<Merger> merger_of(std::vector<std::string> paths, const Reading& reading) {
+  if (paths.empty() || !may_be_reports(paths)) return std::nullopt;
   drop_repeated_processes(paths, say);
   std::optional<Merger> merger(std::in_place);
   if (read_into(*merger, paths, reading) != 0) return std::nullopt;

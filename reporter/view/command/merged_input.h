@@ -23,7 +23,19 @@ struct MergedReadable {
   std::size_t failed = 0;  // each was said
 };
 [[nodiscard]] MergedReadable open_readable(std::vector<std::string> paths, const Reading& reading);
-// The same, for whoever has no room for all of their sites: nothing is finished yet.
+// The same of `part`, for whoever has no room for all of their sites: nothing is finished yet.
+struct MergedPart {
+  std::optional<Merger> merger;
+  std::size_t failed = 0;  // could not be read; each was said
+};
+// Every `of`th of the reports, from number `first` on.
+struct Part {
+  std::size_t first = 0;
+  std::size_t of = 1;
+};
+[[nodiscard]] MergedPart readable_part(std::vector<std::string> paths, const Part& part,
+                                       const Reading& reading);
+// All of them, for the same; nothing: one could not be read, which was said.
 [[nodiscard]] std::optional<Merger> merger_of(std::vector<std::string> paths,
                                               const Reading& reading);
 

@@ -1,0 +1,80 @@
+# Very many reports are merged in parts, and what cannot be read is left out.
+# SPDX-License-Identifier: Apache-2.0
+"""merge_parts_test.py VRAMSCOPE SAMPLE"""
+import os
+import shutil
+import subprocess
+import sys
+import unittest
+
+from merge_case import MergeTest, SAMPLE, TOOL
+
+
+class MergeParts(MergeTest):
+    def broken(self):
+        broken = self.folder / "broken.json"
+        broken.write_text(SAMPLE.read_text().replace('"pid":4711', '"pid":4712')[:-200])
+        return broken
+
+    def test_one_that_cannot_be_read_is_named_and_left_out(self):
+        whole = self.merge(SAMPLE).read_bytes()
+        result = self.call("merge", "-o", self.folder / "some.json", SAMPLE, self.broken())
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("broken.json: ends early at byte", result.stderr)
+        self.assertIn("1 process in", result.stderr)
+        self.assertIn("1 file left out", result.stderr)
+        self.assertEqual(whole, (self.folder / "some.json").read_bytes())
+
+    def test_if_none_can_be_read_nothing_is_written(self):
+        result = self.call("merge", "-o", self.folder / "none.json", self.broken())
+        self.assertEqual(result.returncode, 2)
+        self.assertFalse((self.folder / "none.json").exists())
+
+    def test_parts_give_the_same_bytes_as_all_at_once(self):
+        reports = list(self.some_reports(7))
+        whole = self.merge(*reports).read_bytes()
+        parts = self.folder / "parts"
+        parts.mkdir()
+        for part in range(3):
+            result = self.call("merge", "--part", f"{part}/3", "-o", parts / f"{part}.json", *reports)
+            self.assertEqual((0, "", ""), (result.returncode, result.stdout, result.stderr))
+        self.assertEqual(whole, self.merge(parts).read_bytes())
+
+    def test_more_parts_than_reports_leave_some_without_a_file(self):
+        result = self.call("merge", "--part", "5/9", "-o", self.folder / "none.json", *self.some_reports(2))
+        self.assertEqual(0, result.returncode, result.stderr)
+        self.assertFalse((self.folder / "none.json").exists())
+
+    def without_launchers(self):
+        """A folder with the programs that the printed commands start."""
+        folder = self.folder / "bin"
+        folder.mkdir()
+        for name in ("sh", "mkdir", "seq", "xargs", "nproc"):
+            (folder / name).symlink_to(shutil.which(name))
+        (folder / "vramscope").symlink_to(os.path.abspath(TOOL))
+        return folder
+
+    def test_the_commands_of_a_tree_give_the_same_bytes_as_all_at_once(self):
+        folder = self.folder / "it's a job"
+        folder.mkdir()
+        for report in self.some_reports(7):
+            shutil.copy(report, folder)
+        whole = self.merge(folder).read_bytes()
+        alone = {"PATH": str(self.without_launchers()), "LC_ALL": "C"}
+        printed = subprocess.run([os.path.abspath(TOOL), "merge", "--tree", "3", "-o", "all.json", folder], capture_output=True, text=True,
+                                 check=True, env=alone, cwd=self.folder).stdout
+        self.assertIn("xargs", printed)
+        subprocess.run(["sh", "-e", "-c", printed], check=True, env=alone, cwd=self.folder, capture_output=True)
+        self.assertEqual(whole, (self.folder / "all.json").read_bytes())
+
+    def test_what_is_no_part_is_refused(self):
+        for option, word in (("--part", "3/3"), ("--part", "1"), ("--part", "-1/3"), ("--part", "0/0"), ("--tree", "1"),
+                             ("--tree", "x"), ("--tree", "70000")):
+            result = self.call("merge", option, word, SAMPLE)
+            self.assertEqual(2, result.returncode, (option, word))
+            self.assertIn(f"'{word}' is no ", result.stderr)
+            self.assertEqual(1, result.stderr.count("\n"), result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
