@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/references.h"
 
+#include <concepts>
+#include <string>
+
 #include "reporter/report/report.h"
 
 namespace vramscope {
@@ -18,6 +21,12 @@ void check_index(std::uint64_t index, std::size_t size, const std::string& field
   if (index < size) return;
   throw FieldProblem{field, "expected an index below " + std::to_string(size) + ", the number of " +
                                 list + ", found " + std::to_string(index)};
+}
+
+// The same of lists that may be long. field: makes the field's name, only for a problem.
+template <std::invocable Field>
+void check_index(std::uint64_t index, std::size_t size, Field&& field, const char* list) {
+  if (index >= size) check_index(index, size, std::string(field()), list);
 }
 
 void check_length(std::size_t bytes, std::size_t most, const std::string& field) {
@@ -80,8 +89,9 @@ void check_blocks(const SegmentFacts& segment, const std::string& field, std::si
                              std::to_string(left) + " bytes"};
     }
     if (block.site >= 0) {
-      check_index(static_cast<std::uint64_t>(block.site), sites,
-                  element(field + ".blocks", i) + ".site", "sites");
+      check_index(
+          static_cast<std::uint64_t>(block.site), sites,
+          [&] { return element(field + ".blocks", i) + ".site"; }, "sites");
     }
     next += block.size;
     left -= block.size;
@@ -120,7 +130,8 @@ template <class Row>
 void check_frames(const std::vector<Row>& rows, const char* list, std::size_t frames) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (const std::uint32_t frame : rows[i].frames) {
-      check_index(frame, frames, element(list, i) + ".frames", "frames");
+      check_index(
+          frame, frames, [&] { return element(list, i) + ".frames"; }, "frames");
     }
   }
 }
@@ -171,16 +182,20 @@ void check_references(const Report& report) {
     }
   }
   for (std::size_t i = 0; i < report.codes.size(); ++i) {
-    check_index(report.codes[i].source, report.sources.size(), element("codes", i) + ".source",
-                "sources");
+    check_index(
+        report.codes[i].source, report.sources.size(),
+        [&] { return element("codes", i) + ".source"; }, "sources");
   }
   for (std::size_t i = 0; i < report.frames.size(); ++i) {
     const FrameFact& frame = report.frames[i];
     if (frame.module != kNoModule) {
-      check_index(frame.module, report.modules.size(), element("frames", i) + ".module", "modules");
+      check_index(
+          frame.module, report.modules.size(), [&] { return element("frames", i) + ".module"; },
+          "modules");
     }
     if (frame.code != kNoCode) {
-      check_index(frame.code, report.codes.size(), element("frames", i) + ".code", "codes");
+      check_index(
+          frame.code, report.codes.size(), [&] { return element("frames", i) + ".code"; }, "codes");
     }
   }
   check_frames(report.sites, "sites", report.frames.size());
