@@ -21,13 +21,23 @@ namespace {
 
 using Reports = std::vector<ReportOfProcess>;
 
-// More than a tenth from the median is, from 1 MiB or 10 allocations on. Of the peak all above it,
+// How far from the median is worth a line. Times differ by chance, and by how busy a host is.
+std::uint64_t least_difference(const Figure& figure, const Spread& spread) {
+  constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kLeastAllocations = 10;
+  constexpr std::uint64_t kLeastNs = 100'000'000;
+  if (figure.is_time()) return std::max(kLeastNs, spread.median);
+  return std::max(figure.is_bytes() ? kLeastBytes : kLeastAllocations, spread.median / 10 + 1);
+}
+
+// More than a tenth from the median is, from 1 MiB or 10 allocations on, and more than twice the
+// median and 0.1 s more of times. Of the peak all above it,
 // the highest first, then all below it, the least first; likewise of what is held at the end; of
 // other figures the highest and the least.
 std::vector<Outlier> outliers(const Reports& reports, const Figure& figure, const Spread& spread) {
-  const std::uint64_t least_difference = figure.is_bytes() ? std::uint64_t{1} << 20 : 10;
+  const std::uint64_t least = least_difference(figure, spread);
   const auto differs = [&](std::uint64_t low, std::uint64_t high) {
-    return high > low && high - low >= least_difference && high - low > spread.median / 10;
+    return high > low && high - low >= least;
   };
   // On one side of the median, the farthest first.
   const auto beyond = [&](bool is_above) {

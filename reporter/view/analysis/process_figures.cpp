@@ -23,6 +23,9 @@ PeakBounds host_bounds(const MergedProcess& process) {
 }
 std::uint64_t reserved_by(const ReportOfProcess& one) { return reserved_bounds(one.process).upper; }
 std::uint64_t needed_by(const ReportOfProcess& one) { return needed_of(one.process); }
+std::uint64_t time_by(const ReportOfProcess& one) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(one.process.allocating_ns, 0));
+}
 std::uint64_t host_peak_by(const ReportOfProcess& one) { return host_bounds(one.process).upper; }
 
 constexpr auto kFigures =
@@ -31,7 +34,8 @@ constexpr auto kFigures =
                            {FigureOf::needed, "needed (all kinds)", needed_by},
                            {FigureOf::left, "at the end", held_by},
                            {FigureOf::host, "host memory", host_peak_by},
-                           {FigureOf::allocations, "allocations", allocations_by}});
+                           {FigureOf::allocations, "allocations", allocations_by},
+                           {FigureOf::time, "allocating took", time_by}});
 
 }  // namespace
 
@@ -107,6 +111,7 @@ PeakBounds figure_bounds(const ReportOfProcess& one, const Figure& figure) {
       return host_bounds(one.process);
     case FigureOf::left:
     case FigureOf::allocations:
+    case FigureOf::time:
       break;
   }
   return {figure.of(one), figure.of(one)};

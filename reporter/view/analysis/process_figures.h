@@ -36,14 +36,15 @@ void choose_memory(std::vector<ReportOfProcess>& reports);
 // Returns the bounds of the process alone, exact if its trace gives the peak.
 [[nodiscard]] PeakBounds peak_bounds(const ReportOfProcess& one);
 
-enum class FigureOf : std::uint8_t { peak, reserved, needed, left, host, allocations };
+enum class FigureOf : std::uint8_t { peak, reserved, needed, left, host, allocations, time };
 // The fields of a process's row from which the figures are taken.
 inline constexpr std::string_view kFigureFields[] = {"peak_bytes",
                                                      "reserved_of_all_kinds_bytes",
                                                      "needed_of_all_kinds_bytes",
                                                      "current_bytes",
                                                      "host_peak_bytes",
-                                                     "allocations"};
+                                                     "allocations",
+                                                     "allocating_ns"};
 
 struct Figure {
   FigureOf what;
@@ -57,7 +58,8 @@ struct Figure {
   [[nodiscard]] bool is_reserved() const { return what == FigureOf::reserved; }
   [[nodiscard]] bool is_left() const { return what == FigureOf::left; }
   [[nodiscard]] bool is_of_host() const { return what == FigureOf::host; }
-  [[nodiscard]] bool is_bytes() const { return what != FigureOf::allocations; }
+  [[nodiscard]] bool is_time() const { return what == FigureOf::time; }
+  [[nodiscard]] bool is_bytes() const { return what != FigureOf::allocations && !is_time(); }
 };
 
 // Returns what is known of a figure that was highest at different times for its parts.

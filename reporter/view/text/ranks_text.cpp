@@ -103,6 +103,11 @@ void add_difference(Document& text, const Reports& reports, const ProcessDiffere
 // Whether the figures of all processes stand as a table above what differs.
 enum class Figures : std::uint8_t { shown, left_out };
 
+// By itself: other figures follow from these, or from what the processes' table has.
+bool tells_an_odd_process(const Figure& figure) {
+  return figure.is_peak() || figure.is_of_host() || figure.is_time();
+}
+
 Document ranks_in(const Reports& reports, const std::vector<ProcessDifference>& differences,
                   Figures figures, bool is_brief) {
   Table table({{"", left},
@@ -116,7 +121,7 @@ Document ranks_in(const Reports& reports, const std::vector<ProcessDifference>& 
   for (const ProcessDifference& difference : differences) {
     const Figure& figure = *difference.figure;
     const Spread& spread = difference.spread;
-    if (figures == Figures::left_out && !figure.is_peak()) continue;
+    if (figures == Figures::left_out && !tells_an_odd_process(figure)) continue;
     // Host memory is the peak where there is nothing else.
     if (figure.is_of_host() && (spread.most == 0 || reports.front().is_of_host)) continue;
     const bool equal = spread.least == spread.most;
@@ -252,6 +257,7 @@ Columns<OutlierRow> outlier_columns(const Reports& reports, const RunsNaming& na
 }
 
 std::string number_text(const Figure& figure, std::uint64_t number) {
+  if (figure.is_time()) return duration_text(number);
   return figure.is_bytes() ? amount_text(number) : count_text(number);
 }
 
@@ -264,7 +270,8 @@ Columns<ReportOfProcess> figures_of_process() {
       "upper bound of how much of this was needed at one time: the rest is known to have been idle",
       "requested, live at the report",
       "upper bound of the host memory held at one time, all kinds together",
-      "successful ones"};
+      "successful ones",
+      "time that these took; 0: an earlier version merged the report, or nobody measured it"};
   Columns<ReportOfProcess> columns;
   for (const Figure& figure : figures_of_processes()) {
     columns.push_back(

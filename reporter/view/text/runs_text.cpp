@@ -16,9 +16,11 @@
 #include "reporter/view/analysis/peaks/traced_peaks.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/listing/json_text.h"
+#include "reporter/view/text/job_text.h"
 #include "reporter/view/text/process_devices.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/ranks_text.h"
+#include "reporter/view/text/runs_names.h"
 #include "reporter/view/text/sums_text.h"
 
 namespace vramscope {
@@ -61,57 +63,6 @@ bool several_hosts(const Reports& reports) {
   });
 }
 
-bool is_one_file(const Reports& reports) {
-  return std::all_of(reports.begin(), reports.end(),
-                     [&](const auto& one) { return one.file == reports.front().file; });
-}
-
-// Of a merged report each process has a file of its own, or had.
-bool has_own_names(const Reports& reports) {
-  return reports.size() == 1 || std::any_of(reports.begin(), reports.end(), [](const auto& one) {
-           return one.is_merged && !one.process.report.empty();
-         });
-}
-
-// Where the report was, when it is not there any more.
-std::string name_of(const ReportOfProcess& one) {
-  if (!one.is_merged || one.process.report.empty()) return one.file;
-  const std::string own = own_file(one);
-  return own.empty() ? one.process.report : own;
-}
-
-// "ranks/", where all reports lie; "" they lie here, or apart.
-std::string common_folder(const Reports& reports) {
-  const auto folder_of = [](const ReportOfProcess& one) {
-    const std::string name = name_of(one);
-    return name.substr(0, name.rfind('/') + 1);
-  };
-  const std::string folder = folder_of(reports.front());
-  const bool is_common = std::all_of(reports.begin(), reports.end(),
-                                     [&](const auto& one) { return folder_of(one) == folder; });
-  return is_common ? folder : "";
-}
-
-// "ranks/vramscope.train.PID.json", where all names are this one with their own process's number;
-// "" where they are not, and of one report.
-std::string common_name(const Reports& reports) {
-  const auto pid_of = [](const auto& one) { return std::to_string(one.process.process.pid); };
-  const std::string first = name_of(reports.front()), pid = pid_of(reports.front());
-  const std::size_t at = first.rfind("." + pid + ".");
-  if (reports.size() == 1 || at == std::string::npos) return "";
-  const std::string before = first.substr(0, at + 1);
-  const std::string behind = first.substr(before.size() + pid.size());
-  const bool is_common = std::all_of(reports.begin(), reports.end(), [&](const auto& one) {
-    return name_of(one) == before + pid_of(one) + behind;
-  });
-  return is_common ? before + "PID" + behind : "";
-}
-
-bool has_files(const Reports& reports) { return !is_one_file(reports) || has_own_names(reports); }
-bool needs_column(const Reports& reports) {
-  return has_files(reports) && common_name(reports).empty();
-}
-
 bool is_one_program(const Reports& reports) {
   return std::all_of(reports.begin(), reports.end(), [&](const ReportOfProcess& one) {
     return program_of(one.process.process) == program_of(reports.front().process.process);
@@ -150,9 +101,9 @@ Columns<ReportOfProcess> text_columns(const Reports& reports) {
                    {{"PEAK", right}, [](const Row& row) { return peak_text(peak_bounds(row)); }},
                    {{"NOW", right}, [](const Row& row) { return amount_text(held_by(row)); }},
                    {{"ALLOCATIONS", right, 2}, allocations}});
-  if (needs_column(reports)) {
-    const std::size_t folder = common_folder(reports).size();
-    columns.push_back({{"FILE"}, [=](const Row& row) { return name_of(row).substr(folder); }});
+  if (need_file_column(reports)) {
+    const std::size_t folder = common_report_folder(reports).size();
+    columns.push_back({{"FILE"}, [=](const Row& row) { return own_name(row).substr(folder); }});
   }
   return columns;
 }
@@ -181,7 +132,7 @@ RowsBlock table_of_processes(const Reports& reports, const Page& page, const Mos
   };
   const auto drawn = [=, &reports](std::size_t shown) {
     Table table = table_of(text_columns(reports), reports, page, shown);
-    if (needs_column(reports)) table.place_last(Table::Last::whole);
+    if (need_file_column(reports)) table.place_last(Table::Last::whole);
     return Drawn{table.text(page), table.left_out(page)};
   };
   const auto shown_in = [&reports, most](const ScreenRoom& room) {
@@ -260,12 +211,21 @@ std::string title(const Reports& reports, const LeftAside& left_aside) {
     text += "; " + count_text(left_aside.repeated) + (is_one ? " is" : " are") +
             " also in another file, and " + (is_one ? "counts" : "count") + " once";
   }
-  if (!has_files(reports)) return text;
-  if (const std::string name = common_name(reports); !name.empty())
+  if (!have_files(reports)) return text;
+  if (const std::string name = common_report_name(reports); !name.empty())
     return text + "; reports " + name;
-  const std::string folder = common_folder(reports);
+  const std::string folder = common_report_folder(reports);
   if (folder.empty()) return text;
   return text + (reports.size() == 1 ? "; report in " : "; reports in ") + folder;
+}
+
+// Of many GPUs those with the highest peaks, where a screen has no room for all.
+void add_sums(Document& text, const Runs& runs, const Page& page) {
+  constexpr std::size_t kFew = 4;
+  constexpr std::size_t kOfMany = 2;
+  const bool are_many = runs.sums.size() > kFew;
+  text.append(sums_text(runs.sums, runs.reports, page), are_many ? kWhereAllIs : ShownIn());
+  if (are_many) text.append(sums_text(runs.sums, runs.reports, page, kOfMany), kWhereBrief);
 }
 
 }  // namespace
@@ -278,6 +238,7 @@ Runs runs_of(Reports reports, const LeftAside& left_aside, const RunsNaming& nam
   runs.rows = runs.reports;
   arrange_processes(runs.rows, {0, sort});
   runs.differences = process_differences(runs.rows, naming, kOutliersTold);
+  runs.jobs = jobs_of(runs.reports);
   return runs;
 }
 
@@ -286,13 +247,14 @@ Document runs_text(const Runs& runs, const Page& page, const MostProcesses& most
   const Reports& reports = runs.reports;
   Document text;
   text.title(title(reports, runs.left_aside));
+  text.append(job_text(runs.jobs));
   text.table(table_of_processes(runs.rows, page, most));
   text.paragraph(host_memory_text(runs.rows));
   text.append_apart(events_text(runs.rows, page));
-  text.append(sums_text(runs.sums, reports, page));
+  add_sums(text, runs, page);
   text.append(ranks_text(runs.rows, runs.differences, page, has_figures));
   // Of one that was merged, what it says of all follows.
-  if (!is_one_file(reports)) text.next("report", reports[first_to_open(reports)].file);
+  if (!are_in_one_file(reports)) text.next("report", reports[first_to_open(reports)].file);
   return text;
 }
 
@@ -341,6 +303,8 @@ Columns<Runs> runs_fields(const Reports& reports, const RunsNaming& naming, std:
            [](const Runs& runs) { return runs.left_aside.repeated; }},
           {"processes", "the highest peak first", process_columns(),
            [most](const Runs& runs) { return first_rows(runs.reports, most); }},
+          {"jobs", "jobs to which processes with a rank belong", job_columns(),
+           [](const Runs& runs) { return runs.jobs; }},
           {"devices", "memory that the processes held together", sum_columns(), sum_rows},
           {"figures", "how processes differ", figure_columns(reports),
            [](const Runs& runs) { return figure_rows(runs.reports); }},
@@ -354,6 +318,7 @@ void add_runs_json(JsonText& json, Reports reports, const LeftAside& left_aside,
   prepare(reports, choice);
   Runs runs{.reports = std::move(reports), .left_aside = left_aside};
   runs.sums = sums_of(runs.reports);
+  runs.jobs = jobs_of(runs.reports);
   add_value(json, runs, runs_fields(runs.reports, naming, choice.most));
 }
 
@@ -365,6 +330,11 @@ Columns<ReportOfProcess> process_columns() {
       {"pid", "number of the process", of(&ProcessFacts::pid)},
       {"rank", "from the launcher's variables; `null`: none",
        [](const Row& row) { return if_known(row.process.process.rank); }},
+      {"local_rank", "rank on its machine; `null`: not known",
+       [](const Row& row) { return if_known(row.process.process.local_rank); }},
+      {"restart", "how often it had been restarted; `null`: not known",
+       [](const Row& row) { return if_known(row.process.process.restart); }},
+      {"job", "name of its job; empty: not known", of(&ProcessFacts::job)},
       {"hostname", "machine", of(&ProcessFacts::hostname)},
       {"executable", "path of the program", of(&ProcessFacts::executable)},
       {"trigger", "why the report was written", [](const Row& row) { return row.process.trigger; }},

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "reporter/view/analysis/jobs.h"
 #include "reporter/view/analysis/own_report.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/listing/columns.h"
@@ -26,6 +27,7 @@ struct Runs {
   std::vector<DeviceSum> sums = {};        // of several; they refer to `reports`
   std::vector<ReportOfProcess> rows = {};  // the same reports in the order that is asked for
   std::vector<ProcessDifference> differences = {};  // of these
+  std::vector<Job> jobs = {};
 };
 // `sort`: of RowChoice. Reads reports of processes that differ. May throw bad_alloc.
 [[nodiscard]] Runs runs_of(std::vector<ReportOfProcess> reports, const LeftAside& left_aside,

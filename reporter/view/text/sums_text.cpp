@@ -3,6 +3,7 @@
 #include "reporter/view/text/sums_text.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "reporter/report/merged_process.h"
 #include "reporter/report/trigger.h"
@@ -57,6 +58,15 @@ std::string whose_text(const DeviceSum& sum, const std::vector<ReportOfProcess>&
                  : count + ", ";
 }
 
+// The peak of the last one that is shown.
+std::uint64_t least_shown(const std::vector<DeviceSum>& sums, std::size_t most) {
+  if (sums.size() <= most || most == 0) return 0;
+  std::vector<std::uint64_t> peaks;
+  for (const DeviceSum& sum : sums) peaks.push_back(sum.upper);
+  std::sort(peaks.begin(), peaks.end(), std::greater<>());
+  return peaks[most - 1];
+}
+
 }  // namespace
 
 std::string names_text(const std::vector<const ReportOfProcess*>& some, std::size_t most) {
@@ -69,14 +79,24 @@ std::string names_text(const std::vector<const ReportOfProcess*>& some, std::siz
 }
 
 Document sums_text(const std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>& reports,
-                   const Page& page) {
+                   const Page& page, std::size_t most) {
   Document text;
   if (sums.empty()) return text;
   text.gap();
   text.title("Together on each device, requested bytes");
+  const std::uint64_t least = least_shown(sums, most);
+  std::size_t shown = 0, left_out = 0;
   bool has_bounds = false, has_traces = false;
   bool has_clocks = false;
   for (const DeviceSum& sum : sums) {
+    has_bounds = has_bounds || sum.lower != sum.upper;
+    has_traces = has_traces || sum.is_partly_traced;
+    has_clocks = has_clocks || sum.host.empty();
+    if (sum.upper < least || shown == most) {
+      ++left_out;
+      continue;
+    }
+    ++shown;
     std::string name = sum.label;
     bool has_several = false;
     for (std::size_t i = 0; i < sum.processes.size(); ++i) {
@@ -85,10 +105,8 @@ Document sums_text(const std::vector<DeviceSum>& sums, const std::vector<ReportO
     }
     if (has_several) name += ", all kinds";
     text.paragraph(name + "  " + whose_text(sum, reports, page) + sum_text(sum));
-    has_bounds = has_bounds || sum.lower != sum.upper;
-    has_traces = has_traces || sum.is_partly_traced;
-    has_clocks = has_clocks || sum.host.empty();
   }
+  if (left_out != 0) text.paragraph("and " + counted(left_out, "more GPU"));
   if (has_bounds) {
     text.paragraph(std::string("The bounds come from the buckets of the timelines") +
                    (has_traces ? " and the available traces." : "."));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,10 @@ inline constexpr std::size_t kNamed = 3;
 [[nodiscard]] std::string names_text(const std::vector<const ReportOfProcess*>& some,
                                      std::size_t most = kNamed);
 
-// Below an empty line, a heading and a line for each sum; `sums` refer to `reports` by index.
+// Below an empty line, a heading and a line for each sum, or for the `most` with the highest peaks;
+// `sums` refer to `reports` by index.
 [[nodiscard]] Document sums_text(const std::vector<DeviceSum>& sums,
-                                 const std::vector<ReportOfProcess>& reports, const Page& page);
+                                 const std::vector<ReportOfProcess>& reports, const Page& page,
+                                 std::size_t most = SIZE_MAX);
 
 }  // namespace vramscope
