@@ -14,6 +14,7 @@
 #include "reporter/view/text/diff_text.h"
 #include "reporter/view/text/fit_text.h"
 #include "reporter/view/text/functions_text.h"
+#include "reporter/view/text/history_text.h"
 #include "reporter/view/text/leaks_text.h"
 #include "reporter/view/text/live_fields.h"
 #include "reporter/view/text/map_text.h"
@@ -84,6 +85,7 @@ std::vector<Field> listings() {
           object("map", map_fields(none, {}, {}, 0)),
           object("timeline", timeline_fields(0)),
           object("diff", diff_fields({})),
+          object("history", history_fields(0)),
           object("call_changes", call_changes_fields(0)),
           object("check", check_fields(0)),
           object("between", between_fields(no_name, 0)),

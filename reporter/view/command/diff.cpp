@@ -10,6 +10,7 @@
 #include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/analysis/site_usage.h"
 #include "reporter/view/analysis/subject.h"
+#include "reporter/view/command/diff_history.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
@@ -26,8 +27,10 @@ constexpr std::size_t kRows = 20;
 constexpr std::string_view kByCall = "call";  // of the driver: no memory is compared
 
 struct Arguments {
+  std::vector<std::string> sides;  // BEFORE and AFTER, as typed
   std::string before;
   std::string after;
+  std::string history;  // folder; "": two reports are compared
   std::string by = "site";
   std::string at = "peak";
   std::string threshold;  // "": none
@@ -225,6 +228,24 @@ int show_differences(const Arguments& given, Report& before, Report& after) {
 }
 
 int show_diff(Arguments& given) {
+  if (!given.history.empty()) {
+    if (!given.sides.empty()) {
+      return refuse("diff --history lists the runs of one folder: it takes no BEFORE and AFTER");
+    }
+    settle_rows(given.listing);
+    return show_history(given.history, given.listing, given.reading);
+  }
+  constexpr std::size_t kSides = 2;
+  if (given.sides.size() != kSides) {
+    return refuse(std::string("diff: ") +
+                  (given.sides.empty()       ? "BEFORE and AFTER are"
+                   : given.sides.size() == 1 ? "AFTER is"
+                                             : "two reports, BEFORE and AFTER, are") +
+                  (given.sides.size() > kSides ? " compared" : " missing") +
+                  "; see vramscope diff --help");
+  }
+  given.before = given.sides[0];
+  given.after = given.sides[1];
   if (const std::string why = why_refused(given); !why.empty()) return refuse(why);
   tell_newer({given.before, given.after}, {given.before, given.after}, say);
   std::optional<Report> before = open_named(given.before, given.reading);
@@ -245,9 +266,13 @@ int show_diff(Arguments& given) {
 Verb add_diff(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("diff", "Show what changed between two reports");
-  command.positional("BEFORE", &arguments->before,
-                     "Report of the earlier run, or a folder or pattern");
-  command.positional("AFTER", &arguments->after, "Report of the later run, or a folder or pattern");
+  command.usage("vramscope diff [OPTIONS] BEFORE AFTER");
+  command.words("FILE", arguments->sides,
+                "BEFORE and AFTER: reports of the earlier and of the later run, or folders or "
+                "patterns");
+  command.option("--history", &arguments->history,
+                 "List the runs whose reports, or folders of reports, are in this folder",
+                 {.value_name = "FOLDER"});
   command.option("--by", &arguments->by, "Compare by " + diff_axes(),
                  {.value_name = "WHAT",
                   .why_not = no_diff_axis,
@@ -277,7 +302,8 @@ Verb add_diff(CommandLine& line) {
       "Examples:\n"
       "  vramscope diff before.json after.json\n"
       "  vramscope diff --at end --by owner --threshold 2% before.json after.json\n"
-      "  vramscope diff --by call before.json after.json      time in driver calls");
+      "  vramscope diff --by call before.json after.json      time in driver calls\n"
+      "  vramscope diff --history nightly      peak, leaks and allocations of each run");
   return {.command = &command, .act = [arguments] { return show_diff(*arguments); }};
 }
 
