@@ -270,8 +270,7 @@ Verb add_diff(CommandLine& line) {
   command.words("FILE", arguments->sides,
                 "BEFORE and AFTER: reports of the earlier and of the later run, or folders or "
                 "patterns");
-  command.option("--history", &arguments->history,
-                 "List the runs whose reports, or folders of reports, are in this folder",
+  command.option("--history", &arguments->history, "List the runs in this folder, one a line",
                  {.value_name = "FOLDER"});
   command.option("--by", &arguments->by, "Compare by " + diff_axes(),
                  {.value_name = "WHAT",

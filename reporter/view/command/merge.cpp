@@ -155,11 +155,9 @@ Verb add_merge(CommandLine& line) {
   command.positional("FILE", &arguments->files, kReportsHelp);
   command.option("-o,--output", &arguments->output, "Write to FILE",
                  {.value_name = "FILE", .shows_default = true});
-  command.option("--tree", &arguments->tree,
-                 "Print the commands that merge N parts side by side first, for the launcher found",
+  command.option("--tree", &arguments->tree, "Print commands that merge N parts, and then these",
                  {.value_name = "N", .why_not = no_tree});
-  command.option("--part", &arguments->part,
-                 "Merge only the reports I, I+N, I+2N ... of all that are named, counted from 0",
+  command.option("--part", &arguments->part, "Merge every Nth report, from number I on",
                  {.value_name = "I/N", .why_not = no_part});
   command.exclude("--tree", "--part");
   add_force(command, arguments->forced);

@@ -124,6 +124,7 @@ Document ranks_in(const Reports& reports, const std::vector<ProcessDifference>& 
     if (figures == Figures::left_out && !tells_an_odd_process(figure)) continue;
     // Host memory is the peak where there is nothing else.
     if (figure.is_of_host() && (spread.most == 0 || reports.front().is_of_host)) continue;
+    if (figure.is_time() && spread.most == 0) continue;  // nobody measured it
     const bool equal = spread.least == spread.most;
     const auto who = [&](std::size_t which) {
       if (equal) return std::string("-");
