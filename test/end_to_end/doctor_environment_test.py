@@ -39,6 +39,11 @@ class Surroundings(Doctor):
         self.stops("output", "in '/proc/': ", "--sim", VRAMSCOPE_OUTPUT="/proc/%p.json")
         self.stops("output", "cannot write a trace in 'no/'", "--sim", VRAMSCOPE_TRACE="no/%p.trace")
 
+    def test_an_output_folder_that_the_program_makes_is_no_problem(self):
+        told = self.found("fine", "output", "reports go to ", "--sim", VRAMSCOPE_OUTPUT_FOLDER=f"{self.folder}/new/job")
+        self.assertFalse(pathlib.Path(self.path("new")).exists(), told)
+        self.stops("output", "in '/proc/'", "--sim", VRAMSCOPE_OUTPUT_FOLDER="/proc/new")
+
     def test_limits_on_addresses_which_drivers_reserve(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))

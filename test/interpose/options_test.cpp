@@ -51,6 +51,7 @@ TEST(Options, EachOneCanBeSet) {
   EXPECT_EQ(parsed("VRAMSCOPE_MODE", "observe").mode, Mode::observe);
   EXPECT_EQ(parsed("VRAMSCOPE_MODE", "dedicated").mode, Mode::dedicated);
   EXPECT_EQ(parsed("VRAMSCOPE_OUTPUT", "/x/%p.json").output, "/x/%p.json");
+  EXPECT_EQ(parsed("VRAMSCOPE_LABEL", "4c1d2e8").label, "4c1d2e8");
   EXPECT_EQ(parsed("VRAMSCOPE_SIGNAL", "SIGUSR2").signal.number, SIGUSR2);
   EXPECT_EQ(parsed("VRAMSCOPE_STACKS", "none").stacks, StackMethod::none);
   EXPECT_EQ(parsed("VRAMSCOPE_STACK_DEPTH", "8").stack_depth.value, 8u);
@@ -94,6 +95,19 @@ TEST(Options, AnEmptyValueMeansNotSet) {
 
   EXPECT_TRUE(result.problems.empty());
   EXPECT_EQ(echo(result.options), echo(Options{}));
+}
+
+TEST(Options, AFolderTakesNamesThatAreRelative) {
+  const Options usual = parse({{"VRAMSCOPE_OUTPUT_FOLDER", "jobs/%j/"}}).options;
+  EXPECT_EQ(usual.output, "jobs/%j/%R.%p.json");
+  EXPECT_EQ(usual.trace, "");
+
+  const Options named = parse({{"VRAMSCOPE_OUTPUT", "r%r.json"},
+                               {"VRAMSCOPE_TRACE", "/tmp/%p.trace"},
+                               {"VRAMSCOPE_OUTPUT_FOLDER", "/jobs"}})
+                            .options;
+  EXPECT_EQ(named.output, "/jobs/r%r.json");
+  EXPECT_EQ(named.trace, "/tmp/%p.trace");
 }
 
 TEST(Options, AnUnknownNameSuggestsTheNearest) {
@@ -211,7 +225,7 @@ TEST(Options, EveryEchoedValueIsReadBack) {
 }
 
 TEST(Options, RowsTellHowToSetAnOption) {
-  const OptionRow row = option_rows().at(5);
+  const OptionRow row = option_rows().at(7);
 
   EXPECT_EQ(row.name, "stack_depth");
   EXPECT_EQ(row.variable, "VRAMSCOPE_STACK_DEPTH");

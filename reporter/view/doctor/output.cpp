@@ -42,15 +42,27 @@ std::string whole(const std::string& path) {
   return error ? path : from_root.lexically_normal().string();
 }
 
-void examine_pattern(const char* noun, const std::string& pattern, const Patient& patient,
-                     Findings& findings) {
+// A folder of the option output_folder is made by the program: what is tried is the one above it
+// that is there.
+std::string as_far_as_there(const std::string& pattern) {
+  const std::string name = pattern.substr(pattern.rfind('/') + 1);
+  std::filesystem::path folder = std::filesystem::path(pattern).parent_path();
+  std::error_code error;
+  while (!folder.empty() && !std::filesystem::exists(folder, error)) folder = folder.parent_path();
+  return (folder / name).string();
+}
+
+void examine_pattern(const char* noun, const std::string& pattern, bool is_made,
+                     const Patient& patient, Findings& findings) {
   const std::string flag = noun == std::string("trace") ? "--trace" : "--output";
-  const std::string problem = why_not_writable(noun, pattern, patient.program);
+  const std::string tried = is_made ? as_far_as_there(pattern) : pattern;
+  const std::string problem = why_not_writable(noun, tried, patient.program);
   if (!problem.empty()) {
     return findings.stops("output", problem, "choose another path with run " + flag);
   }
   const std::string to = whole(pattern);
-  const auto room = room_in(to.substr(0, to.rfind('/') + 1));
+  const std::string there = whole(tried);
+  const auto room = room_in(there.substr(0, there.rfind('/') + 1));
   const std::string free = room ? ", where " + amount_text(room->free) + " are free" : "";
   const std::string what = std::string(noun) + "s go to " + to + free;
   if (!room || room->free >= kScarce) return findings.fine("output", what);
@@ -112,8 +124,9 @@ void examine_live_file(const Options& options, Findings& findings) {
 
 void examine_output(const Patient& patient, Findings& findings) {
   const Options options = parse_options(collect_settings(environ)).options;
-  examine_pattern("report", options.output, patient, findings);
-  if (!options.trace.empty()) examine_pattern("trace", options.trace, patient, findings);
+  const bool is_made = !options.output_folder.empty();
+  examine_pattern("report", options.output, is_made, patient, findings);
+  if (!options.trace.empty()) examine_pattern("trace", options.trace, is_made, patient, findings);
   examine_live_file(options, findings);
   examine_left_overs(findings);
 }

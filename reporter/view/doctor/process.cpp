@@ -150,7 +150,9 @@ void examine_end(pid_t pid, const ProcessFiles& process, const Options& options,
   const std::string name = expand_pattern(options.output, facts, none);
   const std::string path = name.starts_with('/') ? name : process.files().folder + "/" + name;
   const std::string folder = path.substr(0, path.rfind('/') + 1);
-  if (options.output.find("%{") == std::string::npos && access(folder.c_str(), W_OK) != 0) {
+  const bool is_known = options.output.find("%{") == std::string::npos &&
+                        options.output_folder.find('%') == std::string::npos;
+  if (is_known && access(folder.c_str(), W_OK) != 0) {
     return findings.stops("end", "no report can be written in " + folder,
                           "make that folder, and let the process write there");
   }
