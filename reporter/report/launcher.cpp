@@ -42,6 +42,9 @@ class Variables {
   const EnvironmentLookup environment_;
 };
 
+// What torchrun says if nobody named the job, and Ray 2.60 in a worker that it started beforehand.
+bool is_no_name(std::string_view job) { return job == "none" || job == "ffffffff"; }
+
 // "4711.0" of a step of Slurm's: several of one job may run at a time.
 std::string slurm_job(const Variables& variables) {
   const std::string job(variables.text("SLURM_JOB_ID"));
@@ -51,11 +54,10 @@ std::string slurm_job(const Variables& variables) {
 
 std::string job_of(const Row& row, const Variables& variables) {
   const std::string_view own = variables.text(row.job);
-  constexpr std::string_view kNoName = "none";  // what torchrun says if nobody named the job
-  if (!own.empty() && own != kNoName) return std::string(own);
+  if (!own.empty() && !is_no_name(own)) return std::string(own);
   std::string job = slurm_job(variables);
   for (const char* name : kSchedulers) {
-    if (job.empty()) job = variables.text(name);
+    if (job.empty() && !is_no_name(variables.text(name))) job = variables.text(name);
   }
   return job;
 }

@@ -140,7 +140,7 @@ except OSError:
         outcome = self.run_program(program, "cache", VRAMSCOPE_OUTPUT="a%Z.json")
         self.assertEqual(
             "vramscope: VRAMSCOPE_OUTPUT='a%Z.json': '%Z' is not replaced; the known ones are "
-            "%e, %p, %h, %r, %n, %t, %{VAR} and %%\n",
+            "%e, %p, %h, %r, %R, %l, %w, %j, %a, %n, %t, %{VAR} and %%\n",
             outcome.stderr,
         )
         self.only_report(outcome)

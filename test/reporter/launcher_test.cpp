@@ -64,6 +64,8 @@ TEST(Launcher, OfARankIsTheInnermost) {
   rank.insert({{"TORCHELASTIC_RUN_ID", "none"}, {"TORCHELASTIC_RESTART_COUNT", "2"}});
   EXPECT_EQ(text(place(rank)), "torchrun rank 5 local 1 of 8 job 9.2 restart 2");
 
+  EXPECT_EQ(place({{"RANK", "1"}, {"RAY_JOB_ID", "ffffffff"}}).job, "");
+
   rank["TORCHELASTIC_RUN_ID"] = "llama";
   EXPECT_EQ(place(rank).job, "llama");
 }
