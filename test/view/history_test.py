@@ -65,6 +65,12 @@ class History(JobTest):
         self.assertEqual({None, 0}, {row["change_bytes"] for row in rows})
         self.assertIn("other: the peak changed", " ".join(self.history("nightly").split()))
 
+    def test_texts_of_a_report_control_no_terminal(self):
+        for day in range(3):
+            self.night(day, 1000 * MIB, executable="/opt/\x1b[2Jp", options={"label": "\x1b[2Jl"})
+            self.night(day, 1000 * MIB, name=f"nightly/b{day}.json", pid=2000 + day)
+        self.assertNotIn("\x1b", self.history("nightly"))
+
     def test_csv_has_a_row_for_each_run(self):
         for day in range(3):
             self.night(day, 1000 * MIB)

@@ -125,6 +125,23 @@ class Jobs(JobTest):
         self.assertNotIn("\x1b", text)
         self.assertIn("2 processes", text)
 
+    def test_texts_of_a_report_control_no_terminal(self):
+        def usual(report):
+            report["modules"].append({"path": "/opt/train", "build_id": "aaaa", "base": 4096})
+
+        def odd(report):
+            report["modules"].append({"path": "/opt/train", "build_id": "\x1b[2Jb", "base": 4096})
+            report["tool"]["version"] = "\x1b[2Jv"
+            report["process"].update(hostname="\x1b[2Jh", launcher="\x1b[2Jl", start_time_ns=START_NS + 5 * MINUTE_NS)
+
+        self.job(2, r0=usual, r1=odd)
+        text = self.shown("job")
+        self.assertIn("another build", text)
+        self.assertIn("another version", text)
+        self.assertIn("the clocks differ", text)
+        self.assertNotIn("one after the other", text)
+        self.assertNotIn("\x1b", text)
+
 
 class ManyFiles(JobTest):
     def test_ten_thousand_reports_are_one_line_each_and_none_is_lost(self):

@@ -35,7 +35,7 @@ void set_missing(Job& job, const std::set<std::int64_t>& seen) {
 bool is_in_sequence(const Processes& of_rank) {
   return std::any_of(of_rank.begin(), of_rank.end(), [&](const ProcessFacts* later) {
     return std::any_of(of_rank.begin(), of_rank.end(), [&](const ProcessFacts* earlier) {
-      return later->executable == earlier->executable &&
+      return later != earlier && later->executable == earlier->executable &&
              later->start_time_ns > earlier->report_time_ns && earlier->report_time_ns != 0;
     });
   });

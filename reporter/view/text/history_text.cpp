@@ -84,10 +84,10 @@ std::string trend_text(const PeakTrend& trend, bool is_only, const Page& page) {
                               ? "changed by less than 0.1 % a week"
                               : (trend.percent_a_week > 0 ? "grew by " : "shrank by ") +
                                     percent(std::abs(trend.percent_a_week)) + " a week (median)";
-  return paragraph((is_only ? "" : program_name(trend.program) + ": ") + "the peak " + how +
-                       " over " + count_text(trend.runs) + " runs in " + span + ": from " +
-                       amount_text(trend.first_bytes) + " to " + amount_text(trend.last_bytes),
-                   page);
+  const std::string line = (is_only ? "" : program_name(trend.program) + ": ") + "the peak " + how +
+                           " over " + count_text(trend.runs) + " runs in " + span + ": from " +
+                           amount_text(trend.first_bytes) + " to " + amount_text(trend.last_bytes);
+  return paragraph(printable(line, page), page);
 }
 
 }  // namespace
