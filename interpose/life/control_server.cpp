@@ -165,8 +165,8 @@ void ControlServer::admit(int socket, std::uint64_t now_ns) noexcept {
   ControlClient refused;
   if (!refused.begin(socket, now_ns)) return;
   try {
-    refused.refuse(failure_line(may ? "8 clients are connected already; try again"
-                                    : "the program belongs to another user"));
+    refused.refuse(may ? failure_line("8 clients are connected already; try again", Failure::busy)
+                       : failure_line("the program belongs to another user"));
   } catch (const std::exception&) {  // no memory for the line
     refused.drop();
   }

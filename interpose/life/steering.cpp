@@ -106,21 +106,20 @@ std::unique_ptr<ControlAnswer> Steering::empty_cache(const ControlRequest& reque
                 return failure_line(
                     "empty_cache waits for the program's next CUDA call that allocates or frees "
                     "device memory",
-                    Waits::yes);
+                    Failure::waits);
               }},
       end_of(request));
 }
 
-std::string Steering::info_line(std::uint16_t device, Waits waits) {
+std::string Steering::info_line(std::uint16_t device, bool is_old) {
   const FreeMemory known = profiler_.backend().free_memory(device);
   const std::uint64_t now = now_ns();
   std::size_t free = known.free_bytes + profiler_.allocator().recoverable_bytes(device);
   std::size_t total = known.total_bytes;
   cut_to_capacity(profiler_.allocator(), device, &free, &total);
-  return success_line(
-      (waits == Waits::yes ? ",\"waits\":true,\"free_bytes\":" : ",\"free_bytes\":") +
-      std::to_string(free) + ",\"total_bytes\":" + std::to_string(total) +
-      ",\"age_ns\":" + std::to_string(now - std::min(known.taken_ns, now)));
+  return success_line((is_old ? ",\"waits\":true,\"free_bytes\":" : ",\"free_bytes\":") +
+                      std::to_string(free) + ",\"total_bytes\":" + std::to_string(total) +
+                      ",\"age_ns\":" + std::to_string(now - std::min(known.taken_ns, now)));
 }
 
 std::unique_ptr<ControlAnswer> Steering::memory_info(const ControlRequest& request) {
@@ -132,14 +131,14 @@ std::unique_ptr<ControlAnswer> Steering::memory_info(const ControlRequest& reque
   return std::make_unique<PostedAnswer>(
       PostedAnswer::Parts{
           .is_done = [=, &backend] { return backend.free_memory(device).taken_ns >= asked_ns; },
-          .done = [=, this] { return info_line(device, Waits::no); },
-          .waits = [=, this] { return info_line(device, Waits::yes); }},
+          .done = [=, this] { return info_line(device, false); },
+          .waits = [=, this] { return info_line(device, true); }},
       end_of(request));
 }
 
 std::unique_ptr<ControlAnswer> Steering::snapshot(const ControlRequest&) {
   if (has_snapshot_.load()) {
-    return say(failure_line("another client receives a snapshot; try again"));
+    return say(failure_line("another client receives a snapshot; try again", Failure::busy));
   }
   const GivesUpLostLocks gives_up;
   try {

@@ -53,7 +53,8 @@ class Steering {
   [[nodiscard]] Answer set_limit(const ControlRequest& request);
 
   [[nodiscard]] bool has_used(std::uint16_t device) const;
-  [[nodiscard]] std::string info_line(std::uint16_t device, Waits waits);
+  // is_old: newer figures wait for the program.
+  [[nodiscard]] std::string info_line(std::uint16_t device, bool is_old);
 
   Profiler& profiler_;
   const SteeredReports reports_;

@@ -182,6 +182,18 @@ class Clients(Case):
         self.wait_until(lambda: self.ctl(process, "mark", "after").returncode == 0, "it serves nobody any more")
         self.end(process)
 
+    def test_many_tools_at_once_have_their_turns(self):
+        process = self.start()
+        tools = [subprocess.Popen([harness.TOOL, "ctl", str(process.pid), "mark", str(i)], env=harness.environment(),
+                                  stderr=subprocess.PIPE) for i in range(40)]  # fmt: skip
+        for tool in tools:
+            self.assertEqual((0, b""), (tool.wait(harness.DEADLINE_S), tool.stderr.read()))
+            tool.stderr.close()
+        with open(self.ctl(process, "report").stdout.strip(), encoding="utf-8") as file:
+            marks = json.load(file)["marks"]
+        self.assertEqual(sorted(map(str, range(40))), sorted(mark["name"] for mark in marks))
+        self.end(process)
+
     def test_a_request_of_a_gigabyte_is_cut_off(self):
         process = self.start()
         client = self.connect(self.open(process))

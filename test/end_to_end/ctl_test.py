@@ -187,7 +187,16 @@ class Steer(Case):
         self.assertIn("ready", process.stdout.readline())
 
     def test_idle_memory_goes_back_at_the_next_call(self):
-        process = self.start_program([sys.executable, "-c", IDLE], "cache")
+        self.give_back()
+
+    def test_idle_memory_goes_back_under_the_policy_of_pytorch(self):
+        self.give_back(VRAMSCOPE_POLICY="pytorch")
+
+    def test_idle_memory_goes_back_where_each_hit_is_proved(self):
+        self.give_back(VRAMSCOPE_REUSE="at-reuse")
+
+    def give_back(self, **variables):
+        process = self.start_program([sys.executable, "-c", IDLE], "cache", **variables)
         self.assertIn("ready", process.stdout.readline())
         self.assertEqual(64 * MIB, self.stats(process)["reserved_bytes.all.current"])
         line = self.ask(process, "empty_cache", "--wait", "0", status=2)
@@ -196,6 +205,17 @@ class Steer(Case):
         self.go_on(process)
         self.assertEqual(2 * MIB, self.stats(process)["reserved_bytes.all.current"])
         self.assertEqual(1, self.stats(process)["num_device_free"])
+        self.end(process)
+
+    def test_nothing_waits_where_nothing_is_kept(self):
+        process = self.start_program([harness.program("hold")], "observe")
+        self.assertIn("ready", process.stdout.readline())
+        self.assertEqual("", self.ask(process, "empty_cache", "--wait", "0"))
+        self.end(process)
+
+    def test_a_live_file_may_lie_elsewhere(self):
+        process = self.start(VRAMSCOPE_LIVE_FILE=f"{self.folder}/%p.live")
+        self.assertEqual("", self.ask(process, "mark", "x"))
         self.end(process)
 
     def test_idle_memory_goes_back_while_threads_call(self):

@@ -57,7 +57,7 @@ TEST(ControlProtocol, NamesTheMemberThatIsWrong) {
 
 TEST(ControlProtocol, ReadsTheAnswersThatItWrites) {
   const ControlReply done = read_reply(R"({"ok":true,"report":"/x/\"r\".json","free_bytes":7})");
-  std::string line = failure_line("why \"not\"\n", Waits::yes);
+  std::string line = failure_line("why \"not\"\n", Failure::waits);
   const ControlReply failed = read_reply(line);
 
   EXPECT_TRUE(done.is_ok);

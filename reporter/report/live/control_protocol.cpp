@@ -92,8 +92,9 @@ std::string success_line(std::string_view members) {
   return std::string(kBeginsLastLine) + "true" + std::string(members) + "}\n";
 }
 
-std::string failure_line(std::string_view error, Waits waits) {
-  return std::string(kBeginsLastLine) + "false" + (waits == Waits::yes ? ",\"waits\":true" : "") +
+std::string failure_line(std::string_view error, Failure how) {
+  constexpr const char* kMembers[] = {"", ",\"waits\":true", ",\"busy\":true"};
+  return std::string(kBeginsLastLine) + "false" + kMembers[static_cast<std::size_t>(how)] +
          ",\"error\":" + json_string(error) + "}\n";
 }
 
@@ -105,8 +106,8 @@ ControlReply read_reply(std::string_view line) {
   bool is_right = members.has_value();
   for (const JsonMember& one : members.value_or(std::vector<JsonMember>{})) {
     is_right = is_right && take(one, "ok", reply.is_ok) && take(one, "waits", reply.waits) &&
-               take(one, "error", reply.error) && take(one, "report", reply.report) &&
-               take(one, "free_bytes", reply.free_bytes) &&
+               take(one, "busy", reply.busy) && take(one, "error", reply.error) &&
+               take(one, "report", reply.report) && take(one, "free_bytes", reply.free_bytes) &&
                take(one, "total_bytes", reply.total_bytes) && take(one, "age_ns", reply.age_ns);
   }
   if (is_right) return reply;

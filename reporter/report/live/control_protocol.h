@@ -59,13 +59,15 @@ struct ControlRequest {
 // The last line of an answer. `members`: further members of the object, as JSON text that begins
 // with a comma; "": none.
 [[nodiscard]] std::string success_line(std::string_view members = {});
-enum class Waits : bool { no, yes };
-[[nodiscard]] std::string failure_line(std::string_view error, Waits waits = Waits::no);
+// refused: for good. waits: it is not done yet, and will be. busy: it may be tried again at once.
+enum class Failure : std::uint8_t { refused, waits, busy };
+[[nodiscard]] std::string failure_line(std::string_view error, Failure how = Failure::refused);
 
 // The last line of an answer, read.
 struct ControlReply {
   bool is_ok = false;
-  bool waits = false;  // it is not done yet, and will be
+  bool waits = false;
+  bool busy = false;
   std::string error = {};
   std::string report = {};  // path
   std::uint64_t free_bytes = 0;

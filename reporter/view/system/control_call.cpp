@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <thread>
 
 #include "reporter/view/system/control_bell.h"
 
@@ -22,8 +23,8 @@ namespace vramscope {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kAttempts = 5;                   // the socket may close before this connects
-constexpr std::chrono::seconds kMostTurn{10};  // until it is this client's turn
+constexpr std::chrono::milliseconds kMeanwhile{20};  // before another attempt
+constexpr std::chrono::seconds kMostTurn{10};        // until it is this client's turn
 constexpr std::chrono::milliseconds kSilence{10'000};
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of an answer
 
@@ -112,31 +113,42 @@ bool receive(int socket, std::chrono::milliseconds limit, ControlOutcome& outcom
   return false;
 }
 
-ControlOutcome unreachable(std::string why) { return {.unreachable = std::move(why)}; }
+// One attempt. Returns false if it may be made again: the socket has just closed, or others are
+// served. Then `outcome` has the reason.
+bool talk(const RunningProcess& process, const ControlRequest& request, ControlBell& bell,
+          ControlOutcome& outcome) {
+  outcome = {};
+  outcome.unreachable = bell.ring();
+  if (!outcome.unreachable.empty()) return true;
+  const Opened connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int problem = connect_to(connection.number(), seen_from_here(process, bell.path()));
+  if (problem != 0) {
+    outcome.unreachable = "cannot connect to '" + bell.path() + "': " + std::strerror(problem);
+    return problem != ECONNREFUSED && problem != ENOENT;
+  }
+  if (!is_of(connection.number(), process)) {
+    outcome.unreachable =
+        "the socket '" + bell.path() + "' is not that of process " + std::to_string(process.pid);
+    return true;
+  }
+  // Who is refused gets the reason before the request is read.
+  const auto limit = kSilence + std::chrono::milliseconds(request.wait_ms);
+  const bool is_sent = send_all(connection.number(), line_of(request));
+  if (receive(connection.number(), limit, outcome)) return !outcome.reply.busy;
+  outcome.reply = {.error = is_sent ? "it did not finish its answer" : "it took no request"};
+  return true;
+}
 
 }  // namespace
 
 ControlOutcome call_program(const RunningProcess& process, const ControlRequest& request) {
-  const std::string name = "process " + std::to_string(process.pid);
+  const Clock::time_point begun = Clock::now();
   ControlBell bell(process);
-  int problem = ECONNREFUSED;
-  for (int i = 0; i < kAttempts; ++i) {
-    if (std::string why = bell.ring(); !why.empty()) return unreachable(std::move(why));
-    const Opened connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    problem = connect_to(connection.number(), seen_from_here(process, bell.path()));
-    if (problem == ECONNREFUSED || problem == ENOENT) continue;  // it has just closed
-    if (problem != 0) break;
-    if (!is_of(connection.number(), process)) {
-      return unreachable("the socket '" + bell.path() + "' is not that of " + name);
-    }
-    ControlOutcome outcome;
-    const auto limit = kSilence + std::chrono::milliseconds(request.wait_ms);
-    const bool is_sent = send_all(connection.number(), line_of(request));
-    if (receive(connection.number(), limit, outcome)) return outcome;
-    outcome.reply = {.error = is_sent ? "it did not finish its answer" : "it took no request"};
-    return outcome;
+  ControlOutcome outcome;
+  while (!talk(process, request, bell, outcome) && Clock::now() - begun < kMostTurn) {
+    std::this_thread::sleep_for(kMeanwhile);
   }
-  return unreachable("cannot connect to '" + bell.path() + "': " + std::strerror(problem));
+  return outcome;
 }
 
 }  // namespace vramscope
