@@ -16,6 +16,7 @@
 #include <exception>
 
 #include "allocator/base/kept_errno.h"
+#include "allocator/base/nap.h"
 #include "allocator/base/standard_files.h"
 #include "interpose/base/clock.h"
 #include "reporter/report/live/control_protocol.h"
@@ -24,7 +25,9 @@
 namespace vramscope {
 namespace {
 
-constexpr int kMostNames = 100;     // "~1" to "~99" are tried if a name is taken
+constexpr int kMostNames = 100;   // "~1" to "~99" are tried if a name is taken
+constexpr int kMostPauses = 100;  // while threads fork
+constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 1'000'000};
 constexpr int kMostWaiting = 64;    // connections that nobody has accepted yet
 constexpr int kAcceptsAtOnce = 64;  // before the helper's own work has a turn
 
@@ -65,12 +68,18 @@ int ControlServer::open(std::string_view runtime_folder, const std::string& base
   int problem = ENOENT;
   for (const std::string& folder : live_folders(runtime_folder)) {
     problem = open_in(folder, base);
+    for (int i = 0; i < kMostPauses && problem == EAGAIN; ++i) {
+      nap(kPause);
+      problem = open_in(folder, base);
+    }
     if (problem == 0) return 0;
   }
   return problem;
 }
 
 int ControlServer::open_in(const std::string& folder, const std::string& base) {
+  const NewSockets alone;
+  if (!alone.holds()) return EAGAIN;
   const StandardFilesTaken above_them;
   const int opened = open_private_folder(folder);
   if (opened < 0) return -opened;
@@ -144,6 +153,8 @@ bool ControlServer::serve(std::uint64_t limit_ns) noexcept {
 
 void ControlServer::accept_all(std::uint64_t now_ns) noexcept {
   for (int i = 0; i < kAcceptsAtOnce; ++i) {
+    const NewSockets alone;
+    if (!alone.holds()) return;
     const StandardFilesTaken above_them;
     const int listener = listener_.number();
     if (listener < 0) return;

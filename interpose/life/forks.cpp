@@ -13,6 +13,7 @@
 #include "allocator/base/nap.h"
 #include "interpose/base/guard.h"
 #include "interpose/life/control.h"
+#include "interpose/life/own_socket.h"
 #include "interpose/life/signals.h"
 #include "interpose/tools/cupti_session.h"
 #include "interpose/tools/nvtx.h"
@@ -48,6 +49,7 @@ void end_turn() noexcept {
 // If a signal handler that interrupted a call of ours forks, its child may return to that call,
 // without the live pages and with locks that nobody unlocks. Other forks cost nothing.
 void before_fork() noexcept {
+  NewSockets::before_fork();
   if (guard_mark == 0 || Profiler::active() == nullptr) return;
   has_copy = take_turn();
   if (!has_copy) return;
@@ -56,6 +58,7 @@ void before_fork() noexcept {
 }
 
 void after_fork_in_parent() noexcept {
+  NewSockets::after_fork_in_parent();
   if (!has_copy) return;
   live_copy.drop();
   end_turn();
@@ -69,6 +72,7 @@ void after_fork_in_child() noexcept {
     end_turn();
   }
   Profiler::deactivate();
+  NewSockets::after_fork_in_child();
   Control::leave_in_child();
   abandon_ranges();
   cupti::abandon();

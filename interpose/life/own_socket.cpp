@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "allocator/base/kept_errno.h"
+#include "allocator/base/nap.h"
 
 namespace vramscope {
 namespace {
@@ -16,6 +18,10 @@ namespace {
 // Programs that use select() have fewer descriptors than this, and few others have as many.
 constexpr rlim_t kHigh = 1000;
 constexpr rlim_t kForUs = 16;  // numbers below the limit that are enough for all of ours
+
+// Each side says what it does before it looks at the other.
+constinit std::atomic<int> forks{0};  // threads that fork
+constinit std::atomic<bool> makes_sockets{false};
 
 int first_high_number() noexcept {
   rlimit limit{};
@@ -53,6 +59,31 @@ void OwnSocket::close() noexcept {
 void OwnSocket::close_in_child() noexcept {
   if (const int ours = number(); ours >= 0) ::close(ours);
   number_.store(-1, std::memory_order_relaxed);
+}
+
+NewSockets::NewSockets() noexcept {
+  makes_sockets.store(true);
+  holds_ = forks.load() == 0;
+  if (!holds_) makes_sockets.store(false);
+}
+
+NewSockets::~NewSockets() {
+  if (holds_) makes_sockets.store(false);
+}
+
+void NewSockets::before_fork() noexcept {
+  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 50'000};
+  constexpr int kMostPauses = 2000;
+  const KeptErrno kept;
+  forks.fetch_add(1);
+  for (int i = 0; i < kMostPauses && makes_sockets.load(); ++i) nap(kPause);
+}
+
+void NewSockets::after_fork_in_parent() noexcept { forks.fetch_sub(1); }
+
+void NewSockets::after_fork_in_child() noexcept {
+  forks.store(0);
+  makes_sockets.store(false);
 }
 
 }  // namespace vramscope

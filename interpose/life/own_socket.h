@@ -31,4 +31,24 @@ class OwnSocket {
   FileIdentity own_;
 };
 
+// While it holds, fork() waits, so that no child gets a copy of a socket that nobody knows yet.
+// Threads: the helper; the functions for forks: any.
+class NewSockets {
+ public:
+  // Holds unless a thread forks now.
+  NewSockets() noexcept;
+  ~NewSockets();
+  NewSockets(const NewSockets&) = delete;
+  NewSockets& operator=(const NewSockets&) = delete;
+  [[nodiscard]] bool holds() const noexcept { return holds_; }
+
+  // Handlers of fork(). The first waits for some microseconds, and a tenth of a second at most.
+  static void before_fork() noexcept;
+  static void after_fork_in_parent() noexcept;
+  static void after_fork_in_child() noexcept;
+
+ private:
+  bool holds_ = false;
+};
+
 }  // namespace vramscope
