@@ -12,7 +12,6 @@
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/show.h"
 #include "reporter/view/import/imports.h"
-#include "reporter/view/listing/thread_text.h"
 #include "reporter/view/text/calls_text.h"
 #include "reporter/view/text/filter_text.h"
 
@@ -41,7 +40,7 @@ std::optional<Report> open_calls_of_trace(Arguments& given, const std::string& p
   std::optional<Report> report;
   const auto follow = [&](TraceFollower& trace) {
     const auto shown = [](const ThreadNames& threads, const std::string& thread) {
-      return text_of_thread(threads, thread, Page());
+      return threads.in_message(thread);
     };
     const ChosenCalls chosen =
         chosen_calls(trace.names(), given.filter, names_from_symbols(), shown);

@@ -11,7 +11,6 @@
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/format.h"
-#include "reporter/view/listing/thread_text.h"
 #include "reporter/view/text/filter_text.h"
 #include "reporter/view/text/words.h"
 
@@ -101,9 +100,8 @@ Filtering::Result Filtering::apply(Report& report, const std::string& path) {
   const NameFrame name = names_from_symbols();
   const ThreadNames threads(report, name);
   name_threads(filter, report, threads);
-  const std::string missing = missing_from(report, filter, [&](const std::string& thread) {
-    return text_of_thread(threads, thread, Page());
-  });
+  const std::string missing = missing_from(
+      report, filter, [&](const std::string& thread) { return threads.in_message(thread); });
   if (!missing.empty()) {
     if (lacking_.empty()) lacking_ = "'" + path + "' " + missing;
     return Result::lacks;

@@ -15,6 +15,7 @@
 
 #include "reporter/view/analysis/filter/typed_options.h"
 #include "reporter/view/analysis/stacks/stacks_shown.h"
+#include "reporter/view/words/quantities.h"
 
 namespace vramscope {
 
@@ -35,38 +36,8 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
 // The text between the escapes of a colour, or as it is on a page without colour.
 [[nodiscard]] std::string coloured(std::string_view text, Colour colour, const Page& page);
 
-// "0 B", "512 B", "1.50 KiB", "80.0 GiB": three digits, binary units.
-[[nodiscard]] std::string bytes_text(std::int64_t bytes);
-[[nodiscard]] std::string amount_text(std::uint64_t bytes);
-
-// "850 ns", "1.25 us", "3.40 ms", "12.0 s", "2 min 05 s", "3 h 02 min".
-[[nodiscard]] std::string duration_text(std::uint64_t ns);
-
-// "1,234,567".
-[[nodiscard]] std::string count_text(std::int64_t count);
-
-// "a", "a and b", "a, b and c".
-[[nodiscard]] std::string enumerated(const std::vector<std::string>& parts);
-
-// "Never freed" of "never freed".
-[[nodiscard]] std::string capitalised(std::string text);
-// "OWNER" of "owner".
-[[nodiscard]] std::string in_capitals(std::string_view word);
-
-// "1 call", "1,234 calls".
-[[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun);
-
-// "never", "once", "2 times".
-[[nodiscard]] std::string times_text(std::uint64_t count);
-
 // "  and 7 more rows", a line; "" of none.
 [[nodiscard]] std::string and_more(std::uint64_t count, std::string_view noun);
-
-// "98.2 %". "100 %" and "0 %" only where exact; "-" of nothing.
-[[nodiscard]] std::string percent_text(std::uint64_t part, std::uint64_t whole);
-
-// Local time with its zone, "2026-11-21 04:15:42 UTC", "... +02:00"; "" for 0.
-[[nodiscard]] std::string time_text(std::uint64_t ns_since_epoch);
 
 // `cells` columns of which part/whole are filled; a part above nothing fills at least one.
 [[nodiscard]] std::string bar(std::uint64_t part, std::uint64_t whole, std::size_t cells,
@@ -75,18 +46,6 @@ enum class Colour : std::uint8_t { bold, dim, red, yellow };
 // Text from a file, safe to print: control characters and broken UTF-8 (without unicode,
 // everything beyond ASCII but the sign of times, 'x') become '?'.
 [[nodiscard]] std::string printable(std::string_view text, const Page& page);
-
-// Text for a line of stderr, where names must stay what they are: only control characters, those
-// that turn the direction of text, and broken UTF-8 become '?'.
-[[nodiscard]] std::string harmless(std::string_view text);
-
-// Whether a terminal may take the code point for an order, or a person for another text.
-[[nodiscard]] bool misleads(char32_t code_point);
-
-// The code point that `text` begins with, removed from it; kNoCodePoint where it is not valid
-// UTF-8 (one byte is removed). `text` must not be empty.
-inline constexpr char32_t kNoCodePoint = 0xffffffff;
-[[nodiscard]] char32_t take_code_point(std::string_view& text);
 
 // Columns of a terminal that printable text takes: two for a wide letter, none for a mark that
 // combines with the one before.
@@ -116,9 +75,6 @@ inline constexpr char32_t kNoCodePoint = 0xffffffff;
 // The same with nothing before its first line; those after it are indented by two.
 [[nodiscard]] std::string sentence(std::string_view text, const Page& page);
 [[nodiscard]] std::string sentence(std::string_view text, Colour colour, const Page& page);
-
-// "peak, live, total".
-[[nodiscard]] std::string listed(std::span<const std::string_view> names);
 
 // As a shell reads it back: quoted only if needed.
 [[nodiscard]] std::string shell_word(std::string_view text);

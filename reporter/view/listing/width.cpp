@@ -58,39 +58,6 @@ std::string broken(std::string_view text, std::string_view first, std::string_vi
 
 }  // namespace
 
-char32_t take_code_point(std::string_view& text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80   ? 1
-                             : first < 0xc2 ? 0
-                             : first < 0xe0 ? 2
-                             : first < 0xf0 ? 3
-                             : first < 0xf5 ? 4
-                                            : 0;
-  char32_t value = length == 1 ? first : first & (0x7fu >> length);
-  bool valid = length != 0 && length <= text.size();
-  for (std::size_t i = 1; valid && i < length; ++i) {
-    valid = (byte(i) & 0xc0u) == 0x80u;
-    value = (value << 6) | (byte(i) & 0x3fu);
-  }
-  // Too long a form, a surrogate, or beyond the last code point.
-  if (valid && length == 3) valid = value >= 0x800 && (value < 0xd800 || value > 0xdfff);
-  if (valid && length == 4) valid = value >= 0x10000 && value <= 0x10ffff;
-  text.remove_prefix(valid ? length : 1);
-  return valid ? value : kNoCodePoint;
-}
-
-bool misleads(char32_t c) {
-  const bool is_control = c < 0x20 || (c >= 0x7f && c < 0xa0);
-  // Invisible characters that turn the direction of text around, so that a name reads as another.
-  const bool turns_text = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-  return is_control || turns_text || c == kNoCodePoint;
-}
-
-std::string harmless(std::string_view text) {
-  return printable(text, {.width = 0, .unicode = true, .colour = false});
-}
-
 std::string printable(std::string_view text, const Page& page) {
   constexpr char32_t kTimesSign = 0xd7;  // our own, in rows
   std::string result;

@@ -9,7 +9,7 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/leaks/site_owner.h"
 #include "reporter/view/analysis/leaks/usual_suppressions.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/words/quantities.h"
 
 namespace vramscope {
 namespace {

@@ -9,7 +9,6 @@
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/filter/instant.h"
 #include "reporter/view/analysis/stacks/thread_names.h"
-#include "reporter/view/listing/thread_text.h"
 
 namespace vramscope {
 namespace {
@@ -83,7 +82,7 @@ std::string missing_from(const TraceNames& names, const Filter& filter) {
     const ThreadNames threads(report, name);
     std::string missing = no_such_value(
         with_threads(filter, names, *parts), axis, typed(filter, axis), values_of(*parts, axis),
-        [&](const std::string& thread) { return text_of_thread(threads, thread, Page()); });
+        [&](const std::string& thread) { return threads.in_message(thread); });
     if (!missing.empty()) return missing;
   }
   return {};

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "reporter/view/analysis/filter/filter.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/words/quantities.h"
 
 namespace vramscope {
 

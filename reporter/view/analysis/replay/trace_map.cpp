@@ -12,7 +12,7 @@
 #include "reporter/view/analysis/replay/trace_segments.h"
 #include "reporter/view/analysis/replay/trace_totals.h"
 #include "reporter/view/analysis/report_figures.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/words/quantities.h"
 
 namespace vramscope {
 namespace {

@@ -13,6 +13,7 @@
 #include "reporter/report/report.h"
 #include "reporter/report/symbols.h"
 #include "reporter/view/analysis/subject.h"
+#include "reporter/view/words/quantities.h"
 
 namespace vramscope {
 namespace {
@@ -166,6 +167,11 @@ std::string ThreadNames::told(const std::string& thread) const {
   const bool is_shared = bearers != bearers_.end() && bearers->second > 1;
   const bool is_named = !is_shared && (process_of(thread) != nullptr || !is_of_program(name));
   return name.empty() || is_named ? "" : began(thread);
+}
+
+std::string ThreadNames::in_message(const std::string& thread) const {
+  const std::string where = told(thread);
+  return harmless(thread) + (where.empty() ? "" : " - " + harmless(where));
 }
 
 std::string ThreadNames::title(const ThreadFact& thread) const {

@@ -31,6 +31,9 @@ class ThreadNames {
   // Returns where it began, or "" if its own name says enough.
   [[nodiscard]] std::string told(const std::string& thread) const;
 
+  // Returns its name and where it began, for a line of stderr: "python3 4712 - load (train.py:20)".
+  [[nodiscard]] std::string in_message(const std::string& thread) const;
+
   // Returns the name for viewers that also show the thread's number: "python3 - load
   // (train.py:20)".
   [[nodiscard]] std::string title(const ThreadFact& thread) const;
