@@ -169,9 +169,9 @@ class CachingAllocator {
   [[nodiscard]] Found note_export(Address address) noexcept;
 
   // empty_cache: gives every segment without a live block back to the backend. at_next_call: for a
-  // thread that must not call the backend. Then the next call that asks for device memory or frees
-  // some does it, or a later one where a capture forbids it, and sets *at_next_call, which must
-  // live as long.
+  // thread that must not call the backend. Then the next call that asks for memory of a device or
+  // frees some does it for that device, or a later one where a capture forbids it. The last device
+  // sets *at_next_call, which must live as long.
   void trim(std::atomic<bool>* at_next_call = nullptr) noexcept;
   bool trim_device(std::uint16_t device) noexcept;
   // The same for a place of pinned host memory, which trim() leaves alone: pinning again is slow.
@@ -183,12 +183,13 @@ class CachingAllocator {
 
   // The device seems to end here: requests that all memory on it that we know of leaves no room for
   // are refused, without asking the backend. So much of it the driver keeps for this process's
-  // contexts and code, which may change. Call it before the device is used.
+  // contexts and code, which may change. Call it before the device is used. nullopt: the capacity
+  // stays what it is.
   // Memory::is_hosts: from now on, the device's memory is the host's: pinned memory takes of device
   // 0 as well, and managed memory, whose pages have nowhere else to go, gives way to nothing.
   enum class Memory : bool { unchanged, is_hosts };
-  void set_capacity(std::uint16_t device, std::uint64_t bytes, std::uint64_t kept_by_driver = 0,
-                    Memory memory = Memory::unchanged) noexcept;
+  void set_capacity(std::uint16_t device, std::optional<std::uint64_t> bytes,
+                    std::uint64_t kept_by_driver = 0, Memory memory = Memory::unchanged) noexcept;
   // Keeps room for direct memory, until adopt() or end_promise(). False: there is none, even with
   // idle segments given back.
   [[nodiscard]] bool promise(Promise promise, std::uint64_t* counted_bytes = nullptr) noexcept;

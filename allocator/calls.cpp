@@ -135,10 +135,7 @@ void CachingAllocator::open(Place where) noexcept {
 
 void CachingAllocator::trim(std::atomic<bool>* at_next_call) noexcept {
   const ScopedLock section(*state_);
-  if (at_next_call != nullptr) {
-    state_->trim_at_next_call = at_next_call;
-    return;
-  }
+  if (at_next_call != nullptr) return Idle::post_trim(*state_, *at_next_call);
   Outcome out;
   for (std::uint16_t i = 0; i < kMaxDevices; ++i) state_->reclaim.idle(*state_, i, out);
 }

@@ -24,11 +24,11 @@ bool exceeds_limit(const Accounts& accounts, Place where, std::uint64_t bytes, O
   return out.by_limit;
 }
 
-void CachingAllocator::set_capacity(std::uint16_t device, std::uint64_t bytes,
+void CachingAllocator::set_capacity(std::uint16_t device, std::optional<std::uint64_t> bytes,
                                     std::uint64_t kept_by_driver, Memory memory) noexcept {
   const ScopedLock section(*state_);
   Capacities& capacities = state_->accounts.capacities();
-  capacities.set(device, bytes, kept_by_driver);
+  capacities.set(device, bytes.value_or(capacities.of(device).limit), kept_by_driver);
   if (memory == Memory::is_hosts) capacities.share_with_host(device);
 }
 

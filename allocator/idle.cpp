@@ -49,7 +49,10 @@ void CachingAllocator::Idle::count_miss(State& state, Place where) {
 
 bool CachingAllocator::Idle::yield(State& state, Place where, Outcome& out) {
   if (where.kind != Kind::device) return false;
-  if (state.trim_at_next_call != nullptr) return trim_as_posted(state, out), true;
+  if (state.unrecorded[where.device].is_trim_posted) {
+    trim_as_posted(state, where.device, out);
+    return true;
+  }
   if (!state.unrecorded[where.device].has_grown) return false;
   if (!state.reclaim.idle(state, where.device, out)) return true;
   state.unrecorded[where.device].has_grown = false;
@@ -68,17 +71,26 @@ void CachingAllocator::Idle::shed(State& state, Place where, Outcome& out) {
   state.reclaim.oldest(state, where, idle - (most - most / kRoomParts), out);
 }
 
-// A place of which a capture forbids the release keeps the request alive.
-void CachingAllocator::Idle::trim_as_posted(State& state, Outcome& out) {
-  std::array<bool, kMaxDevices> has_places{};
+void CachingAllocator::Idle::post_trim(State& state, std::atomic<bool>& is_done) {
+  state.trim_at_next_call = &is_done;
   for (const auto& place : state.places) {
-    if (place) has_places[place->place.device] = true;
+    if (place) state.unrecorded[place->place.device].is_trim_posted = true;
   }
-  bool is_done = true;
-  for (std::uint16_t i = 0; i < kMaxDevices; ++i) {
-    if (has_places[i]) is_done = state.reclaim.idle(state, i, out) && is_done;
+  note_trimmed(state);
+}
+
+// A place of which a capture forbids the release keeps the request alive.
+void CachingAllocator::Idle::trim_as_posted(State& state, std::uint16_t device, Outcome& out) {
+  if (!state.reclaim.idle(state, device, out)) return;
+  state.unrecorded[device].is_trim_posted = false;
+  note_trimmed(state);
+}
+
+void CachingAllocator::Idle::note_trimmed(State& state) {
+  if (state.trim_at_next_call == nullptr) return;
+  for (const Unrecorded& device : state.unrecorded) {
+    if (device.is_trim_posted) return;
   }
-  if (!is_done || state.trim_at_next_call == nullptr) return;
   state.trim_at_next_call->store(true, std::memory_order_release);
   state.trim_at_next_call = nullptr;
 }

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "allocator/state.h"
@@ -20,17 +21,18 @@ class CachingAllocator::Idle {
   // Notes that no idle segment served a request, which makes idle segments one request older.
   static void count_miss(State& state, Place where) VRAMSCOPE_REQUIRES(state);
 
-  // Gives all idle memory of a device back if somebody else needs memory there, and that of every
-  // device if a trim is posted; returns false if neither is so. Called when the program asks for
-  // memory of a place. If a capture forbids it, a later call does it. Unlocks.
+  // Gives all idle memory of the place's device back if somebody else needs memory there, or if a
+  // trim is posted; returns false if neither is so. Called when the program asks for memory of a
+  // place. If a capture forbids it, a later call does it. Unlocks.
   static bool yield(State& state, Place where, Outcome& out) VRAMSCOPE_REQUIRES(state);
   // The same when the program frees memory. If nobody else needs memory, gives back only what
   // exceeds the place's share, the oldest first.
   [[gnu::noinline]] static void shed(State& state, Place where, Outcome& out)
       VRAMSCOPE_REQUIRES(state);
 
-  // Gives what is idle back for trim(at_next_call), as far as captures allow it. Unlocks.
-  static void trim_as_posted(State& state, Outcome& out) VRAMSCOPE_REQUIRES(state);
+  // Posts a trim of every device that has memory. A call trims the device that it concerns, and
+  // waits for no other one, as it would wait for none without us. `is_done` is set with the last.
+  static void post_trim(State& state, std::atomic<bool>& is_done) VRAMSCOPE_REQUIRES(state);
 
   // Notes that, by a sample, `bytes` of a device are used by nothing that is recorded. Do not take
   // the sample during a call that moves memory between us and the device.
@@ -44,6 +46,9 @@ class CachingAllocator::Idle {
   };
   [[nodiscard]] static Room room_of(State& state, const PlaceMemory& place)
       VRAMSCOPE_REQUIRES(state);
+  static void trim_as_posted(State& state, std::uint16_t device, Outcome& out)
+      VRAMSCOPE_REQUIRES(state);
+  static void note_trimmed(State& state) VRAMSCOPE_REQUIRES(state);
 };
 
 }  // namespace vramscope

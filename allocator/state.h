@@ -39,7 +39,8 @@ namespace vramscope {
 struct Unrecorded {
   std::uint64_t least = ~std::uint64_t{0};  // since idle segments last went back because of it
   std::uint64_t last = 0;
-  bool has_grown = false;  // somebody needs memory: idle segments must go back
+  bool has_grown = false;       // somebody needs memory: idle segments must go back
+  bool is_trim_posted = false;  // the same for State::trim_at_next_call
 };
 
 [[nodiscard]] inline bool is_out_of_memory(const Outcome& out) {
@@ -212,7 +213,8 @@ inline void CachingAllocator::State::settle() {
   const bool is_copied = blocks.has_copies();
   const auto is_calm = [&](const PlaceMemory* place) VRAMSCOPE_REQUIRES(this) {
     return place != nullptr && place->pending.empty() && !is_copied &&
-           !unrecorded[place->place.device].has_grown && trim_at_next_call == nullptr;
+           !unrecorded[place->place.device].has_grown &&
+           !unrecorded[place->place.device].is_trim_posted;
   };
   PlaceMemory* const last = places.last();
   PlaceMemory* const sole = places.sole();

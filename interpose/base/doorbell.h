@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <climits>
 #include <cstdint>
 
@@ -31,7 +32,10 @@ class Doorbell {
   void raise() noexcept {
     constexpr int kAddOne = FUTEX_OP(FUTEX_OP_ADD, 1, FUTEX_OP_CMP_EQ, 0);
     const KeptErrno kept;
-    syscall(SYS_futex, word_, FUTEX_WAKE_OP, INT_MAX, 0, word_, kAddOne);
+    const long woken = syscall(SYS_futex, word_, FUTEX_WAKE_OP, INT_MAX, 0, word_, kAddOne);
+    if (woken >= 0 || errno == EFAULT) return;
+    word_->fetch_add(1, std::memory_order_release);  // a filter or an emulator lacks that operation
+    syscall(SYS_futex, word_, FUTEX_WAKE, INT_MAX);
   }
 
   // Returns when the value is no longer `seen`.

@@ -359,10 +359,9 @@ void UnrecordedUse::tell(std::uint16_t device, Tell tells) noexcept {
 // Like UsedDevices::facts(), except for figures from other processes, which cost a system call.
 void UnrecordedUse::publish(std::uint16_t device, Tell tells) noexcept {
   // On a GPU of the limit's size, contexts and code would take their part of it.
-  const std::uint64_t limit = allocator_.capacity(device).limit;
-  if (limit != Limits::kUnlimited) {
+  if (allocator_.capacity(device).limit != Limits::kUnlimited) {
     const Figures now = sum(device);
-    allocator_.set_capacity(device, limit, now.context_bytes + now.module_bytes);
+    allocator_.set_capacity(device, {}, now.context_bytes + now.module_bytes);
   }
   tell(device, tells);
   live_.set_simulated_launches(simulated_launches());

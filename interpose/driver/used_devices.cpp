@@ -15,7 +15,7 @@ void UsedDevices::note(std::uint16_t device) noexcept {
     live_.add_device(facts, now_ns());
     if (facts.unified) {
       const DeviceCapacity now = allocator_.capacity(device);
-      allocator_.set_capacity(device, now.limit, now.kept, CachingAllocator::Memory::is_hosts);
+      allocator_.set_capacity(device, {}, now.kept, CachingAllocator::Memory::is_hosts);
     }
     backend_.note_free_memory(device, facts.free_bytes, facts.total_bytes);
     const SystemLock lock(mutex_);

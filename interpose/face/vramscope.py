@@ -333,8 +333,8 @@ class expect(contextlib.ContextDecorator):
         number, usage, lines = self._open.pop(), (ctypes.c_int64 * 3)(), []
         if kind is None and self._collects:
             gc.collect()
-        each = _EachLine(lambda line, _: lines.append(line.decode()))
-        with contextlib.suppress(*[NotActive] * (self._skips or kind is not None)):
+        each = _EachLine(lambda line, _: lines.append(line.decode(errors="replace")))
+        with contextlib.suppress(*[NotActive] * self._skips, *[RuntimeError] * (kind is not None)):
             exceeded = _call("expect_end", number, usage, each, None)
             self.new_bytes, self.peak_bytes, self.leaked_bytes = usage
             if exceeded and kind is None:
@@ -367,7 +367,7 @@ def _run_test(item, run):
     __tracebackhide__ = True
     marked = [(make, item.get_closest_marker(name)) for name, make in _MARKERS.items()]
     limits = [make(*marker.args, **marker.kwargs) for make, marker in marked if marker]
-    if not limits and not item.config.getoption("vramscope"):
+    if not limits and not item.config.getoption("vramscope", False):
         return run()
     measured = expect(missing="skip")
     for limit in (*limits, measured):
@@ -388,7 +388,7 @@ def pytest_terminal_summary(terminalreporter, config):
     calls = [test for tests in terminalreporter.stats.values() for test in tests if getattr(test, "when", "") == "call"]
     found = [(dict(test.user_properties).get("vramscope_bytes", ()), test.nodeid) for test in calls]
     rows, say = sorted(((*used, name) for used, name in found if used), reverse=True), terminalreporter.write_line
-    if config.getoption("vramscope") and rows:
+    if config.getoption("vramscope", False) and rows:
         terminalreporter.section("GPU memory of tests")
         if config.getoption("numprocesses", None):
             say("Each worker of pytest-xdist counts its own memory.")

@@ -82,6 +82,7 @@ void Control::look() noexcept {
     if (is_open_) control.path[server_.path().size()] = '\0';
     socket_inode_.store(server_.inode(), std::memory_order_relaxed);
     tell(is_open_ ? State::open : State::failed, problem);
+    if (is_withdrawn_.load(std::memory_order_acquire)) server_.close();  // meanwhile
   }
   control.answered.store(asked, std::memory_order_release);
 }
@@ -119,7 +120,9 @@ std::unique_ptr<ControlAnswer> Control::answer(std::string_view line) {
   if (const auto* const problem = std::get_if<std::string>(&read)) {
     return std::make_unique<ControlText>(failure_line(*problem));
   }
-  if (EndingThread::holder() != 0) {  // it may hold a lock that it will not give back
+  // A thread that ends the program may hold a lock that it will not give back. Nothing is done for
+  // clients once the last report is written.
+  if (EndingThread::holder() != 0 || is_withdrawn_.load(std::memory_order_acquire)) {
     return std::make_unique<ControlText>(failure_line("the program is ending"));
   }
   return steering_.begin(std::get<ControlRequest>(read), *writing_);

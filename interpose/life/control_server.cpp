@@ -31,18 +31,22 @@ constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 1'000'000};
 constexpr int kMostWaiting = 64;    // connections that nobody has accepted yet
 constexpr int kAcceptsAtOnce = 64;  // before the helper's own work has a turn
 
-// A path longer than a socket's address may have is reached through the open folder.
+// A path longer than a socket's address may have is reached through the open folder. /proc/self is
+// empty where the main thread has ended.
 int bind_in(int folder, const std::string& name, int socket) noexcept {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const int length = std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s",
-                                   folder, name.c_str());
+  const int length = std::snprintf(address.sun_path, sizeof address.sun_path,
+                                   "/proc/thread-self/fd/%d/%s", folder, name.c_str());
   if (length < 0 || static_cast<std::size_t>(length) >= sizeof address.sun_path) {
     return ENAMETOOLONG;
   }
   const auto* const to = reinterpret_cast<const sockaddr*>(&address);
   if (bind(socket, to, sizeof address) != 0) return errno;
-  return fchmodat(folder, name.c_str(), S_IRUSR | S_IWUSR, 0) == 0 ? 0 : errno;
+  if (fchmodat(folder, name.c_str(), S_IRUSR | S_IWUSR, 0) == 0) return 0;
+  const int problem = errno;
+  unlinkat(folder, name.c_str(), 0);
+  return problem;
 }
 
 FileIdentity socket_at(int folder, const char* name) noexcept {
@@ -145,24 +149,25 @@ bool ControlServer::serve(std::uint64_t limit_ns) noexcept {
   const std::uint64_t now = now_ns();
   if (is_used) used_ns_ = now;
   serve_clients(waited.data(), now);
-  if (waited[kMostClients].revents != 0) accept_all(now);
+  if (waited[kMostClients].revents != 0 && !accept_all(now)) nap(kPause);
   if (now - used_ns_ < kLingerNs) return true;
   close();
   return false;
 }
 
-void ControlServer::accept_all(std::uint64_t now_ns) noexcept {
+bool ControlServer::accept_all(std::uint64_t now_ns) noexcept {
   for (int i = 0; i < kAcceptsAtOnce; ++i) {
     const NewSockets alone;
-    if (!alone.holds()) return;
+    if (!alone.holds()) return false;
     const StandardFilesTaken above_them;
     const int listener = listener_.number();
-    if (listener < 0) return;
+    if (listener < 0) return false;
     const int socket = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (socket < 0) return;
+    if (socket < 0) return i > 0 || errno == EAGAIN;
     used_ns_ = now_ns;
     admit(socket, now_ns);
   }
+  return true;
 }
 
 void ControlServer::admit(int socket, std::uint64_t now_ns) noexcept {
@@ -187,6 +192,7 @@ void ControlServer::admit(int socket, std::uint64_t now_ns) noexcept {
 void ControlServer::serve_clients(const pollfd* waited, std::uint64_t now_ns) noexcept {
   for (std::size_t i = 0; i < kMostClients; ++i) {
     ControlClient& one = clients_[i];
+    if (!one.is_connected()) one.drop();  // the program closed it: its answer goes, too
     if (waited[i].fd < 0 || !one.is_connected()) continue;
     const bool has_left = (waited[i].revents & (POLLHUP | POLLERR)) != 0;
     if (has_left && one.awaits_program()) {

@@ -42,7 +42,8 @@ class ControlServer {
 
  private:
   [[nodiscard]] int open_in(const std::string& folder, const std::string& base);
-  void accept_all(std::uint64_t now_ns) noexcept;
+  // Returns false if a connection waits that cannot be accepted now.
+  [[nodiscard]] bool accept_all(std::uint64_t now_ns) noexcept;
   void admit(int socket, std::uint64_t now_ns) noexcept;
   void remove_name() noexcept;
   void serve_clients(const pollfd* waited, std::uint64_t now_ns) noexcept;

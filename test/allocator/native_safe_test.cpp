@@ -326,6 +326,32 @@ TEST_F(PostedTrim, WaitsForTheEndOfACapture) {
   EXPECT_EQ(allocator_.idle_bytes(0), 0U);
 }
 
+TEST_F(PostedTrim, WaitsForNoOtherDevice) {
+  constexpr Place kOther{.kind = Kind::device, .device = 1, .context = 7};
+  EXPECT_EQ(free(address_of(20 * kMiB)), Result::ok);
+  EXPECT_EQ(free(address_of(30 * kMiB, 0, kOther)), Result::ok);
+  allocator_.trim(&is_done_);
+
+  const Address block = address_of(2 * kMiB);
+
+  EXPECT_EQ(allocator_.idle_bytes(0), 0U);
+  EXPECT_EQ(allocator_.idle_bytes(1), 30 * kMiB);
+  EXPECT_FALSE(is_done_);
+  EXPECT_EQ(free(block), Result::ok);
+  EXPECT_EQ(allocate(2 * kMiB).source, Source::hit) << "the device was trimmed once";
+
+  static_cast<void>(address_of(2 * kMiB, 0, kOther));
+
+  EXPECT_EQ(allocator_.idle_bytes(1), 0U);
+  EXPECT_TRUE(is_done_);
+}
+
+TEST_F(PostedTrim, IsDoneAtOnceWhereNothingWasAllocated) {
+  allocator_.trim(&is_done_);
+
+  EXPECT_TRUE(is_done_);
+}
+
 class TrimOfPyTorch : public AllocatorFixture {
  protected:
   std::atomic<bool> is_done_{false};
