@@ -44,6 +44,20 @@ void Profiler::limit_capacity(std::uint16_t device, std::uint64_t bytes) {
   limits_capacity_.store(true, std::memory_order_relaxed);
 }
 
+void reset_peaks(Profiler& profiler, std::uint16_t device) noexcept {
+  profiler.allocator().reset_peaks(device);
+  profiler.recorder().warn(
+      "peaks were reset while the program ran (reset_peak_memory_stats): they count from the last "
+      "reset on; a trace has all");
+}
+
+void reset_accumulated(Profiler& profiler, std::uint16_t device) noexcept {
+  profiler.allocator().reset_accumulated(device);
+  profiler.recorder().warn(
+      "counts were reset while the program ran (reset_accumulated_memory_stats): allocations and "
+      "frees of the counters are those since the last reset; call sites have all");
+}
+
 void cut_to_capacity(CachingAllocator& allocator, std::uint16_t device, std::size_t* free,
                      std::size_t* total) noexcept {
   const DeviceCapacity capacity = allocator.capacity(device);

@@ -162,6 +162,11 @@ class Profiler {
   Releases releases_;
 };
 
+// Sets the peaks, or the counts, of a device back for the program or for a client, and has reports
+// warn of it.
+void reset_peaks(Profiler& profiler, std::uint16_t device) noexcept;
+void reset_accumulated(Profiler& profiler, std::uint16_t device) noexcept;
+
 // Cuts the answer of cuMemGetInfo to the device's capacity. Either pointer may be null. `free`
 // includes what we would give back at once.
 void cut_to_capacity(CachingAllocator& allocator, std::uint16_t device, std::size_t* free,

@@ -187,7 +187,7 @@ int vramscope_v1_host_memory_stats(vramscope_each_counter each, void* context) {
 int vramscope_v1_reset_peak_memory_stats(int device) {
   return with_device(device, [](Profiler& profiler, std::uint16_t ordinal) {
     const CallGuard guard;
-    profiler.allocator().reset_peaks(ordinal);
+    reset_peaks(profiler, ordinal);
     return VRAMSCOPE_OK;
   });
 }
@@ -195,7 +195,7 @@ int vramscope_v1_reset_peak_memory_stats(int device) {
 int vramscope_v1_reset_accumulated_memory_stats(int device) {
   return with_device(device, [](Profiler& profiler, std::uint16_t ordinal) {
     const CallGuard guard;
-    profiler.allocator().reset_accumulated(ordinal);
+    reset_accumulated(profiler, ordinal);
     return VRAMSCOPE_OK;
   });
 }

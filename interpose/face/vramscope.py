@@ -379,7 +379,7 @@ def _run_test(item, run):
         item.user_properties.append(("vramscope_bytes", used))
 
 
-def _run_within(limit, run):
+def _run_within(limit, run, __tracebackhide__=True):
     with limit:
         run()
 

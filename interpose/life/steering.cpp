@@ -76,13 +76,13 @@ std::unique_ptr<ControlAnswer> Steering::mark(const ControlRequest& request) {
 
 std::unique_ptr<ControlAnswer> Steering::reset_peaks(const ControlRequest& request) {
   if (!has_used(request.device)) return unused(request.device);
-  profiler_.allocator().reset_peaks(request.device);
+  vramscope::reset_peaks(profiler_, request.device);
   return say(success_line());
 }
 
 std::unique_ptr<ControlAnswer> Steering::reset_accumulated(const ControlRequest& request) {
   if (!has_used(request.device)) return unused(request.device);
-  profiler_.allocator().reset_accumulated(request.device);
+  vramscope::reset_accumulated(profiler_, request.device);
   return say(success_line());
 }
 

@@ -125,6 +125,8 @@ class Steer(Case):
             after = self.stats(process)
             self.assertEqual(before["allocated_bytes.all.current"], after["allocated_bytes.all.peak"])
             self.assertEqual(before["allocated_bytes.all.allocated"], after["allocated_bytes.all.allocated"])
+            (warning,) = self.read(self.ask(process, "report").strip())["warnings"]
+            self.assertIn("peaks were reset while the program ran", warning)
             self.end(process)
 
     def test_totals_begin_anew(self):
@@ -136,6 +138,7 @@ class Steer(Case):
         self.assertEqual([0, 0], [after[f"allocation.all.{part}"] for part in ("allocated", "freed")])
         self.assertEqual(before["allocation.all.current"], after["allocation.all.current"])
         self.ask(process, "reset_accumulated_host_memory_stats")
+        self.assertIn("counts were reset while the program ran", " ".join(self.read(self.ask(process, "report").strip())["warnings"]))
         self.end(process)
 
     def test_a_report_needs_no_signal(self):

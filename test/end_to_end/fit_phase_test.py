@@ -62,6 +62,17 @@ class Marks(PhaseTest):
         self.assertEqual([164 * MIB] + [64 * MIB] * 7, [row["peak_requested_bytes"] for row in found["rows"]])
         self.assertEqual(1, len({row["least_bytes"] for row in found["rows"]}))
 
+    def test_of_more_marks_than_a_trace_keeps_the_numbers_and_the_growth_are_right(self):
+        """A trace has the first 512 and some later ones; only later ones were counted, as if there were no others."""
+        path = self.steps(64, 2, 0, 1500)
+        found = self.phase(path)
+        self.assertEqual(("grows", 2 * MIB, 1500), (found["requested_trend"], found["requested_growth_bytes"], found["times"]))
+        first, *_, last = found["rows"]
+        self.assertEqual((1, 66 * MIB), (first["repetition"], first["peak_requested_bytes"]))
+        self.assertEqual((64 + 2 * 1500) * MIB, last["peak_requested_bytes"])
+        self.assertLess(1400, last["repetition"])
+        self.assertIn("The mark was set 1,500 times. The trace has the times of ", self.run_tool("fit", "--phase", "step", path).stdout)
+
     def test_the_least_memory_up_to_the_last_is_that_of_the_run(self):
         path = self.steps(64, 4, 0, 5)
         done = self.run_tool("fit", "--mode", "observe", "--json", path)

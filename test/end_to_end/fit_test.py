@@ -104,6 +104,16 @@ class Refused(FitTest):
         self.assertNotEqual(bytes_refused, self.refused_first(4 << 30, *limited, f"{limit}MiB")[0])
         self.assertEqual(bytes_refused, self.refused_first(4 << 30, *limited, f"{limit - 2}MiB")[0])
 
+    def test_fit_says_that_the_recording_was_refused_memory(self):
+        bytes_refused, path = self.refused_first(self.MEMORY, "--policy", "pytorch")
+        trace = path.with_suffix(".trace")
+        text = " ".join(self.run_tool("fit", trace).stdout.split())
+        (told,) = json.loads(self.run_tool("fit", "--json", trace).stdout)
+        self.assertGreater(told["refused_requests"], 0)
+        self.assertRegex(text, rf"The recording was refused .*for {bytes_refused // MIB} MiB at .* LEAST is for what it was served")
+        _, whole = self.refused_first(80 << 30, "--policy", "pytorch")
+        self.assertNotIn("was refused", self.run_tool("fit", whole.with_suffix(".trace")).stdout)
+
     def test_the_text_has_them_and_without_a_trace_nobody_tries(self):
         _, path = self.refused_first(self.MEMORY, "--policy", "pytorch")
         text = self.run_tool("oom", path).stdout

@@ -99,13 +99,17 @@ std::string fit_of_golden(const Page& page) {
 
 std::string phase_of_golden(const Page& page) {
   static const TrialSteps trace = golden_trial();
-  static TrialPhase phase{.name = "step", .begins = {}, .is_mark = true, .marks = 14, .known = {}};
+  static TrialPhase phase{
+      .name = "step", .begins = {}, .numbers = {}, .is_mark = true, .marks = 14, .known = {}};
   static const TrialRow row = recorded_row(trace).row.value();
   for (std::size_t i = 0; i < trace.steps.size() && phase.begins.size() < 12; ++i) {
     const TrialStep& step = trace.steps[i];
     if (step.what == TrialStep::What::allocated && step.slot == 2) phase.begins.push_back(i);
   }
-  static const PhaseAnswer answer = follow_phase(trace, row, phase.begins, {});
+  while (phase.numbers.size() < phase.begins.size()) {
+    phase.numbers.push_back(phase.numbers.size() + 1);
+  }
+  static const PhaseAnswer answer = follow_phase(trace, row, phase, {});
   return render(phase_text({"train.4711.trace", phase, row, trace, answer}, page, {}), page);
 }
 

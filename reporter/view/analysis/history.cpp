@@ -69,7 +69,8 @@ double median_growth(const std::vector<std::pair<double, double>>& points) {
   if (slopes.empty()) return 0;
   const auto middle = slopes.begin() + static_cast<std::ptrdiff_t>(slopes.size() / 2);
   std::nth_element(slopes.begin(), middle, slopes.end());
-  return *middle;
+  if (slopes.size() % 2 != 0) return *middle;
+  return (*middle + *std::max_element(slopes.begin(), middle)) / 2;
 }
 
 // runs: of one program, the oldest first.

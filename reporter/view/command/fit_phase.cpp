@@ -34,8 +34,7 @@ int show_phase(TrialArguments& given, const std::string& file, TrialPhase& phase
   MadeRows made = make_rows(*trace, given.trial);
   if (!made.problem.empty()) return refuse(made.problem);
   ProgressLine progress("fit", "events");
-  const PhaseAnswer answer =
-      follow_phase(*trace, made.rows.front(), phase.begins, progress.teller());
+  const PhaseAnswer answer = follow_phase(*trace, made.rows.front(), phase, progress.teller());
   shown.add(FollowedPhase{file, phase, made.rows.front(), *trace, answer, is_assumed},
             phase_fields(shown.choice()), answer.rows, phase_columns(), phase_text);
   return kFine;
@@ -48,7 +47,7 @@ int show_phases(TrialArguments& given, const std::string& name) {
   given.listing.rows().refuse_unless({names_of(phase_columns())});
   ShownTrials shown(given.listing);
   for (const std::string& file : given.files) {
-    TrialPhase phase{.name = name, .begins = {}, .known = {}};
+    TrialPhase phase{.name = name, .begins = {}, .numbers = {}, .known = {}};
     const int code = show_phase(given, file, phase, shown);
     if (code != kFine) return code;
   }

@@ -118,7 +118,7 @@ AdviceWords of_rounding(const Advice& advice) {
                    "average size of each call site)",
           .to_do =
               "make sizes multiples of 2 MiB or a little less, or take several from one block; "
-              "--alloc-conf growing_segments:True lets blocks share pages",
+              "--policy pytorch --alloc-conf growing_segments:True lets blocks share pages",
           .command = "sites --by peak"};
 }
 

@@ -87,6 +87,21 @@ std::string others_text(const Fitted& fitted) {
          " for contexts, code and other processes, as in the recording.";
 }
 
+bool is_refused(const TrialStep& step) {
+  return step.what == TrialStep::What::refused || step.what == TrialStep::What::refused_by_driver;
+}
+
+// A run that was refused memory is no whole run: nobody knows what it would have done with it.
+std::string refused_text(const TrialSteps& trace) {
+  const auto first = std::ranges::find_if(trace.steps, is_refused);
+  if (first == trace.steps.end()) return "";
+  const auto count = static_cast<std::uint64_t>(std::ranges::count_if(trace.steps, is_refused));
+  return "The recording was refused " + counted(count, "request") +
+         (count == 1 ? " for " : ", the first one for ") + amount_text(first->bytes) + " at " +
+         duration_text(first->at_ns) +
+         ". LEAST is for what it was served: a run that is refused nothing may need more.";
+}
+
 }  // namespace
 
 Columns<FitRow> fit_columns() {
@@ -123,7 +138,8 @@ std::vector<std::string> fits_words(const FitAnswer& answer) {
 }
 
 std::vector<std::string> fit_remarks(const Fitted& fitted) {
-  return {"With 2 MiB less than LEAST, a request is refused. " + others_text(fitted),
+  return {refused_text(fitted.trace),
+          "With 2 MiB less than LEAST, a request is refused. " + others_text(fitted),
           gaps_text("The replay of this trace cannot be exact: ", fitted.trace.gaps)};
 }
 
@@ -141,12 +157,14 @@ Document fit_text(const Fitted& fitted, const Page& page, const RowChoice& choic
   Document text;
   text.title(counted(fitted.trace.requests, "allocation") + " of " + fitted.file +
              ": the smallest amount of GPU memory with which the run completes");
+  const std::vector<std::string> remarks = fit_remarks(fitted);
+  text.paragraph(remarks.front());
   text.gap();
   text.table(std::move(table), and_more(rows, choice.most, "setting"));
   text.gap();
   text.table(std::move(gpus));
   text.gap();
-  for (const std::string& remark : fit_remarks(fitted)) text.paragraph(remark);
+  for (std::size_t i = 1; i < remarks.size(); ++i) text.paragraph(remarks[i]);
   return text;
 }
 
@@ -160,6 +178,12 @@ Columns<Fitted> fit_fields(const RowChoice& choice) {
       {"allocations", "in it", [](const All& all) { return all.trace.requests; }},
       {"unrecorded_bytes", "most that contexts, code and other processes took of one GPU",
        of_answer(&FitAnswer::unrecorded_bytes)},
+      {"refused_requests",
+       "requests that the recording was refused: `least_bytes` is without these, and without what "
+       "the program would have done with them",
+       [](const All& all) {
+         return static_cast<std::uint64_t>(std::ranges::count_if(all.trace.steps, is_refused));
+       }},
       {"context_assumed", "the trace does not say so: a context of an H200 is assumed",
        of_answer(&FitAnswer::is_context_assumed)},
       {"rows", "settings in the order of the text", fit_columns(),

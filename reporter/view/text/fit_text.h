@@ -23,7 +23,8 @@ struct Fitted {
 [[nodiscard]] Columns<Fitted> fit_fields(const RowChoice& choice);
 // For each of the answer's GPUs: "yes", "with pytorch", "no".
 [[nodiscard]] std::vector<std::string> fits_words(const FitAnswer& answer);
-// What the figures include, and why a replay may differ from the run: sentences.
+// What the recording was refused, or "" first; then what the figures include, and why a replay may
+// differ from the run: sentences.
 [[nodiscard]] std::vector<std::string> fit_remarks(const Fitted& fitted);
 [[nodiscard]] Document fit_text(const Fitted& fitted, const Page& page, const RowChoice& choice);
 

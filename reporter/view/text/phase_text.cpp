@@ -29,8 +29,10 @@ std::string lacking_text(const FollowedPhase& followed) {
   if (phase.marks <= found) return "";
   const std::string times = count_text(static_cast<std::int64_t>(phase.marks));
   if (phase.is_mark) {
-    return "The mark was set " + times + " times, of which the trace has " +
-           count_text(static_cast<std::int64_t>(found)) + ", evenly spread.";
+    return "The mark was set " + times + " times. The trace has the times of " +
+           count_text(static_cast<std::int64_t>(found)) +
+           ": of the first ones, and of evenly spread later ones, whose rows last until the next "
+           "known mark.";
   }
   return "The range was entered " + times + " times, and is seen to begin " +
          counted(found, "time") +
@@ -87,7 +89,7 @@ Document phase_text(const FollowedPhase& followed, const Page& page, const RowCh
         "a GPU with unlimited memory.");
   }
   if (followed.answer.repetitions > followed.answer.rows.size()) {
-    text.paragraph("Rows are evenly spread over all repetitions.");
+    text.paragraph("Rows are evenly spread over the known repetitions.");
   }
   text.paragraph(lacking_text(followed));
   text.paragraph(gaps_text("The replay of this trace cannot be exact: ", followed.trace.gaps));

@@ -67,9 +67,19 @@ class LeastSearch {
   std::vector<PhaseRow>& rows_;
 };
 
+// A mark whose time is not known begins a repetition within the one before.
+std::vector<std::uint64_t> last_of_each(const TrialPhase& phase) {
+  std::vector<std::uint64_t> lasts;
+  for (std::size_t i = 1; i < phase.numbers.size(); ++i) lasts.push_back(phase.numbers[i] - 1);
+  lasts.push_back(phase.is_mark ? std::max(phase.marks, phase.numbers.back())
+                                : phase.numbers.back());
+  return lasts;
+}
+
 }  // namespace
 
-PhaseCourse course_of(const std::vector<std::uint64_t>& peaks) {
+PhaseCourse course_of(const std::vector<std::uint64_t>& peaks,
+                      const std::vector<std::uint64_t>& lasts) {
   const std::size_t count = peaks.size();
   std::size_t warm_up = count;
   std::uint64_t least = UINT64_MAX, most = 0;
@@ -80,7 +90,7 @@ PhaseCourse course_of(const std::vector<std::uint64_t>& peaks) {
     --warm_up;
   }
   if (count - warm_up >= std::max<std::size_t>(2, (count + 1) / 2)) {
-    return {.trend = PhaseTrend::constant, .warm_up = warm_up};
+    return {.trend = PhaseTrend::constant, .warm_up = warm_up == 0 ? 0 : lasts[warm_up - 1]};
   }
   const std::size_t half = count / 2;
   std::size_t falls = 0;
@@ -89,11 +99,12 @@ PhaseCourse course_of(const std::vector<std::uint64_t>& peaks) {
                      falls * 4 <= count - half;
   if (!grows) return {.trend = PhaseTrend::varies};
   return {.trend = PhaseTrend::grows,
-          .growth_bytes = (peaks.back() - peaks[half]) / (count - 1 - half)};
+          .growth_bytes = (peaks.back() - peaks[half]) / (lasts.back() - lasts[half])};
 }
 
-PhaseAnswer follow_phase(const TrialSteps& trace, const TrialRow& row,
-                         const std::vector<std::size_t>& begins, const TellShare& tell) {
+PhaseAnswer follow_phase(const TrialSteps& trace, const TrialRow& row, const TrialPhase& phase,
+                         const TellShare& tell) {
+  const std::vector<std::uint64_t>& begins = phase.begins;
   TrialProgress progress;
   std::vector<TrialPeaks> peaks = play_parts(trace, row.settings, begins, progress);
   PhaseAnswer answer{.rows = {}, .repetitions = begins.size(), .requested = {}, .reserved = {}};
@@ -106,13 +117,14 @@ PhaseAnswer follow_phase(const TrialSteps& trace, const TrialRow& row,
     requested.push_back(peaks[i + 1].requested_bytes);
     reserved.push_back(peaks[i + 1].reserved_bytes);
   }
-  answer.requested = course_of(requested);
-  answer.reserved = course_of(reserved);
+  const std::vector<std::uint64_t> lasts = last_of_each(phase);
+  answer.requested = course_of(requested, lasts);
+  answer.reserved = course_of(reserved, lasts);
   std::vector<std::size_t> ends;
   for (const std::size_t i : spread(begins.size())) {
     const std::size_t first = std::min(begins[i], trace.steps.size() - 1);
     answer.rows.push_back(
-        {.number = i + 1, .begin_ns = trace.steps[first].at_ns, .peaks = peaks[i + 1]});
+        {.number = phase.numbers[i], .begin_ns = trace.steps[first].at_ns, .peaks = peaks[i + 1]});
     ends.push_back(i + 1 < begins.size() ? begins[i + 1] : trace.steps.size());
   }
   LeastSearch(trace, row, tell, ends, answer.rows).run();

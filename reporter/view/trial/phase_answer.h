@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "reporter/view/trial/phase_finder.h"
 #include "reporter/view/trial/trial_rows.h"
 #include "reporter/view/trial/trial_runs.h"
 
@@ -21,10 +22,12 @@ struct PhaseCourse {
   std::uint64_t warm_up = 0;       // repetitions before it is constant
   std::uint64_t growth_bytes = 0;  // with each repetition of the second half
 };
-[[nodiscard]] PhaseCourse course_of(const std::vector<std::uint64_t>& peaks);
+// lasts: numbers of the repetitions, in order. A peak may be that of several, up to this one.
+[[nodiscard]] PhaseCourse course_of(const std::vector<std::uint64_t>& peaks,
+                                    const std::vector<std::uint64_t>& lasts);
 
 struct PhaseRow {
-  std::uint64_t number = 0;  // of the repetition, from 1
+  std::uint64_t number = 0;  // of the repetition, from 1; the row ends with the next known one
   std::uint64_t begin_ns = 0;
   TrialPeaks peaks = {};
   // The least capacity with which all until its end completes; nullopt: none, or not asked.
@@ -41,9 +44,8 @@ struct PhaseAnswer {
 };
 inline constexpr std::size_t kMostPhaseRows = 24;
 
-// begins: at least two, in order. May throw bad_alloc.
+// phase.begins: at least two. May throw bad_alloc.
 [[nodiscard]] PhaseAnswer follow_phase(const TrialSteps& trace, const TrialRow& row,
-                                       const std::vector<std::size_t>& begins,
-                                       const TellShare& tell);
+                                       const TrialPhase& phase, const TellShare& tell);
 
 }  // namespace vramscope

@@ -2,11 +2,34 @@
 #include "reporter/view/trial/phase_finder.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace vramscope {
 
 std::string name_of(const RangeFact& range) {
   return range.domain.empty() ? range.name : range.domain + ":" + range.name;
+}
+
+KnownMarks marks_named(const RecorderFacts& facts, std::string_view name) {
+  KnownMarks marks;
+  for (const MarkFact& mark : facts.marks) {
+    if (mark.name == name) marks.clocks_ns[++marks.all] = mark.clock_ns;
+  }
+  for (const RepeatedMark& mark : facts.repeated_marks) {
+    if (mark.name != name || mark.clocks_ns.empty()) continue;
+    // The times are those of marks 0, n, 2n, ..., as MarkRows keeps them.
+    const std::uint64_t sparsest = (mark.marks + mark.clocks_ns.size() - 1) / mark.clocks_ns.size();
+    const std::uint64_t step = std::bit_ceil(sparsest);
+    // A name that was forgotten meanwhile is counted anew.
+    const auto is_before = [&](const auto& kept) { return kept.second < mark.clocks_ns.front(); };
+    const auto before = static_cast<std::uint64_t>(
+        std::count_if(marks.clocks_ns.begin(), marks.clocks_ns.end(), is_before));
+    for (std::size_t i = 0; i < mark.clocks_ns.size(); ++i) {
+      marks.clocks_ns.try_emplace(before + 1 + i * step, mark.clocks_ns[i]);
+    }
+    marks.all = std::max(marks.all, before + mark.marks);
+  }
+  return marks;
 }
 
 PhaseFinder::PhaseFinder(const TraceNames& names, TrialPhase* phase)
@@ -17,18 +40,14 @@ PhaseFinder::PhaseFinder(const TraceNames& names, TrialPhase* phase)
   if (clocks_.empty()) find_ranges();
 }
 
-// All of them where all were kept, else those of a name that repeats, evenly spread.
+// The first ones, and evenly spread later ones.
 void PhaseFinder::find_marks() {
-  for (const MarkFact& mark : names_.facts.marks) {
-    if (mark.name == phase_->name) clocks_.push_back(mark.clock_ns);
+  const KnownMarks marks = marks_named(names_.facts, phase_->name);
+  phase_->marks = marks.all;
+  for (const auto& [number, clock_ns] : marks.clocks_ns) {
+    numbers_.push_back(number);
+    clocks_.push_back(clock_ns);
   }
-  phase_->marks = clocks_.size();
-  for (const RepeatedMark& mark : names_.facts.repeated_marks) {
-    if (mark.name != phase_->name || mark.marks <= clocks_.size()) continue;
-    phase_->marks = mark.marks;
-    clocks_ = mark.clocks_ns;
-  }
-  std::ranges::sort(clocks_);
   phase_->is_mark = !clocks_.empty();
 }
 
@@ -58,6 +77,7 @@ void PhaseFinder::list_known() {
 
 void PhaseFinder::begin(std::uint64_t step) {
   phase_->begins.push_back(step);
+  phase_->numbers.push_back(next_ < numbers_.size() ? numbers_[next_] : next_ + 1);
   ++next_;
 }
 

@@ -4,19 +4,30 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reporter/report/traces/trace_reader.h"
 
 namespace vramscope {
 
+// The known times of the marks of one name, by number from 1.
+struct KnownMarks {
+  std::map<std::uint64_t, std::uint64_t> clocks_ns = {};
+  std::uint64_t all = 0;
+};
+[[nodiscard]] KnownMarks marks_named(const RecorderFacts& facts, std::string_view name);
+
 // A part of a run that repeats, by the name that the program gave it.
 struct TrialPhase {
   std::string name = {};              // as name_of() has it
   std::vector<std::uint64_t> begins;  // steps with which its repetitions begin
-  bool is_mark = false;               // a mark begins each, else a range has it
+  std::vector<std::uint64_t>
+      numbers;                     // of these repetitions, from 1; the times of some are not known
+  bool is_mark = false;            // a mark begins each, else a range has it
   std::uint64_t marks = 0;         // how often it was set, or the range was entered; 0: not known
   std::vector<std::string> known;  // names that are marked or entered more than once
 };
@@ -48,6 +59,7 @@ class PhaseFinder {
   const TraceNames& names_;
   TrialPhase* const phase_;
   std::vector<std::uint64_t> clocks_;    // of the marks
+  std::vector<std::uint64_t> numbers_;   // of the marks
   std::size_t next_ = 0;                 // of these
   std::vector<bool> ranges_;             // which lie in it; {}: none
   std::optional<std::uint32_t> thread_;  // the first that was in it

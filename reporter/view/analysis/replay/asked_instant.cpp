@@ -3,7 +3,6 @@
 #include "reporter/view/analysis/replay/asked_instant.h"
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <map>
 #include <optional>
@@ -15,34 +14,6 @@
 
 namespace vramscope {
 namespace {
-
-// The known times of the marks of one name, by number from 1.
-struct Marks {
-  std::map<std::uint64_t, std::uint64_t> clocks_ns = {};
-  std::uint64_t all = 0;
-};
-
-Marks marks_named(const RecorderFacts& facts, std::string_view name) {
-  Marks marks;
-  for (const MarkFact& mark : facts.marks) {
-    if (mark.name == name) marks.clocks_ns[++marks.all] = mark.clock_ns;
-  }
-  for (const RepeatedMark& mark : facts.repeated_marks) {
-    if (mark.name != name || mark.clocks_ns.empty()) continue;
-    // The times are those of marks 0, n, 2n, ..., as MarkRows keeps them.
-    const std::uint64_t sparsest = (mark.marks + mark.clocks_ns.size() - 1) / mark.clocks_ns.size();
-    const std::uint64_t step = std::bit_ceil(sparsest);
-    // A name that was forgotten meanwhile is counted anew.
-    const auto is_before = [&](const auto& kept) { return kept.second < mark.clocks_ns.front(); };
-    const auto before = static_cast<std::uint64_t>(
-        std::count_if(marks.clocks_ns.begin(), marks.clocks_ns.end(), is_before));
-    for (std::size_t i = 0; i < mark.clocks_ns.size(); ++i) {
-      marks.clocks_ns.try_emplace(before + 1 + i * step, mark.clocks_ns[i]);
-    }
-    marks.all = std::max(marks.all, before + mark.marks);
-  }
-  return marks;
-}
 
 std::vector<std::string> names_of_marks(const RecorderFacts& facts) {
   std::set<std::string> names;
@@ -63,7 +34,7 @@ std::optional<std::pair<std::string, std::uint64_t>> numbered(std::string_view a
   return std::pair(std::string(asked.substr(0, sign)), number);
 }
 
-AskedInstant mark_of(const TraceFollower& trace, const std::string& name, const Marks& marks,
+AskedInstant mark_of(const TraceFollower& trace, const std::string& name, const KnownMarks& marks,
                      std::optional<std::uint64_t> number) {
   using enum AskedInstant::State;
   AskedInstant asked{.mark = name, .repetitions = marks.all, .is_named = number.has_value()};
@@ -92,7 +63,7 @@ AskedInstant mark_of(const TraceFollower& trace, const std::string& name, const 
 class RangeBegins final : public TraceObserver {
  public:
   RangeBegins(const TraceNames& names, const std::string& range)
-      : phase_{.name = range, .begins = {}, .known = {}}, finder_(names, &phase_) {}
+      : phase_{.name = range, .begins = {}, .numbers = {}, .known = {}}, finder_(names, &phase_) {}
   void came(const TraceBlock& block, const FollowedEvent& now) override {
     if (now.one.what != trace::What::came) return;
     finder_.allocated(now.one.thread, block.tag, std::max<std::uint64_t>(now.instant_ns, 1));
@@ -128,7 +99,7 @@ AskedInstant find_instant(const TraceFollower& trace, std::string_view asked) {
   }
   const RecorderFacts& facts = trace.names().facts;
   const std::string name(asked);
-  const Marks whole = marks_named(facts, name);
+  const KnownMarks whole = marks_named(facts, name);
   const auto with_number = numbered(asked);
   if (!whole.clocks_ns.empty() || !with_number) return mark_of(trace, name, whole, std::nullopt);
   const auto& [its_name, number] = *with_number;
