@@ -154,7 +154,7 @@ class ModuleUnderRun(harness.Case):
         return self.run_tool(*command, PYTHONDONTWRITEBYTECODE="1", **variables)
 
     def folder_of_module(self):
-        (found,) = self.python(code="import os; print(os.environ['PYTHONPATH'])").stdout.split()
+        found = self.python(code="import os; print(os.environ['PYTHONPATH'])").stdout.removesuffix("\n")
         self.assertEqual(["vramscope.py"], [path.name for path in pathlib.Path(found).glob("*.py")])
         return found
 

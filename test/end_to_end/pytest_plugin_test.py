@@ -43,8 +43,8 @@ class Plugin(harness.Case):
         else:
             done = self.run_program(command, None, "devices=2", **variables)
         output = done.stdout
-        ended = re.findall(r"^\S*suite_of_pytest.py::(\S+) (PASSED|FAILED|ERROR) +\[ *\d+%\]$", output, re.M)
-        of_workers = re.findall(r"^\[gw\d\] \[ *\d+%\] (PASSED|FAILED|ERROR) \S*suite_of_pytest.py::(\S+) *$", output, re.M)
+        ended = re.findall(r"^.*suite_of_pytest.py::(\S+) (PASSED|FAILED|ERROR) +\[ *\d+%\]$", output, re.M)
+        of_workers = re.findall(r"^\[gw\d\] \[ *\d+%\] (PASSED|FAILED|ERROR) .*suite_of_pytest.py::(\S+) *$", output, re.M)
         return {name: word.lower() for name, word in ended + [found[::-1] for found in of_workers]}, output
 
     def test_markers_limit_each_test(self):
@@ -64,7 +64,7 @@ class Plugin(harness.Case):
         self.assertNotIn("xdist", output.split(TITLE)[1])
 
     def check_list(self, output):
-        rows = re.findall(r"^ +([\d.]+) MiB +([\d.]+) MiB  \S*suite_of_pytest.py::(\S+)$", output.split(TITLE)[1], re.M)
+        rows = re.findall(r"^ +([\d.]+) MiB +([\d.]+) MiB  .*suite_of_pytest.py::(\S+)$", output.split(TITLE)[1], re.M)
         self.assertEqual([f"test_unlimited[{mib}]" for mib in range(41, 31, -1)], [name for *_, name in rows])
         self.assertEqual([f"{mib}.0" for mib in range(41, 31, -1)], [new for new, *_ in rows])
         self.assertTrue(all(float(peak) >= float(new) + 100 for new, peak, _ in rows), rows)  # the model's
