@@ -54,8 +54,8 @@ void reset_peaks(Profiler& profiler, std::uint16_t device) noexcept {
 void reset_accumulated(Profiler& profiler, std::uint16_t device) noexcept {
   profiler.allocator().reset_accumulated(device);
   profiler.recorder().warn(
-      "counts were reset while the program ran (reset_accumulated_memory_stats): allocations and "
-      "frees of the counters are those since the last reset; call sites have all");
+      "counts were reset while the program ran (reset_accumulated_memory_stats): counters begin "
+      "with the last reset; call sites have all");
 }
 
 void cut_to_capacity(CachingAllocator& allocator, std::uint16_t device, std::size_t* free,

@@ -43,10 +43,7 @@ int bind_in(int folder, const std::string& name, int socket) noexcept {
   }
   const auto* const to = reinterpret_cast<const sockaddr*>(&address);
   if (bind(socket, to, sizeof address) != 0) return errno;
-  if (fchmodat(folder, name.c_str(), S_IRUSR | S_IWUSR, 0) == 0) return 0;
-  const int problem = errno;
-  unlinkat(folder, name.c_str(), 0);
-  return problem;
+  return fchmodat(folder, name.c_str(), S_IRUSR | S_IWUSR, 0) == 0 ? 0 : errno;
 }
 
 FileIdentity socket_at(int folder, const char* name) noexcept {
@@ -93,7 +90,8 @@ int ControlServer::open_in(const std::string& folder, const std::string& base) {
     const std::string name = base + (i == 0 ? "" : "~" + std::to_string(i));
     path_ = folder + "/" + name;
     problem = bind_in(opened, name, made);
-    if (problem == 0) name_ = socket_at(opened, name.c_str());
+    // Also of one whose mode could not be set, so that it goes.
+    if (problem != EADDRINUSE) name_ = socket_at(opened, name.c_str());
   }
   ::close(opened);
   if (problem == 0 && listen(made, kMostWaiting) != 0) problem = errno;

@@ -203,7 +203,7 @@ class Advise(TraceTest):
         text = self.run_tool("advise", trace).stdout
         self.assertTrue(text.startswith("Nothing found. Looked for: memory that only grows, "), text)
         self.assertIn(", fragmentation and small segments.\n", text)
-        self.assertIn("\nThe program has no NVTX ranges, by which ", text)
+        self.assertIn("\nThe program has no NVTX ranges. They show ", text)
         self.assertIn("; this answer is from ", self.run_tool("advise", report).stderr)
         trace.unlink()
         text = self.run_tool("advise", report).stdout

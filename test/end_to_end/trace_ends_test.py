@@ -69,7 +69,7 @@ class Ends(TraceTest):
         process.wait()
         self.assertEqual(20, self.allocations(path))
         for words in (["peak"], ["leaks"], ["timeline"], ["map"]):
-            self.assertIn(f"'{path}' ends without a mark: the program was killed, or still runs; its last second may be missing\n", self.run_tool(*words, path).stderr, words)
+            self.assertIn(f"'{path}' has no end: the program was killed, or still runs; its last second may be missing\n", self.run_tool(*words, path).stderr, words)
 
     def test_run_names_the_trace_of_a_program_that_was_killed(self):
         done = self.run_tool("run", "--sim", "--live-file", "off", "--trace", "t.%p.trace", "--", "sh", "-c",

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <vector>
+
 #include "reporter/view/analysis/batch_scale.h"
 #include "reporter/view/command/progress.h"
 #include "reporter/view/trial/fit_answer.h"
@@ -203,16 +206,26 @@ TEST(Fit, AContextIsAssumedWhereTheTraceNamesNone) {
   EXPECT_FALSE(assume_contexts(trace));
 }
 
+// Of repetitions that are all known.
+PhaseCourse course_from_one(const std::vector<std::uint64_t>& peaks) {
+  std::vector<std::uint64_t> lasts(peaks.size());
+  std::iota(lasts.begin(), lasts.end(), 1);
+  return course_of(peaks, lasts);
+}
+
 TEST(Phase, CoursesAreToldByTheirPeaks) {
   using enum PhaseTrend;
 
-  EXPECT_EQ(course_of({100, 100, 100}).trend, constant);
-  EXPECT_EQ(course_of({300, 200, 1000, 1001, 1000, 1002}).warm_up, 2U);
-  EXPECT_EQ(course_of({300, 200, 1000, 1001, 1000, 1002}).trend, constant);
-  EXPECT_EQ(course_of({100, 110, 120, 130, 140, 150}).trend, grows);
-  EXPECT_EQ(course_of({100, 110, 120, 130, 140, 150}).growth_bytes, 10U);
-  EXPECT_EQ(course_of({100, 200, 100, 200, 100, 200}).trend, varies);
-  EXPECT_EQ(course_of({200, 100}).trend, varies);
+  EXPECT_EQ(course_from_one({100, 100, 100}).trend, constant);
+  EXPECT_EQ(course_from_one({300, 200, 1000, 1001, 1000, 1002}).warm_up, 2U);
+  EXPECT_EQ(course_from_one({300, 200, 1000, 1001, 1000, 1002}).trend, constant);
+  EXPECT_EQ(course_from_one({100, 110, 120, 130, 140, 150}).trend, grows);
+  EXPECT_EQ(course_from_one({100, 110, 120, 130, 140, 150}).growth_bytes, 10U);
+  EXPECT_EQ(course_from_one({100, 200, 100, 200, 100, 200}).trend, varies);
+  EXPECT_EQ(course_from_one({200, 100}).trend, varies);
+  // Some are not known: 2 MiB with each of 10, not of 4.
+  EXPECT_EQ(course_of({100, 102, 110, 120}, {1, 2, 6, 11}).growth_bytes, 2U);
+  EXPECT_EQ(course_of({300, 1000, 1000, 1000}, {5, 6, 7, 8}).warm_up, 5U);
 }
 
 TEST(Phase, PartsHavePeaksOfTheirOwn) {

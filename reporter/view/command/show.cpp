@@ -227,7 +227,7 @@ void Showing::add_text(const Report& report) {
   shown_.add_text(report, arguments_.file, render(made, page_), page_);
   if (next_.empty() && leads_on) {
     const std::string& file = arguments_.next_file.empty() ? arguments_.file : arguments_.next_file;
-    next_ = next_command("report", typed_or(arguments_, file), page_);
+    next_ = next_command(is_trace(file) ? "trace" : "report", typed_or(arguments_, file), page_);
   }
 }
 

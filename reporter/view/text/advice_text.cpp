@@ -134,8 +134,8 @@ std::string not_looked_for(const AdviceOf& of) {
       of.has_segments ? "" : "The trace has no segments, so fragmentation is unknown.";
   if (has_ranges(of.report)) return text;
   return text + (text.empty() ? "" : " ") +
-         "The program has no NVTX ranges, by which memory that is freed late and phases that "
-         "overlap are found.";
+         "The program has no NVTX ranges. They show memory that is freed late, and phases that "
+         "overlap.";
 }
 
 Document advice_text(const AdviceOf& of, const NameFrame& name, const Page& page,

@@ -81,7 +81,8 @@ Document phase_text(const FollowedPhase& followed, const Page& page, const RowCh
   text.paragraph(course_text("Requested memory", followed.answer.requested));
   text.paragraph(course_text("Reserved memory", followed.answer.reserved));
   if (followed.answer.requested.trend == PhaseTrend::grows) {
-    text.paragraph("To see which call sites keep it: vramscope leaks, of the run's report.");
+    text.line("  To see which call sites keep it:",
+              "vramscope leaks " + shell_path(followed.file, page));
   }
   if (!followed.answer.fits) {
     text.paragraph(

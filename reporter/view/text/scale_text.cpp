@@ -25,24 +25,24 @@ std::string model_text(const ScaleRow& row) {
   return "";
 }
 
-Columns<ScaledRun> run_columns_of_scale() {
+Columns<ScaledRun> run_columns_of_scale(const std::string& what) {
   using Row = ScaledRun;
-  return {{"batch", "the number that was typed", &Row::batch, Titled("BATCH")},
+  return {{"batch", "the number that was typed", &Row::batch, Titled(in_capitals(what))},
           {"least_bytes",
            "smallest amount of memory of each GPU with which it completes, as `fit` finds it",
            &Row::least_bytes, Titled("LEAST")}};
 }
 
-Columns<ScalePrediction> prediction_columns() {
+Columns<ScalePrediction> prediction_columns(const std::string& what) {
   using Row = ScalePrediction;
-  return {{"batch", "that was typed", &Row::batch, Titled("BATCH")},
+  return {{"batch", "that was typed", &Row::batch, Titled(in_capitals(what))},
           {"peak_requested_bytes", "most that the program would ask for of one GPU",
            &Row::requested_bytes, Titled("REQUESTED")},
           {"least_bytes", "smallest amount of GPU memory with which it would complete",
            &Row::least_bytes, Titled("LEAST")}};
 }
 
-Columns<ScaledGpu> scaled_gpu_columns() {
+Columns<ScaledGpu> scaled_gpu_columns(const std::string& what) {
   using Row = ScaledGpu;
   const auto batch = std::function<std::string(const Row&)>([](const Row& row) {
     return row.batch ? count_text(static_cast<std::int64_t>(*row.batch)) : std::string("any");
@@ -52,7 +52,7 @@ Columns<ScaledGpu> scaled_gpu_columns() {
       {"memory_bytes", "that its driver reports", [](const Row& row) { return row.gpu.bytes; },
        Titled("MEMORY")},
       {"batch", "largest that fits, 0: none; `null`: any up to 1,024 times the largest that ran",
-       &Row::batch, Titled("BATCH"), batch},
+       &Row::batch, Titled(in_capitals(what)), batch},
       {{"GPU"}, [](const Row& row) { return row.gpu.name; }}};
 }
 
@@ -121,15 +121,15 @@ Document scale_text(const Scaled& scaled, const Page& page, const RowChoice& cho
   text.gap();
   text.table(std::move(table), and_more(rows, choice.most, "call site"));
   text.gap();
-  text.table(table_of(run_columns_of_scale(), scaled.answer.runs, page));
+  text.table(table_of(run_columns_of_scale(scaled.what), scaled.answer.runs, page));
   if (!scaled.answer.predictions.empty()) {
     text.gap();
     text.sentence("Predicted");
-    text.table(table_of(prediction_columns(), scaled.answer.predictions, page));
+    text.table(table_of(prediction_columns(scaled.what), scaled.answer.predictions, page));
   }
   text.gap();
   text.sentence("The largest " + scaled.what + " that fits, as predicted");
-  text.table(table_of(scaled_gpu_columns(), scaled.answer.gpus, page));
+  text.table(table_of(scaled_gpu_columns(scaled.what), scaled.answer.gpus, page));
   text.gap();
   text.paragraph("BY " + in_capitals(scaled.what) +
                  ": what each one more adds, or how it grows. OFF BY: the most that this is off at "
@@ -156,9 +156,10 @@ Columns<Scaled> scale_fields(const RowChoice& choice) {
          return check ? std::optional(std::llround(*check * 1000)) : std::nullopt;
        },
        InUnit("1/1000")},
-      {"runs", "the smallest number first", run_columns_of_scale(), of_answer(&ScaleAnswer::runs)},
-      {"predictions", "of `--at`", prediction_columns(), of_answer(&ScaleAnswer::predictions)},
-      {"gpus", "common GPU models, the smallest first", scaled_gpu_columns(),
+      {"runs", "the smallest number first", run_columns_of_scale(""),
+       of_answer(&ScaleAnswer::runs)},
+      {"predictions", "of `--at`", prediction_columns(""), of_answer(&ScaleAnswer::predictions)},
+      {"gpus", "common GPU models, the smallest first", scaled_gpu_columns(""),
        of_answer(&ScaleAnswer::gpus)},
       {"rows", "call sites, the largest first, and the rest", scale_columns(),
        [choice](const All& all) { return chosen_rows(all.answer.rows, scale_columns(), choice); }}};

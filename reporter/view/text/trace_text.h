@@ -17,7 +17,7 @@ namespace vramscope {
 
 // What is said of a trace that was not written to its end.
 inline constexpr std::string_view kNoEnd =
-    "ends without a mark: the program was killed, or still runs; its last second may be missing";
+    "has no end: the program was killed, or still runs; its last second may be missing";
 
 struct TraceListing {
   const TraceFollower& followed;

@@ -110,12 +110,16 @@ std::string versions_text(const std::string& conf) {
 std::string gain_text(const AdviceLine& line) {
   const TuneFigures& before = line.before();
   const TuneFigures& after = line.after();
+  const std::string takes = duration_text(after.driver_ns);
+  const bool is_same = takes == duration_text(before.driver_ns);
   return "It reserves " + amount_text(after.peak_reserved_bytes) + " instead of " +
          amount_text(before.peak_reserved_bytes) + " with " + settings_text(line.from().row()) +
          " (" + share_text(line.advice->saved) + " less). The driver is called " +
          counted(after.driver_calls, "time") + " instead of " +
          count_text(static_cast<std::int64_t>(before.driver_calls)) + ", which takes " +
-         duration_text(after.driver_ns) + " instead of " + duration_text(before.driver_ns) + ".";
+         (is_same ? "as long, " + takes
+                  : takes + " instead of " + duration_text(before.driver_ns)) +
+         ".";
 }
 
 // What reserved bytes do not tell of a change of the policy.
