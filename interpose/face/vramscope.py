@@ -379,7 +379,7 @@ def _run_test(item, run):
         item.user_properties.append(("vramscope_bytes", used))
 
 
-def _run_within(limit, run, __tracebackhide__=True):
+def _run_within(limit, run):
     with limit:
         run()
 
