@@ -2,7 +2,6 @@
 #include "allocator/idle.h"
 
 #include <algorithm>
-#include <array>
 
 namespace vramscope {
 namespace {
@@ -49,13 +48,11 @@ void CachingAllocator::Idle::count_miss(State& state, Place where) {
 
 bool CachingAllocator::Idle::yield(State& state, Place where, Outcome& out) {
   if (where.kind != Kind::device) return false;
-  if (state.unrecorded[where.device].is_trim_posted) {
-    trim_as_posted(state, where.device, out);
-    return true;
-  }
-  if (!state.unrecorded[where.device].has_grown) return false;
-  if (!state.reclaim.idle(state, where.device, out)) return true;
-  state.unrecorded[where.device].has_grown = false;
+  Unrecorded& device = state.unrecorded[where.device];
+  if (!device.calls_for_release()) return false;
+  if (!state.reclaim.idle(state, where.device, out)) return true;  // a capture forbids it
+  device.has_grown = device.is_trim_posted = false;
+  note_trimmed(state);
   return true;
 }
 
@@ -76,13 +73,6 @@ void CachingAllocator::Idle::post_trim(State& state, std::atomic<bool>& is_done)
   for (const auto& place : state.places) {
     if (place) state.unrecorded[place->place.device].is_trim_posted = true;
   }
-  note_trimmed(state);
-}
-
-// A place of which a capture forbids the release keeps the request alive.
-void CachingAllocator::Idle::trim_as_posted(State& state, std::uint16_t device, Outcome& out) {
-  if (!state.reclaim.idle(state, device, out)) return;
-  state.unrecorded[device].is_trim_posted = false;
   note_trimmed(state);
 }
 

@@ -46,8 +46,6 @@ class CachingAllocator::Idle {
   };
   [[nodiscard]] static Room room_of(State& state, const PlaceMemory& place)
       VRAMSCOPE_REQUIRES(state);
-  static void trim_as_posted(State& state, std::uint16_t device, Outcome& out)
-      VRAMSCOPE_REQUIRES(state);
   static void note_trimmed(State& state) VRAMSCOPE_REQUIRES(state);
 };
 

@@ -41,6 +41,8 @@ struct Unrecorded {
   std::uint64_t last = 0;
   bool has_grown = false;       // somebody needs memory: idle segments must go back
   bool is_trim_posted = false;  // the same for State::trim_at_next_call
+
+  [[nodiscard]] bool calls_for_release() const { return has_grown || is_trim_posted; }
 };
 
 [[nodiscard]] inline bool is_out_of_memory(const Outcome& out) {
@@ -213,8 +215,7 @@ inline void CachingAllocator::State::settle() {
   const bool is_copied = blocks.has_copies();
   const auto is_calm = [&](const PlaceMemory* place) VRAMSCOPE_REQUIRES(this) {
     return place != nullptr && place->pending.empty() && !is_copied &&
-           !unrecorded[place->place.device].has_grown &&
-           !unrecorded[place->place.device].is_trim_posted;
+           !unrecorded[place->place.device].calls_for_release();
   };
   PlaceMemory* const last = places.last();
   PlaceMemory* const sole = places.sole();

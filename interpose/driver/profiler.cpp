@@ -27,13 +27,9 @@ Profiler::Profiler(const Options& options, const Limits& limits, LiveMemory* liv
     static_cast<CachingAllocator*>(allocator)->join(tag, groups);
   };
   if (options_.attribution) recorder_.call_for_tags({.function = join, .context = &allocator_});
-  limit_capacities();
-}
-
-void Profiler::limit_capacities() noexcept {
-  const auto& limits = options_.device_memory_limit.bytes;
-  for (std::size_t i = 0; i < limits.size(); ++i) {
-    if (limits[i] != 0) allocator_.set_capacity(static_cast<std::uint16_t>(i), limits[i]);
+  const auto& capacities = options_.device_memory_limit.bytes;
+  for (std::size_t i = 0; i < capacities.size(); ++i) {
+    if (capacities[i] != 0) allocator_.set_capacity(static_cast<std::uint16_t>(i), capacities[i]);
   }
 }
 

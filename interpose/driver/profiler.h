@@ -134,8 +134,6 @@ class Profiler {
  private:
   static constinit ForkMark current_;
 
-  void limit_capacities() noexcept;
-
   const Options options_;
   std::atomic<bool> limits_capacity_;
   std::atomic<std::uint64_t> stack_distance_;
