@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #include "allocator/base/kept_errno.h"
-#include "interpose/base/clock.h"
+#include "interpose/base/futex.h"
 
 namespace vramscope {
 
@@ -45,15 +45,7 @@ class Doorbell {
 
   // The same for at most `limit_ns`. Returns false if the time is over.
   bool wait_beyond(std::uint32_t seen, std::uint64_t limit_ns) noexcept {
-    const std::uint64_t end = now_ns() + limit_ns;
-    while (value() == seen) {
-      const std::uint64_t now = now_ns();
-      if (now >= end) return false;
-      const timespec left = {static_cast<time_t>((end - now) / 1'000'000'000U),
-                             static_cast<long>((end - now) % 1'000'000'000U)};
-      syscall(SYS_futex, word_, FUTEX_WAIT, seen, &left, nullptr, 0);
-    }
-    return true;
+    return wait_for_change(*word_, FUTEX_WAIT, seen, limit_ns);
   }
 
  private:

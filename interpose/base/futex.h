@@ -16,6 +16,21 @@
 
 namespace vramscope {
 
+// Waits until a word is no longer `seen`, for at most `limit_ns`. Returns false if the time is
+// over. wait: FUTEX_WAIT, or FUTEX_WAIT_PRIVATE for a word that this process alone has.
+inline bool wait_for_change(const std::atomic<std::uint32_t>& word, int wait, std::uint32_t seen,
+                            std::uint64_t limit_ns) noexcept {
+  const std::uint64_t end = now_ns() + limit_ns;
+  while (word.load(std::memory_order_acquire) == seen) {
+    const std::uint64_t now = now_ns();
+    if (now >= end) return false;
+    const timespec left = {static_cast<time_t>((end - now) / 1'000'000'000U),
+                           static_cast<long>((end - now) % 1'000'000'000U)};
+    syscall(SYS_futex, &word, wait, seen, &left, nullptr, 0);
+  }
+  return true;
+}
+
 // It uses no descriptor, so programs that close every descriptor cannot break it.
 // Threads: any; raise() also from signal handlers.
 class WaitableCounter {
@@ -39,15 +54,7 @@ class WaitableCounter {
 
   // The same for at most `limit_ns`. Returns false if the time is over.
   bool wait_beyond(std::uint32_t seen, std::uint64_t limit_ns) noexcept {
-    const std::uint64_t end = now_ns() + limit_ns;
-    while (value() == seen) {
-      const std::uint64_t now = now_ns();
-      if (now >= end) return false;
-      const timespec left = {static_cast<time_t>((end - now) / 1'000'000'000U),
-                             static_cast<long>((end - now) % 1'000'000'000U)};
-      syscall(SYS_futex, &value_, FUTEX_WAIT_PRIVATE, seen, &left, nullptr, 0);
-    }
-    return true;
+    return wait_for_change(value_, FUTEX_WAIT_PRIVATE, seen, limit_ns);
   }
 
  private:
