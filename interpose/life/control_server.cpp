@@ -5,15 +5,14 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <optional>
 
 #include "allocator/base/kept_errno.h"
 #include "allocator/base/nap.h"
@@ -31,18 +30,11 @@ constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 1'000'000};
 constexpr int kMostWaiting = 64;    // connections that nobody has accepted yet
 constexpr int kAcceptsAtOnce = 64;  // before the helper's own work has a turn
 
-// A path longer than a socket's address may have is reached through the open folder. /proc/self is
-// empty where the main thread has ended.
 int bind_in(int folder, const std::string& name, int socket) noexcept {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const int length = std::snprintf(address.sun_path, sizeof address.sun_path,
-                                   "/proc/thread-self/fd/%d/%s", folder, name.c_str());
-  if (length < 0 || static_cast<std::size_t>(length) >= sizeof address.sun_path) {
-    return ENAMETOOLONG;
-  }
-  const auto* const to = reinterpret_cast<const sockaddr*>(&address);
-  if (bind(socket, to, sizeof address) != 0) return errno;
+  const std::optional<sockaddr_un> address = socket_in(folder, name);
+  if (!address) return ENAMETOOLONG;
+  const auto* const to = reinterpret_cast<const sockaddr*>(&*address);
+  if (bind(socket, to, sizeof *address) != 0) return errno;
   return fchmodat(folder, name.c_str(), S_IRUSR | S_IWUSR, 0) == 0 ? 0 : errno;
 }
 

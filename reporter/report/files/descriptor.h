@@ -17,6 +17,8 @@ class Descriptor {
  public:
   explicit Descriptor(const std::string& path, int flags = 0)
       : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags)) {}
+  // Takes over a number, such as that of a socket, or -1.
+  explicit Descriptor(int number) : number_(number) {}
   ~Descriptor() {
     if (number_ >= 0) ::close(number_);
   }

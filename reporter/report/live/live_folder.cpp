@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 
 namespace vramscope {
@@ -64,6 +66,15 @@ int open_private_folder(const std::string& folder) noexcept {
   if (problem == 0) return opened;
   if (opened >= 0) close(opened);
   return -problem;
+}
+
+std::optional<sockaddr_un> socket_in(int folder, const std::string& name) noexcept {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const int length = std::snprintf(address.sun_path, sizeof address.sun_path,
+                                   "/proc/thread-self/fd/%d/%s", folder, name.c_str());
+  const bool fits = length >= 0 && static_cast<std::size_t>(length) < sizeof address.sun_path;
+  return fits ? std::optional(address) : std::nullopt;
 }
 
 }  // namespace vramscope

@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/un.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +30,10 @@ namespace vramscope {
 // Opens the folder for openat(). Its descriptor (O_PATH) is checked as above, so later changes of
 // the name do not matter. The caller closes the descriptor. Returns -errno on failure.
 [[nodiscard]] int open_private_folder(const std::string& folder) noexcept;
+
+// Returns the address of a socket in an open folder, through which a path of any length is reached;
+// nothing if `name` is too long. It works also where the main thread has ended.
+[[nodiscard]] std::optional<sockaddr_un> socket_in(int folder, const std::string& name) noexcept;
 
 inline constexpr std::string_view kLiveSuffix = ".live";    // suffix of the files' names
 inline constexpr std::string_view kControlSuffix = ".ctl";  // of the sockets' names

@@ -10,9 +10,9 @@
 #include <chrono>
 #include <climits>
 #include <cstring>
-#include <fstream>
 #include <thread>
 
+#include "reporter/report/files/process_stat.h"
 #include "reporter/report/live/live_proof.h"
 
 namespace vramscope {
@@ -28,14 +28,9 @@ std::string named(const RunningProcess& process) {
   return "process " + std::to_string(process.pid);
 }
 
-// The third word of /proc/PID/stat is behind the program's name, which may contain anything.
 bool is_stopped(std::int64_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string line;
-  std::getline(file, line);
-  const std::size_t end = line.rfind(") ");
-  return end != line.npos && end + 2 < line.size() &&
-         (line[end + 2] == 'T' || line[end + 2] == 't');
+  const char state = process_stat(("/proc/" + std::to_string(pid) + "/stat").c_str()).state;
+  return state == 'T' || state == 't';
 }
 
 }  // namespace

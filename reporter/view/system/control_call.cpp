@@ -17,6 +17,7 @@
 #include <string_view>
 #include <thread>
 
+#include "reporter/report/files/descriptor.h"
 #include "reporter/view/system/control_bell.h"
 
 namespace vramscope {
@@ -28,21 +29,6 @@ constexpr std::chrono::seconds kMostTurn{10};        // until it is this client'
 constexpr std::chrono::milliseconds kSilence{10'000};
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of an answer
 
-// A descriptor of this scope.
-class Opened {
- public:
-  explicit Opened(int number) : number_(number) {}
-  ~Opened() {
-    if (number_ >= 0) close(number_);
-  }
-  Opened(const Opened&) = delete;
-  Opened& operator=(const Opened&) = delete;
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  const int number_;
-};
-
 // Where this process sees the socket: the process may be in a container.
 std::string seen_from_here(const RunningProcess& process, const std::string& path) {
   const std::string root = "/proc/" + std::to_string(process.pid) + "/root";
@@ -51,7 +37,7 @@ std::string seen_from_here(const RunningProcess& process, const std::string& pat
 
 // Connects without a limit on the length of the path. Returns 0 or errno.
 int connect_to(int socket, const std::string& path) {
-  const Opened file(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  const Descriptor file(path, O_PATH | O_NOFOLLOW);
   struct stat found {};
   if (file.number() < 0 || fstat(file.number(), &found) != 0) return errno;
   if (!S_ISSOCK(found.st_mode)) return ENOTSOCK;
@@ -120,7 +106,7 @@ bool talk(const RunningProcess& process, const ControlRequest& request, ControlB
   outcome = {};
   outcome.unreachable = bell.ring();
   if (!outcome.unreachable.empty()) return true;
-  const Opened connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Descriptor connection(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int problem = connect_to(connection.number(), seen_from_here(process, bell.path()));
   if (problem != 0) {
     outcome.unreachable = "cannot connect to '" + bell.path() + "': " + std::strerror(problem);

@@ -4,16 +4,16 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 
+#include "reporter/report/files/descriptor.h"
 #include "reporter/report/live/live_folder.h"
 #include "reporter/report/live/live_proof.h"
 #include "reporter/view/system/left_overs.h"
@@ -31,17 +31,11 @@ bool is_as_we_make_it(const struct stat& found) {
 
 // Whether nobody listens, in whichever container.
 bool is_refused(int folder, const std::string& name) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const int length = std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s",
-                                   folder, name.c_str());
-  if (length < 0 || static_cast<std::size_t>(length) >= sizeof address.sun_path) return false;
-  const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (client < 0) return false;
-  const auto* const to = reinterpret_cast<const sockaddr*>(&address);
-  const bool refused = connect(client, to, sizeof address) != 0 && errno == ECONNREFUSED;
-  close(client);
-  return refused;
+  const std::optional<sockaddr_un> address = socket_in(folder, name);
+  const Descriptor client(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!address || client.number() < 0) return false;
+  const auto* const to = reinterpret_cast<const sockaddr*>(&*address);
+  return connect(client.number(), to, sizeof *address) != 0 && errno == ECONNREFUSED;
 }
 
 void remove_if_stale(int folder, const std::string& name) {
@@ -59,15 +53,14 @@ void remove_if_stale(int folder, const std::string& name) {
 
 void remove_stale_sockets() {
   for (const std::string& path : usual_live_folders()) {
-    const int folder = open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder < 0) continue;
+    const Descriptor folder(path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    if (folder.number() < 0) continue;
     std::error_code error;
     for (std::filesystem::directory_iterator entry(path, error), end; !error && entry != end;
          entry.increment(error)) {
       const std::string name = entry->path().filename().string();
-      if (maker_in(name, kControlSuffix) != 0) remove_if_stale(folder, name);
+      if (maker_in(name, kControlSuffix) != 0) remove_if_stale(folder.number(), name);
     }
-    close(folder);
   }
 }
 
