@@ -1,8 +1,6 @@
 // vramscope oom: what was asked for, and what stood in the way, when memory ran out.
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
 
-#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "reporter/view/command/report_of_instant.h"
 #include "reporter/view/command/show.h"
 #include "reporter/view/command/trial_input.h"
+#include "reporter/view/system/host.h"
 #include "reporter/view/system/installation.h"
 #include "reporter/view/system/nvml.h"
 #include "reporter/view/text/oom_text.h"
@@ -28,8 +27,7 @@ namespace {
 constexpr std::size_t kRows = 10;
 
 bool is_of_this_machine(const Report& report) {
-  std::array<char, 256> host{};
-  return gethostname(host.data(), host.size() - 1) == 0 && report.process.hostname == host.data();
+  return !report.process.hostname.empty() && report.process.hostname == this_host();
 }
 
 std::string others_line(std::uint16_t device, const char* when,

@@ -1,14 +1,13 @@
 // vramscope owners: whose the memory of each GPU is.
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
 
-#include <array>
 #include <filesystem>
 #include <memory>
 #include <system_error>
 
 #include "reporter/report/report.h"
 #include "reporter/view/command/show.h"
+#include "reporter/view/system/host.h"
 #include "reporter/view/system/installation.h"
 #include "reporter/view/system/nvml.h"
 #include "reporter/view/text/axis_text.h"
@@ -24,9 +23,7 @@ struct Arguments : OneReport {
 };
 
 bool still_runs(const ProcessFacts& process) {
-  std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) != 0 || process.hostname != host.data())
-    return false;
+  if (process.hostname.empty() || process.hostname != this_host()) return false;
   std::error_code error;
   const std::string link = "/proc/" + std::to_string(process.pid) + "/exe";
   return std::filesystem::read_symlink(link, error) == process.executable && !error;

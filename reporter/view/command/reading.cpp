@@ -2,11 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/command/reading.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <climits>
 
 #include "reporter/report/gpus.h"
 #include "reporter/report/report.h"
@@ -14,19 +10,15 @@
 #include "reporter/report/unmeasured.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/arguments.h"
+#include "reporter/view/system/host.h"
 #include "reporter/view/system/source_lines.h"
 
 namespace vramscope {
 namespace {
 
-std::string own_host() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 // The first host that it was written on and that is not this one; "": there is none.
 std::string other_host(const Report& report) {
-  const std::string here = own_host();
+  const std::string here = this_host();
   const auto named = [](const std::string& host) { return host.empty() ? "a host unknown" : host; };
   for (const MergedProcess& process : report.processes) {
     if (process.process.hostname != here) return named(process.process.hostname);

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <climits>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "reporter/view/doctor/examinations.h"
 #include "reporter/view/doctor/process_files.h"
 #include "reporter/view/system/executable.h"
+#include "reporter/view/system/host.h"
 #include "reporter/view/system/installation.h"
 #include "reporter/view/system/target.h"
 
@@ -130,11 +129,6 @@ void examine_settings_of(const ParseResult& parsed, Findings& findings) {
   findings.fine("settings", list);
 }
 
-std::string host() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 void examine_end(pid_t pid, const ProcessFiles& process, const Options& options,
                  Findings& findings) {
   if (!options.report_at_exit) {
@@ -143,7 +137,7 @@ void examine_end(pid_t pid, const ProcessFiles& process, const Options& options,
   }
   const NameFacts facts{
       .pid = pid,
-      .hostname = host(),
+      .hostname = this_host(),
       .executable = process.program(),
       .arguments = options.redact ? std::vector<std::string>() : process.arguments()};
   const auto none = [](const char*) -> char* { return nullptr; };

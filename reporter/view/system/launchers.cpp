@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/system/launchers.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <climits>
 #include <cstdlib>
 #include <string_view>
+
+#include "reporter/view/system/host.h"
 
 namespace vramscope {
 namespace {
@@ -21,11 +20,6 @@ bool is_among(std::string_view word, const std::array<std::string_view, kCount>&
 }
 
 char* variable(const char* name) { return std::getenv(name); }
-
-std::string this_host() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 // Whether each of "node1:8,localhost" is this host.
 bool are_all_here(std::string_view hosts) {

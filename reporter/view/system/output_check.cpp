@@ -5,9 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -19,6 +17,7 @@
 #include "reporter/report/files/folders.h"
 #include "reporter/report/files/unnamed_file.h"
 #include "reporter/report/files/write_signals.h"
+#include "reporter/view/system/host.h"
 
 namespace vramscope {
 namespace {
@@ -31,11 +30,6 @@ bool differs_by_process(std::string_view pattern) {
     if (pattern.find(escape) != pattern.npos) return true;
   }
   return false;
-}
-
-std::string host() {
-  std::array<char, HOST_NAME_MAX + 1> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 // errno of making and filling a file in the folder, which has no name and is gone again.
@@ -51,7 +45,7 @@ int try_folder(const std::string& folder) {
 
 std::string expanded(const std::string& pattern, const std::string& program) {
   const auto variable = [](const char* name) { return std::getenv(name); };
-  return expand_pattern(pattern, {.hostname = host(), .executable = program}, variable);
+  return expand_pattern(pattern, {.hostname = this_host(), .executable = program}, variable);
 }
 
 }  // namespace
