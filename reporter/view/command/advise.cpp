@@ -1,12 +1,13 @@
 // vramscope advise: what an expert would change, from a report or a trace.
 // SPDX-License-Identifier: Apache-2.0
+#include "reporter/view/command/advise.h"
+
 #include <memory>
 #include <utility>
 
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/report/traces/trace_reader.h"
-#include "reporter/view/analysis/advice/trace_advice.h"
 #include "reporter/view/analysis/own_report.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/subject.h"
@@ -28,14 +29,8 @@ struct Arguments : OneReport {
 
 // What the trace shows; says why not.
 std::optional<Report> open_trace(const std::string& path, Arguments& given) {
-  std::optional<TraceAdvice> advice;
-  const NameFrame name = names_from_symbols();
-  const auto use = [&](TraceReader& reader) {
-    TraceFollower trace(reader);
-    advice = trace_advice(reader, trace, given.stacks, name);
-    return trouble_of(trace);
-  };
-  if (!read_trace(path, given.reading, use) || !advice) return std::nullopt;
+  std::optional<TraceAdvice> advice = advice_in_trace(path, given.reading, given.stacks);
+  if (!advice) return std::nullopt;
   given.of_trace = std::move(advice->found);
   given.has_segments = advice->has_segments;
   return std::move(advice->report);
@@ -112,6 +107,19 @@ int show_advice(Arguments& given) {
 }
 
 }  // namespace
+
+std::optional<TraceAdvice> advice_in_trace(const std::string& path, const Reading& reading,
+                                           const StackChoice& stacks) {
+  std::optional<TraceAdvice> advice;
+  const NameFrame name = names_from_symbols();
+  const auto use = [&](TraceReader& reader) {
+    TraceFollower trace(reader);
+    advice = trace_advice(reader, trace, stacks, name);
+    return trouble_of(trace);
+  };
+  if (!read_trace(path, reading, use)) return std::nullopt;
+  return advice;
+}
 
 Verb add_advise(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();

@@ -1,10 +1,9 @@
 // vramscope fit: how small a GPU may be on which a run completes.
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <utility>
 
 #include "reporter/view/command/fit_ways.h"
-#include "reporter/view/command/progress.h"
-#include "reporter/view/command/trial_input.h"
 #include "reporter/view/text/fit_text.h"
 
 namespace vramscope {
@@ -13,20 +12,27 @@ namespace {
 int show_fits(TrialArguments& given) {
   const auto since = ProgressLine::Clock::now();
   const auto show = [&](const std::string& file, TrialSteps& trace, ShownTrials& shown) {
-    const bool is_assumed = assume_contexts(trace);
-    MadeRows made = make_rows(trace, given.trial);
-    if (!made.problem.empty()) return made.problem;
-    ProgressLine progress("fit", "events", since);
-    FitAnswer answer = fit_trace(trace, std::move(made.rows), progress.teller());
-    answer.is_context_assumed = is_assumed;
-    shown.add(Fitted{file, trace, answer}, fit_fields(shown.choice()), answer.rows, fit_columns(),
-              fit_text);
+    const FoundFit found = fit_of(trace, given.trial, since);
+    if (!found.problem.empty()) return found.problem;
+    shown.add(Fitted{file, trace, found.answer}, fit_fields(shown.choice()), found.answer.rows,
+              fit_columns(), fit_text);
     return std::string();
   };
   return show_trials(given, names_of(fit_columns()), show);
 }
 
 }  // namespace
+
+FoundFit fit_of(TrialSteps& trace, const TrialOptions& options,
+                ProgressLine::Clock::time_point since) {
+  const bool is_assumed = assume_contexts(trace);
+  MadeRows made = make_rows(trace, options);
+  if (!made.problem.empty()) return {.problem = std::move(made.problem)};
+  ProgressLine progress("fit", "events", since);
+  FoundFit found{.answer = fit_trace(trace, std::move(made.rows), progress.teller())};
+  found.answer.is_context_assumed = is_assumed;
+  return found;
+}
 
 Verb add_fit(CommandLine& line) {
   auto arguments = std::make_shared<TrialArguments>();

@@ -4,9 +4,20 @@
 
 #include <string>
 
+#include "reporter/view/command/progress.h"
 #include "reporter/view/command/trial_input.h"
+#include "reporter/view/trial/fit_answer.h"
 
 namespace vramscope {
+
+// Finds how small a GPU may be for a trace, under the settings that were typed or the usual ones;
+// or a line that says what is wrong with them. since: when somebody began to wait.
+struct FoundFit {
+  FitAnswer answer = {};
+  std::string problem = {};
+};
+[[nodiscard]] FoundFit fit_of(TrialSteps& trace, const TrialOptions& options,
+                              ProgressLine::Clock::time_point since);
 
 // fit --phase NAME: how memory depends on the repetition of a range or a mark. Gives the exit code.
 [[nodiscard]] int show_phases(TrialArguments& given, const std::string& name);

@@ -6,11 +6,10 @@
 #include <system_error>
 #include <utility>
 
-#include "reporter/view/analysis/advice/trace_advice.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/subject.h"
-#include "reporter/view/command/progress.h"
-#include "reporter/view/command/trial_input.h"
+#include "reporter/view/command/advise.h"
+#include "reporter/view/command/fit_ways.h"
 #include "reporter/view/page/page_answers.h"
 
 namespace vramscope {
@@ -18,16 +17,11 @@ namespace {
 
 constexpr std::uintmax_t kMostTraceBytes = 4 << 20;  // fit takes about two seconds for these
 
-std::string advice_in_trace(const std::string& path, const Reading& reading,
+std::string advice_of_trace(const std::string& path, const Reading& reading,
                             const StackChoice& stacks) {
-  std::optional<TraceAdvice> advice;
   const NameFrame name = names_from_symbols();
-  const auto use = [&](TraceReader& reader) {
-    TraceFollower trace(reader);
-    advice = trace_advice(reader, trace, stacks, name);
-    return trouble_of(trace);
-  };
-  if (!read_trace(path, reading, use) || !advice) return "";
+  const std::optional<TraceAdvice> advice = advice_in_trace(path, reading, stacks);
+  if (!advice) return "";
   return advice_for_page({.report = advice->report,
                           .found = advice->found,
                           .file = path,
@@ -42,12 +36,7 @@ std::string fit_of_trace(const std::string& path) {
   std::optional<TrialSteps> trace =
       open_trial(path, Incomplete::refused, nullptr, [](const std::string&) {});
   if (!trace) return "";
-  const bool is_assumed = assume_contexts(*trace);
-  MadeRows made = make_rows(*trace, {});
-  ProgressLine progress("fit", "events", since);
-  FitAnswer answer = fit_trace(*trace, std::move(made.rows), progress.teller());
-  answer.is_context_assumed = is_assumed;
-  return fit_for_page({path, *trace, answer});
+  return fit_for_page({path, *trace, fit_of(*trace, {}, since).answer});
 }
 
 }  // namespace
@@ -57,7 +46,7 @@ PageAnswers answers_of_trace(const std::string& path, const Reading& reading,
   std::error_code error;
   const std::uintmax_t bytes = std::filesystem::file_size(path, error);
   if (error || bytes > kMostTraceBytes) return {left_to("advise", path), left_to("fit", path)};
-  return {advice_in_trace(path, reading, stacks), fit_of_trace(path)};
+  return {advice_of_trace(path, reading, stacks), fit_of_trace(path)};
 }
 
 PageAnswers answers_of_report(const std::string& path, const Report& report, const Reading& reading,

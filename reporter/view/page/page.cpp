@@ -155,12 +155,6 @@ void write_histograms(JsonText& json, const PageOf& of) {
   write("lives", lives, lifetime_name);
 }
 
-void write_texts(JsonText& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.key(key).array();
-  for (const std::string& text : texts) json.value(shortened(harmless(text), kMostOfText));
-  json.end();
-}
-
 // A trace may have more of them than a page has room for: peaks and the first of the others.
 RunTimeline with_fewer_marks(RunTimeline timeline) {
   std::size_t others = 0;
@@ -245,6 +239,12 @@ std::size_t end_of_text(std::string_view json, std::size_t at) {
 }
 
 }  // namespace
+
+void write_texts(JsonText& json, std::string_view key, const std::vector<std::string>& texts) {
+  json.key(key).array();
+  for (const std::string& text : texts) json.value(shortened(harmless(text), kMostOfText));
+  json.end();
+}
 
 bool has_page() { return *kPageBundle != '\0'; }
 

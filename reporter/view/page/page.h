@@ -21,6 +21,9 @@ inline constexpr std::size_t kPageBytes = std::size_t{2} << 20;
 // Returns the whole page. May throw bad_alloc.
 [[nodiscard]] std::string page_text(const PageOf& of, const NameFrame& name);
 
+// Adds a list of texts that come from files, each shortened where a page has no room for it.
+void write_texts(JsonText& json, std::string_view key, const std::vector<std::string>& texts);
+
 // Converts JsonText's output so that it can stand in a page, whatever its strings contain: on one
 // line, without <, > and &, and without line separators of scripts. Control characters except line
 // feeds, and characters that change the direction of text, become '?'.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "reporter/view/listing/json_text.h"
+#include "reporter/view/page/page.h"
 #include "reporter/view/text/replay_text.h"
 #include "reporter/view/text/words.h"
 
@@ -26,12 +27,6 @@ void add_finding(JsonText& json, const AdviceOf& of, const Advice& advice, const
   json.key("sites").json(json_of(sites, advice_site_columns(of.report, name))).end();
 }
 
-void write_words(JsonText& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.key(key).array();
-  for (const std::string& text : texts) json.value(harmless(text));
-  json.end();
-}
-
 }  // namespace
 
 std::string advice_for_page(const AdviceOf& of, const NameFrame& name) {
@@ -50,9 +45,9 @@ std::string fit_for_page(const Fitted& fitted) {
   for (const FitRow& row : answer.rows) settings.push_back(marked_settings_text(row.row));
   JsonText json;
   json.object().key("answer").json(json_of(fitted, fit_fields({})));
-  write_words(json, "settings", settings);
-  write_words(json, "fits", fits_words(answer));
-  write_words(json, "remarks", fit_remarks(fitted));
+  write_texts(json, "settings", settings);
+  write_texts(json, "fits", fits_words(answer));
+  write_texts(json, "remarks", fit_remarks(fitted));
   return json.end().text();
 }
 

@@ -91,11 +91,15 @@ bool is_refused(const TrialStep& step) {
   return step.what == TrialStep::What::refused || step.what == TrialStep::What::refused_by_driver;
 }
 
+std::uint64_t refused_requests(const TrialSteps& trace) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(trace.steps, is_refused));
+}
+
 // A run that was refused memory is no whole run: nobody knows what it would have done with it.
 std::string refused_text(const TrialSteps& trace) {
   const auto first = std::ranges::find_if(trace.steps, is_refused);
   if (first == trace.steps.end()) return "";
-  const auto count = static_cast<std::uint64_t>(std::ranges::count_if(trace.steps, is_refused));
+  const std::uint64_t count = refused_requests(trace);
   return "The recording was refused " + counted(count, "request") +
          (count == 1 ? " for " : ", the first one for ") + amount_text(first->bytes) + " at " +
          duration_text(first->at_ns) +
@@ -181,9 +185,7 @@ Columns<Fitted> fit_fields(const RowChoice& choice) {
       {"refused_requests",
        "requests that the recording was refused: `least_bytes` is without these, and without what "
        "the program would have done with them",
-       [](const All& all) {
-         return static_cast<std::uint64_t>(std::ranges::count_if(all.trace.steps, is_refused));
-       }},
+       [](const All& all) { return refused_requests(all.trace); }},
       {"context_assumed", "the trace does not say so: a context of an H200 is assumed",
        of_answer(&FitAnswer::is_context_assumed)},
       {"rows", "settings in the order of the text", fit_columns(),
