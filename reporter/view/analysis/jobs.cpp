@@ -12,17 +12,13 @@ namespace {
 
 using Processes = std::vector<const ProcessFacts*>;
 
-std::vector<std::int64_t> list_of(const std::set<std::int64_t>& ranks) {
-  return {ranks.begin(), ranks.end()};
-}
-
 // Without the number of ranks, gaps up to the highest rank are all that is known to be missing.
-void set_missing(Job& job, const std::set<std::int64_t>& seen) {
+void set_missing(Job& job) {
   const auto known = static_cast<std::uint64_t>(job.ranks.value_or(0));
-  const std::uint64_t end = std::max(known, static_cast<std::uint64_t>(*seen.rbegin()) + 1);
-  job.missing_count = end - seen.size();
+  const std::uint64_t end = std::max(known, static_cast<std::uint64_t>(job.reported.back()) + 1);
+  job.missing_count = end - job.reported.size();
   std::int64_t next = 0;
-  for (const std::int64_t rank : seen) {
+  for (const std::int64_t rank : job.reported) {
     for (; next < rank && job.missing.size() < kMostMissing; ++next) job.missing.push_back(next);
     next = rank + 1;
   }
@@ -64,7 +60,7 @@ std::vector<RanksWith> ranks_by(const std::vector<const ReportOfProcess*>& repor
   }
   std::vector<RanksWith> found;
   if (all.size() < 2) return found;
-  for (const auto& [value, ranks] : all) found.push_back({value, list_of(ranks)});
+  for (const auto& [value, ranks] : all) found.push_back({value, {ranks.begin(), ranks.end()}});
   std::stable_sort(found.begin(), found.end(), [](const RanksWith& a, const RanksWith& b) {
     return a.ranks.size() > b.ranks.size();
   });
@@ -104,16 +100,14 @@ void set_late_hosts(Job& job, const std::vector<const ReportOfProcess*>& reports
 Job job_of(const std::vector<const ReportOfProcess*>& reports) {
   Job job{.name = reports.front()->process.process.job};
   std::map<std::int64_t, Processes> by_rank;
-  std::set<std::int64_t> seen;
   for (const ReportOfProcess* one : reports) {
     const ProcessFacts& process = one->process.process;
     if (job.launcher.empty()) job.launcher = process.launcher;
     if (process.world_size > 0) job.ranks = std::max(job.ranks.value_or(0), process.world_size);
     by_rank[process.rank].push_back(&process);
-    seen.insert(process.rank);
   }
-  job.reported = list_of(seen);
-  set_missing(job, seen);
+  for (const auto& [rank, processes] : by_rank) job.reported.push_back(rank);
+  set_missing(job);
   set_restarts(job, by_rank);
   job.builds = builds_of(reports);
   job.versions = ranks_by(reports, [](const ReportOfProcess& one) { return one.process.version; });

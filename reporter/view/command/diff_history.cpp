@@ -75,8 +75,9 @@ int show_history(const std::string& folder, const Listing& listing, const Readin
                     }));
   }
   const Page page = page_of(listing);
-  return std::max(status, publish(listing, listing.json ? json_of(all, history_fields(listing.most))
-                                                        : history_text(all, page, listing.most)));
+  return std::max(
+      status, publish(listing, listing.json ? json_of(all, history_fields(listing.most))
+                                            : render(history_text(all, page, listing.most), page)));
 }
 
 }  // namespace vramscope

@@ -74,7 +74,7 @@ Columns<PastRun> text_columns(const std::vector<PastRun>& runs) {
   return columns;
 }
 
-std::string trend_text(const PeakTrend& trend, bool is_only, const Page& page) {
+std::string trend_text(const PeakTrend& trend, bool is_only) {
   constexpr double kDayNs = 86.4e12;
   constexpr double kLeastPercent = 0.1;
   const double days = static_cast<double>(trend.last_ns - trend.first_ns) / kDayNs;
@@ -84,10 +84,9 @@ std::string trend_text(const PeakTrend& trend, bool is_only, const Page& page) {
                               ? "changed by less than 0.1 % a week"
                               : (trend.percent_a_week > 0 ? "grew by " : "shrank by ") +
                                     percent(std::abs(trend.percent_a_week)) + " a week (median)";
-  const std::string line = (is_only ? "" : program_name(trend.program) + ": ") + "the peak " + how +
-                           " over " + count_text(trend.runs) + " runs in " + span + ": from " +
-                           amount_text(trend.first_bytes) + " to " + amount_text(trend.last_bytes);
-  return paragraph(printable(line, page), page);
+  return (is_only ? "" : program_name(trend.program) + ": ") + "the peak " + how + " over " +
+         count_text(trend.runs) + " runs in " + span + ": from " + amount_text(trend.first_bytes) +
+         " to " + amount_text(trend.last_bytes);
 }
 
 }  // namespace
@@ -133,17 +132,16 @@ Columns<PastRuns> history_fields(std::size_t most) {
            &PastRuns::trends}};
 }
 
-std::string history_text(const PastRuns& all, const Page& page, std::size_t most) {
-  std::string text =
-      coloured(counted(all.runs.size(), "run") + ", the newest first", Colour::bold, page) + "\n";
+Document history_text(const PastRuns& all, const Page& page, std::size_t most) {
+  Document text;
+  text.title(counted(all.runs.size(), "run") + ", the newest first");
+  text.table(table_of(text_columns(all.runs), all.runs, page, most));
   const std::size_t shown = rows_shown(all.runs.size(), most);
-  Table table = table_of(text_columns(all.runs), all.runs, page, shown);
-  text += table.text(page) + table.left_out(page);
   if (shown < all.runs.size()) {
-    text += "  and " + counted(all.runs.size() - shown, "earlier run") + "\n";
+    text.paragraph("and " + counted(all.runs.size() - shown, "earlier run"));
   }
   for (const PeakTrend& trend : all.trends) {
-    text += trend_text(trend, all.trends.size() == 1, page);
+    text.paragraph(trend_text(trend, all.trends.size() == 1));
   }
   return text;
 }

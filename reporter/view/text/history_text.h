@@ -9,7 +9,7 @@
 
 #include "reporter/view/analysis/history.h"
 #include "reporter/view/listing/columns.h"
-#include "reporter/view/listing/format.h"
+#include "reporter/view/listing/document.h"
 
 namespace vramscope {
 
@@ -20,7 +20,6 @@ struct PastRuns {
 
 [[nodiscard]] Columns<PastRun> past_run_columns();
 [[nodiscard]] Columns<PastRuns> history_fields(std::size_t most);
-// Ends with a newline.
-[[nodiscard]] std::string history_text(const PastRuns& all, const Page& page, std::size_t most);
+[[nodiscard]] Document history_text(const PastRuns& all, const Page& page, std::size_t most);
 
 }  // namespace vramscope
