@@ -86,28 +86,30 @@ bool is_too_old(const Loaded& loaded) {
 }
 
 // The order of questions is the real runtime's (seen with CUDA 13.0): a probe with an empty
-// name, cuInit, then the lookup itself at both ABIs, and through the newer one everything else.
-Loaded load() {
-  Loaded loaded;
+// name, cuInit, then the lookup itself at both ABIs, and through the newer one everything else. As
+// there, the answers go straight to the runtime's own data.
+void load(Loaded& loaded) {
   void* library = dlopen("libcuda.so.1", RTLD_NOW);
-  if (library == nullptr) return loaded;
+  if (library == nullptr) return;
   loaded.lookup = find_lookup(library);
-  if (loaded.lookup == nullptr) return loaded;
+  if (loaded.lookup == nullptr) return;
   void* nothing = nullptr;
   (void)loaded.lookup("", &nothing, 0, 0, nullptr);
   decltype(&::cuInit) init = nullptr;
   decltype(&::cuGetProcAddress) older = nullptr;
   decltype(loaded.lookup) newer = nullptr;
-  if (!ask(loaded, init, "cuInit", 2000, 0)) return loaded;
-  if (!ask(loaded, older, "cuGetProcAddress", 11030, 0)) return loaded;
+  if (!ask(loaded, init, "cuInit", 2000, 0)) return;
+  if (!ask(loaded, older, "cuGetProcAddress", 11030, 0)) return;
   if (ask(loaded, newer, "cuGetProcAddress", 12000, 0)) loaded.lookup = newer;
-  if (!ask_for_all(loaded) || is_too_old(loaded)) return loaded;
+  if (!ask_for_all(loaded) || is_too_old(loaded)) return;
   loaded.error = error_of(init(0));
-  return loaded;
 }
 
+// Exit handlers use it, and nothing of it has a destructor.
 const Loaded& loaded() {
-  static const Loaded& once = *new Loaded(load());  // used by exit handlers: never destroyed
+  static constinit Loaded once;
+  static const bool is_loaded = (load(once), true);
+  static_cast<void>(is_loaded);
   return once;
 }
 
