@@ -118,7 +118,11 @@ void at_end_of_main_thread(void*) {
 
 // Registered without an object, so that it runs with the exit handlers and not with our
 // destructors.
-void at_end(void*) { write_last_report(); }
+// If the driver loaded this library, at_unload() writes it: later, after the destructors of all
+// that was loaded before.
+void at_end(void*) {
+  if (!is_injected()) write_last_report();
+}
 constinit bool runs_at_end = false;
 constexpr int kExitsTogether = 8;
 
@@ -144,7 +148,7 @@ __attribute__((constructor)) void at_load() {
 // Runs before the destructors of libraries that the program links. A sanitizer's leak checker ends
 // the process in an exit handler, before ours.
 __attribute__((destructor)) void at_unload() {
-  if (!runs_at_end || &__lsan_do_leak_check != nullptr) write_last_report();
+  if (is_injected() || !runs_at_end || &__lsan_do_leak_check != nullptr) write_last_report();
 }
 
 }  // namespace

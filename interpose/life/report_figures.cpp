@@ -9,6 +9,7 @@
 #include "interpose/base/clock.h"
 #include "interpose/life/reports.h"
 #include "interpose/loader/bypasses.h"
+#include "interpose/settings/startup.h"
 #include "interpose/tools/cupti_session.h"
 #include "interpose/tools/nvtx.h"
 #include "reporter/report/commit.h"
@@ -81,7 +82,9 @@ ReportParts Reports::collect(const char* trigger) {
   // The search takes the loader's lock, which the ending thread or the thread that waits for this
   // report may hold.
   if (!EndingThread::is_amid_call() && parts.trigger != "oom") {
-    for (std::string& line : find_bypasses()) parts.recorder.warnings.push_back(std::move(line));
+    for (std::string& line : find_bypasses(!is_injected())) {
+      parts.recorder.warnings.push_back(std::move(line));
+    }
     for (std::string& line : profiler_.backend().pages().problems()) {
       parts.recorder.warnings.push_back(std::move(line));
     }

@@ -89,7 +89,15 @@ void warn_of_missing_functions(Recorder& recorder, int driver_version) noexcept 
   }
 }
 
-void warn_of_other_dlsym(Recorder& recorder) noexcept {
+// What LD_PRELOAD does and this way in cannot.
+void warn_of_way_in(Recorder& recorder) noexcept {
+  if (is_injected()) {
+    recorder.warn(
+        "the driver loaded Vramscope (CUDA_INJECTION64_PATH), so calls are only observed, and "
+        "those "
+        "through pointers that a heap keeps are missed");
+    return;
+  }
   try {
     if (const std::string line = dlsym_before_ours(); !line.empty()) recorder.warn(line.c_str());
   } catch (const std::exception&) {  // then it goes unsaid
@@ -142,7 +150,7 @@ void start() noexcept {
   for (const std::string& problem : settings.problems) say(problem.c_str());
   Recorder& recorder = parts->profiler.recorder();
   open_stacks_of(settings.options, recorder);
-  warn_of_other_dlsym(recorder);
+  warn_of_way_in(recorder);
   warn_of_missing_functions(recorder, driver_version);
   warn_of_absent_devices(settings.options.device_memory_limit, recorder);
   deferred_frees::register_with_guard();

@@ -10,9 +10,9 @@ namespace vramscope {
 
 // Returns one line for each bypass: a library whose references bind to the driver, or to the C
 // library's dlsym, although we come first (RTLD_DEEPBIND); a second driver; a driver in another
-// namespace (dlmopen). Never waits for a thread that is in dlopen. Do not hold a lock. May throw
-// bad_alloc. Threads: any.
-[[nodiscard]] std::vector<std::string> find_bypasses();
+// namespace (dlmopen). comes_first: whether the loader finds our symbols first (LD_PRELOAD). Never
+// waits for a thread that is in dlopen. Do not hold a lock. May throw bad_alloc. Threads: any.
+[[nodiscard]] std::vector<std::string> find_bypasses(bool comes_first);
 
 // Returns such a line for a preloaded library that overrides dlsym and comes before us, or "". May
 // throw bad_alloc. Threads: those of the program, in a call of its own.

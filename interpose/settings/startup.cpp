@@ -38,6 +38,8 @@ constinit Storage storage;
 enum class Taken : int { no, being, yes };
 constinit std::atomic<Taken> taken{Taken::no};
 
+constinit std::atomic<bool> injected{false};
+
 char* variable(const char* name) { return std::getenv(name); }
 
 // For a program that sets the variables itself, as workers of torch.multiprocessing do. Never
@@ -188,6 +190,14 @@ void note_place() noexcept {
 bool is_in_secure_execution() noexcept { return getauxval(AT_SECURE) != 0; }
 
 bool switched_off() noexcept { return startup().options.mode == Mode::off; }
+
+void note_injection() noexcept {
+  static_cast<void>(startup());
+  storage.value.options.mode = Mode::observe;
+  injected.store(true, std::memory_order_relaxed);
+}
+
+bool is_injected() noexcept { return injected.load(std::memory_order_relaxed); }
 
 char* variable_at_start(const char* name) noexcept {
   for (const auto& [known, value] : startup().environment) {

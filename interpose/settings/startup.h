@@ -42,6 +42,13 @@ void note_place() noexcept;
 // Whether the mode is off: no wrapper, no handler, no thread, no report.
 [[nodiscard]] bool switched_off() noexcept;
 
+// Notes that the driver has loaded this library (life/injection.h), and makes `observe` the mode.
+// Call it before the program is recorded, on one thread.
+void note_injection() noexcept;
+
+// Whether the driver loaded this library, and not LD_PRELOAD. Threads: any.
+[[nodiscard]] bool is_injected() noexcept;
+
 // Returns a variable as it was at the start, since the program may change its environment.
 [[nodiscard]] char* variable_at_start(const char* name) noexcept;
 

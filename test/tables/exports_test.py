@@ -9,7 +9,7 @@ import sys
 ALSO = """dlsym
 sigaction __sigaction signal bsd_signal sysv_signal __sysv_signal ssignal
 sigset sigignore siginterrupt
-_exit _Exit
+_exit _Exit InitializeInjection
 execl execle execlp execv execve execvp execvpe fexecve execveat""".split()
 OPTIONAL = {"InitializeInjectionNvtx2", "InitializeInjectionNvtxExtension"}
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/simulator/driver/driver.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -65,6 +66,16 @@ DeviceModel model_of(int ordinal, const Configuration& configuration, const Shad
           .neighbours = neighbours_on(ordinal)};
 }
 
+// As CUPTI's documentation says of the variable: the driver loads the library when it starts, and
+// calls this function of it. A library that cannot be loaded is passed over.
+void load_injection() {
+  const char* const path = std::getenv("CUDA_INJECTION64_PATH");
+  if (path == nullptr || *path == '\0') return;
+  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void* const function = library == nullptr ? nullptr : dlsym(library, "InitializeInjection");
+  if (function != nullptr) reinterpret_cast<int (*)()>(function)();
+}
+
 CUresult start() {
   auto made = std::make_unique<Driver>(configuration());
   for (const auto& device : made->devices) {
@@ -79,6 +90,7 @@ CUresult start() {
   _Unwind_Backtrace([](_Unwind_Context*, void*) { return _URC_END_OF_STACK; }, nullptr);
   pthread_atfork(nullptr, nullptr, in_child);
   std::atexit(on_exit);
+  load_injection();
   life = Life::running;
   return CUDA_SUCCESS;
 }
