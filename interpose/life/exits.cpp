@@ -118,11 +118,12 @@ void at_end_of_main_thread(void*) {
 
 // Registered without an object, so that it runs with the exit handlers and not with our
 // destructors.
-// If the driver loaded this library, at_unload() writes it: later, after the destructors of all
-// that was loaded before.
+// If the library came late, at_unload() writes the report: later, after the destructors of all that
+// was loaded before.
 void at_end(void*) {
-  if (!is_injected()) write_last_report();
+  if (comes_first()) write_last_report();
 }
+void at_quick_end(void*) { write_last_report(); }
 constinit bool runs_at_end = false;
 constexpr int kExitsTogether = 8;
 
@@ -137,10 +138,11 @@ __attribute__((constructor)) void at_load() {
   // thread without one would end the process while another writes.
   for (int i = 0; i < kExitsTogether; ++i) {
     runs_at_end = __cxa_atexit(at_end, nullptr, nullptr) == 0;
-    __cxa_at_quick_exit(at_end, nullptr);
+    __cxa_at_quick_exit(at_quick_end, nullptr);
   }
   pthread_key_t key{};
-  if (!switched_off() && pthread_key_create(&key, at_end_of_main_thread) == 0) {
+  const bool is_main = gettid() == getpid();  // not always, if the library comes late
+  if (!switched_off() && is_main && pthread_key_create(&key, at_end_of_main_thread) == 0) {
     pthread_setspecific(key, &runs_at_end);  // not null, so that it counts
   }
 }
@@ -148,7 +150,7 @@ __attribute__((constructor)) void at_load() {
 // Runs before the destructors of libraries that the program links. A sanitizer's leak checker ends
 // the process in an exit handler, before ours.
 __attribute__((destructor)) void at_unload() {
-  if (is_injected() || !runs_at_end || &__lsan_do_leak_check != nullptr) write_last_report();
+  if (!comes_first() || !runs_at_end || &__lsan_do_leak_check != nullptr) write_last_report();
 }
 
 }  // namespace

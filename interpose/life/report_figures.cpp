@@ -82,7 +82,7 @@ ReportParts Reports::collect(const char* trigger) {
   // The search takes the loader's lock, which the ending thread or the thread that waits for this
   // report may hold.
   if (!EndingThread::is_amid_call() && parts.trigger != "oom") {
-    for (std::string& line : find_bypasses(!is_injected())) {
+    for (std::string& line : find_bypasses(comes_first())) {
       parts.recorder.warnings.push_back(std::move(line));
     }
     for (std::string& line : profiler_.backend().pages().problems()) {

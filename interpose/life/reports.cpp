@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/life/reports.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,6 +17,7 @@
 #include "interpose/base/message.h"
 #include "interpose/driver/device_facts.h"
 #include "interpose/life/run_note.h"
+#include "interpose/life/signals.h"
 #include "interpose/loader/real.h"
 #include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"
@@ -118,7 +120,21 @@ SteeredReports Reports::control_reports() noexcept {
               [](void* self, std::atomic<bool>& writing) {
                 return static_cast<Reports*>(self)->write_asked(writing);
               },
+          .end = [](void* self) noexcept { static_cast<Reports*>(self)->end_early(); },
           .context = this};
+}
+
+// As after the last report: none follows, at exit either. The helper thread stays, and waits for
+// nothing.
+void Reports::end_early() noexcept {
+  if (ended_.exchange(true)) return;
+  static_cast<void>(trace_.finish("control"));
+  live_file_.remove();
+  control_.withdraw();
+  return_signal();
+  prctl(PR_SET_NAME, kNameOfEndedHelper);
+  last_written_.raise();
+  last_left_.raise();
 }
 
 Reports* Reports::of_this_process() noexcept {

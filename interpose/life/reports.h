@@ -53,6 +53,7 @@ class Reports {
   void note_end_of_main_thread() noexcept;
 
  private:
+  void end_early() noexcept;
   void await_last() noexcept;
   void end_files(const char* trigger) noexcept;
   void note_written(std::string_view trigger, OwnReport report);

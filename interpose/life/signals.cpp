@@ -245,6 +245,9 @@ void return_signal() noexcept {
   const int signal = taken.exchange(0);
   if (signal == 0) return;
   const Action program = program_action();
+  Action now{};
+  // A program that does not call our functions may have set its own meanwhile.
+  if (real_sigaction(signal, nullptr, &now) != 0 || now.sa_sigaction != on_signal) return;
   real_sigaction(signal, &program, nullptr);
 }
 

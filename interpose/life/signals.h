@@ -14,7 +14,8 @@ void take_signal(int signal, void (*poke)(), void (*changed)()) noexcept;
 // Whether the program has a handler of its own for the signal, which also runs. Threads: any.
 [[nodiscard]] bool program_handles_signal() noexcept;
 
-// In a forked child: installs the program's own action again instead of ours.
+// In a forked child, and after vramscope detach: installs the program's own action again, if ours
+// is there.
 void return_signal() noexcept;
 
 }  // namespace vramscope

@@ -89,15 +89,27 @@ void warn_of_missing_functions(Recorder& recorder, int driver_version) noexcept 
   }
 }
 
+void warn_of_attachment(Recorder& recorder) noexcept {
+  constexpr const char* kText =
+      "Vramscope was attached while the program ran: memory that it had before is not recorded, "
+      "nor are calls through pointers that a heap keeps";
+  const std::string& held = startup().held_before;
+  try {
+    recorder.warn((kText + (held.empty() ? held : "; it held " + held + " then")).c_str());
+  } catch (const std::exception&) {
+    recorder.warn(kText);
+  }
+}
+
 // What LD_PRELOAD does and this way in cannot.
 void warn_of_way_in(Recorder& recorder) noexcept {
-  if (is_injected()) {
-    recorder.warn(
+  if (way_in() == WayIn::by_driver) {
+    return recorder.warn(
         "the driver loaded Vramscope (CUDA_INJECTION64_PATH), so calls are only observed, and "
         "those "
         "through pointers that a heap keeps are missed");
-    return;
   }
+  if (way_in() == WayIn::attached) return warn_of_attachment(recorder);
   try {
     if (const std::string line = dlsym_before_ours(); !line.empty()) recorder.warn(line.c_str());
   } catch (const std::exception&) {  // then it goes unsaid

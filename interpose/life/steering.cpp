@@ -8,7 +8,9 @@
 #include "allocator/base/abandoned_locks.h"
 #include "interpose/base/clock.h"
 #include "interpose/life/control_answers.h"
+#include "interpose/loader/repointing.h"
 #include "interpose/settings/numbers.h"
+#include "interpose/settings/startup.h"
 #include "interpose/tools/nvtx.h"
 #include "reporter/report/json_writer.h"
 
@@ -42,6 +44,7 @@ constexpr Steering::Row Steering::kRows[] = {
     {"memory_snapshot", &Steering::snapshot},
     {"pause", &Steering::pause},
     {"resume", &Steering::resume},
+    {"detach", &Steering::detach},
     {"set_limit", &Steering::set_limit},
 };
 
@@ -159,6 +162,16 @@ std::unique_ptr<ControlAnswer> Steering::pause(const ControlRequest&) {
 std::unique_ptr<ControlAnswer> Steering::resume(const ControlRequest&) {
   profiler_.stack_distance().store(profiler_.sample_bytes(), std::memory_order_relaxed);
   return say(success_line());
+}
+
+std::unique_ptr<ControlAnswer> Steering::detach(const ControlRequest& request) {
+  if (way_in() != WayIn::attached) {
+    return say(failure_line("vramscope attach was not applied to it, so it stays recorded"));
+  }
+  point_to_driver();
+  Answer answer = report(request);
+  reports_.end(reports_.context);
+  return answer;
 }
 
 std::unique_ptr<ControlAnswer> Steering::set_limit(const ControlRequest& request) {

@@ -17,6 +17,8 @@ namespace vramscope {
 struct SteeredReports {
   std::variant<std::string, std::string> (*write)(void* context,
                                                   std::atomic<bool>& writing) = nullptr;
+  // Ends all reports of the process, and leaves no file but those that were written.
+  void (*end)(void* context) noexcept = nullptr;
   void* context = nullptr;
 };
 
@@ -50,6 +52,7 @@ class Steering {
   [[nodiscard]] Answer snapshot(const ControlRequest& request);
   [[nodiscard]] Answer pause(const ControlRequest& request);
   [[nodiscard]] Answer resume(const ControlRequest& request);
+  [[nodiscard]] Answer detach(const ControlRequest& request);
   [[nodiscard]] Answer set_limit(const ControlRequest& request);
 
   [[nodiscard]] bool has_used(std::uint16_t device) const;

@@ -49,14 +49,17 @@ class Changes {
   std::vector<Change> all_;
 };
 
-Changes to_wrappers() {
+enum class Towards : bool { wrappers, driver };
+
+Changes changes(Towards what) {
   Changes all;
   const Real& driver = real();
-#define DRIVER_FUNCTION(symbol, ...)                                    \
-  if (driver.symbol != nullptr) {                                       \
-    all.add(reinterpret_cast<Word>(driver.symbol.pointer()),            \
-            reinterpret_cast<Word>(wrapper_of(row(Function::symbol)))); \
-  }
+  const auto add = [&](Function function, Word theirs) {
+    const Word ours = reinterpret_cast<Word>(wrapper_of(row(function)));
+    if (theirs != 0) what == Towards::wrappers ? all.add(theirs, ours) : all.add(ours, theirs);
+  };
+#define DRIVER_FUNCTION(symbol, ...) \
+  add(Function::symbol, reinterpret_cast<Word>(driver.symbol.pointer()));
 #include "interpose/table/functions.def"
   all.sort();
   return all;
@@ -187,15 +190,18 @@ int change_object(dl_phdr_info* info, std::size_t, void* argument) noexcept {
   return search.failed ? 1 : 0;
 }
 
-}  // namespace
-
-Repointed point_to_wrappers() {
-  const Changes changes = to_wrappers();
+Repointed change(Towards what) {
+  const Changes all = changes(what);
   const std::vector<Mapping> mapped = mappings();
-  Search search{.changes = changes, .mappings = mapped, .done = {}};
+  Search search{.changes = all, .mappings = mapped, .done = {}};
   dl_iterate_phdr(change_object, &search);
   if (search.failed) throw std::bad_alloc();
   return search.done;
 }
+
+}  // namespace
+
+Repointed point_to_wrappers() { return change(Towards::wrappers); }
+Repointed point_to_driver() { return change(Towards::driver); }
 
 }  // namespace vramscope

@@ -20,4 +20,7 @@ struct Repointed {
 // calls of other threads are safe. Takes the loader's lock. May throw bad_alloc.
 Repointed point_to_wrappers();
 
+// Takes it back: what points to our wrappers in those places points to the driver again.
+Repointed point_to_driver();
+
 }  // namespace vramscope

@@ -6,7 +6,7 @@
 #include "interpose/call/call.h"
 #include "interpose/driver/array_bytes.h"
 #include "interpose/driver/range_bytes.h"
-#include "interpose/life/injection.h"
+#include "interpose/life/late_entry.h"
 #include "interpose/loader/late_driver.h"
 #include "interpose/loader/real.h"
 #include "interpose/routes/routes.h"
@@ -54,7 +54,7 @@ void note_stream([[maybe_unused]] vramscope::Call& call, [[maybe_unused]] bool p
     Call call(Function::symbol, Effect::effect_, Kind::kind, __builtin_frame_address(0));      \
     auto real_call = [&] { return real().symbol arguments; };                                  \
     if (!call.active() && Effect::effect_ != Effect::none) {                                   \
-      if (start_if_injected()) return symbol arguments;                                        \
+      if (start_late()) return symbol arguments;                                               \
       if constexpr (Effect::effect_ == Effect::release) {                                      \
         const auto deferred = Call::defer_free(Function::symbol, to_address(address));         \
         if (deferred) return *deferred;                                                        \

@@ -41,6 +41,8 @@ struct HelperState {
   Quota quota = Quota::free;
   [[nodiscard]] bool operator==(const HelperState&) const = default;
 };
+// After vramscope detach: no name by which others find it.
+inline constexpr const char* kNameOfEndedHelper = "vs-detached";
 [[nodiscard]] std::array<char, 16> helper_name(const HelperState& state) noexcept;
 // Nothing: it is no name of the library's thread.
 [[nodiscard]] std::optional<HelperState> helper_state(std::string_view name) noexcept;

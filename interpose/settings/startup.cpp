@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/settings/startup.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/auxv.h>
@@ -13,12 +14,14 @@
 #include <exception>
 #include <iterator>
 #include <new>
+#include <optional>
 #include <string_view>
 
 #include "allocator/base/fault.h"
 #include "interpose/base/clock.h"
 #include "interpose/settings/private_variables.h"
 #include "reporter/report/files/file_name.h"
+#include "reporter/report/live/attach_file.h"
 
 // A function of the memory sanitizer's runtime, if the program uses it.
 extern "C" [[gnu::weak]] void __msan_init();
@@ -38,7 +41,7 @@ constinit Storage storage;
 enum class Taken : int { no, being, yes };
 constinit std::atomic<Taken> taken{Taken::no};
 
-constinit std::atomic<bool> injected{false};
+constinit std::atomic<WayIn> way{WayIn::with_program};
 
 char* variable(const char* name) { return std::getenv(name); }
 
@@ -86,10 +89,31 @@ void check_escapes(const char* variable, const std::string& pattern,
                      "' is not replaced; the known ones are " + std::string(kEscapes));
 }
 
+// Settings of `vramscope attach` count more than those of the environment.
+ParseResult parsed_settings(Startup& now) {
+  std::vector<Setting> all = collect_settings(environ);
+  std::optional<std::vector<std::string>> left;
+  if (!is_in_program()) left = own_attach_settings(now.runtime_folder);
+  if (!left) return parse_options(all);
+  now.is_attached = true;
+  std::vector<const char*> lines;
+  for (const std::string& line : *left) {
+    lines.push_back(line.c_str());
+    if (line.starts_with(kHeldBefore)) now.held_before = line.substr(std::strlen(kHeldBefore));
+  }
+  lines.push_back(nullptr);
+  const std::vector<Setting> more = collect_settings(lines.data());
+  all.insert(all.end(), more.begin(), more.end());
+  return parse_options(all);
+}
+
 Startup take() {
   Startup now;
   now.start_time_ns = wall_time_ns();
-  ParseResult parsed = parse_options(collect_settings(environ));
+  if (const char* folder_of_user = std::getenv("XDG_RUNTIME_DIR")) {
+    now.runtime_folder = folder_of_user;
+  }
+  ParseResult parsed = parsed_settings(now);
   now.options = std::move(parsed.options);
   now.problems = std::move(parsed.problems);
   check_escapes("VRAMSCOPE_OUTPUT", now.options.output, now.problems);
@@ -98,9 +122,6 @@ Startup take() {
   std::array<char, PATH_MAX> folder{};
   if (getcwd(folder.data(), folder.size()) != nullptr) now.folder = folder.data();
   if (const char* file = std::getenv(kNoteVariable)) now.note_file = file;
-  if (const char* folder_of_user = std::getenv("XDG_RUNTIME_DIR")) {
-    now.runtime_folder = folder_of_user;
-  }
   now.place = place_in_job(variable);
   choose_fault();
   for (const std::string& pattern :
@@ -122,6 +143,7 @@ Startup switched_off_at_start() noexcept {
               .folder = {},
               .note_file = {},
               .runtime_folder = {},
+              .held_before = {},
               .place = {},
               .environment = {}};
   now.options.mode = Mode::off;
@@ -191,13 +213,21 @@ bool is_in_secure_execution() noexcept { return getauxval(AT_SECURE) != 0; }
 
 bool switched_off() noexcept { return startup().options.mode == Mode::off; }
 
-void note_injection() noexcept {
-  static_cast<void>(startup());
-  storage.value.options.mode = Mode::observe;
-  injected.store(true, std::memory_order_relaxed);
+bool is_in_program() noexcept {
+  void* const program = dlopen(nullptr, RTLD_LAZY);
+  const bool is_found = dlsym(program, "vramscope_v1_is_active") != nullptr;
+  dlclose(program);
+  dlerror();
+  return is_found;
 }
 
-bool is_injected() noexcept { return injected.load(std::memory_order_relaxed); }
+WayIn way_in() noexcept { return way.load(std::memory_order_relaxed); }
+
+void note_way_in(WayIn other) noexcept {
+  static_cast<void>(startup());
+  storage.value.options.mode = Mode::observe;
+  way.store(other, std::memory_order_relaxed);
+}
 
 char* variable_at_start(const char* name) noexcept {
   for (const auto& [known, value] : startup().environment) {

@@ -20,6 +20,8 @@ struct Startup {
   std::string folder;                 // in which the program started; "" if it has no path
   std::string note_file;              // kNoteVariable: where `vramscope run` reads our files' names
   std::string runtime_folder;         // the variable XDG_RUNTIME_DIR; "": it is not set
+  bool is_attached = false;           // by vramscope attach, which left settings for it
+  std::string held_before;            // then, of its GPUs, in words; "": not known
   std::uint64_t start_time_ns = 0;    // nanoseconds since the epoch
   JobPlace place;                     // in a job, by a launcher
   std::vector<std::pair<std::string, std::string>>
@@ -42,12 +44,21 @@ void note_place() noexcept;
 // Whether the mode is off: no wrapper, no handler, no thread, no report.
 [[nodiscard]] bool switched_off() noexcept;
 
-// Notes that the driver has loaded this library (life/injection.h), and makes `observe` the mode.
-// Call it before the program is recorded, on one thread.
-void note_injection() noexcept;
+// Whether the program's own searches find this library, or another copy of it, as with LD_PRELOAD.
+[[nodiscard]] bool is_in_program() noexcept;
 
-// Whether the driver loaded this library, and not LD_PRELOAD. Threads: any.
-[[nodiscard]] bool is_injected() noexcept;
+// How this library came into the program.
+enum class WayIn : std::uint8_t {
+  with_program,  // LD_PRELOAD, or the program links it: the loader finds our symbols first
+  by_driver,     // CUDA_INJECTION64_PATH (life/late_entry.h)
+  attached       // vramscope attach
+};
+[[nodiscard]] WayIn way_in() noexcept;
+// Notes another way than the first, and makes `observe` the mode. Call it before the program is
+// recorded, on one thread.
+void note_way_in(WayIn way) noexcept;
+// Whether the loader finds our symbols first. Threads: any.
+[[nodiscard]] inline bool comes_first() noexcept { return way_in() == WayIn::with_program; }
 
 // Returns a variable as it was at the start, since the program may change its environment.
 [[nodiscard]] char* variable_at_start(const char* name) noexcept;

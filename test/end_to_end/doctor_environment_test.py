@@ -233,7 +233,8 @@ class Processes(Doctor):
 
     def test_one_that_runs_without_us(self):
         process = self.start_program(["sleep", "600"])
-        self.stops("process", "runs without the library; start it with vramscope run", str(process.pid))
+        self.stops("process", "runs without the library; attach cannot help: "
+                   "it has not loaded the CUDA driver yet; start it with vramscope run", str(process.pid))
 
     def test_one_whose_parent_has_us(self):
         script = "env -i sleep 600 & echo $!; wait"

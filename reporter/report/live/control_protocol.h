@@ -37,6 +37,7 @@ inline constexpr ControlCommand kControlCommands[] = {
     {.name = "memory_snapshot"},
     {.name = "pause"},
     {.name = "resume"},
+    {.name = "detach"},
     {.name = "set_limit", .argument = ControlArgument::bytes},
 };
 

@@ -20,6 +20,7 @@
 #include "reporter/report/json.h"
 #include "reporter/view/command/earlier.h"
 #include "reporter/view/command/orphaned_live_files.h"
+#include "reporter/view/command/recording_options.h"
 #include "reporter/view/command/symbols_wish.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/format.h"
@@ -46,7 +47,7 @@ struct Arguments {
   std::string simulated_memory;
   std::string simulated_model;
   std::string preset;
-  std::vector<std::pair<OptionRow, std::string>> options;  // with the value given
+  GivenOptions options;
   std::vector<std::string> program;
   EarlierWish earlier;
   SymbolsWish symbols;
@@ -279,41 +280,6 @@ std::string no_preset(const std::string& given) {
   return is_preset(given) ? "" : "'" + given + "' is none of " + preset_names();
 }
 
-void add_settings(Command& command, Arguments& arguments) {
-  for (OptionRow& row : option_rows()) arguments.options.emplace_back(std::move(row), "");
-  for (auto& [row, value] : arguments.options) {
-    const std::string flags = row.name == "output" ? "-o," + row.flag : row.flag;
-    const std::string usual = row.default_value.empty() ? "empty" : row.default_value;
-    const std::string values = "Takes " + row.accepted + "; default " + usual + ".";
-    const std::string help = row.sentence + "\n" + values;
-    // What is off needs no word to be on: --cupti, --cupti=off.
-    const bool is_flag = row.default_value == "off";
-    const bool is_pattern = row.name == "output" || row.name == "trace";
-    const auto why_not = [variable = row.variable, accepted = row.accepted,
-                          is_pattern](const std::string& given) {
-      if (!accepts(variable, given)) {
-        const bool is_size = accepted.find("GiB") != accepted.npos;
-        return "'" + given + "' is not " + accepted + (is_size ? unit_meant(given) : "");
-      }
-      const std::string unknown(is_pattern ? unknown_escape(given) : "");
-      return unknown.empty()
-                 ? ""
-                 : "'" + unknown + "' in '" + given + "' is none of " + std::string(kEscapes);
-    };
-    const OptionTraits traits{.value_name = is_flag ? "" : "VALUE",
-                              .why_not = why_not,
-                              .group =
-                                  "Settings (also as VRAMSCOPE_MODE, "
-                                  "VRAMSCOPE_OUTPUT, ...)",
-                              .choices = choices_in(row.accepted)};
-    if (is_flag) {
-      command.flag(flags, value, help, traits);
-    } else {
-      command.option(flags, &value, help, traits);
-    }
-  }
-}
-
 // Whether the next word belongs to the option `word`: "-o", "-qo", "--output", but not "-oFILE".
 bool takes_next_word(const Command& command, const std::string& word) {
   if (word.starts_with("--")) return command.takes_value(word);
@@ -356,7 +322,7 @@ Verb add_run(CommandLine& line) {
   command.flag("-q,--quiet", arguments->quiet, "Print no summary after the program has ended");
   add_earlier_options(command, arguments->earlier);
   add_symbols_option(command, arguments->symbols);
-  add_settings(command, *arguments);
+  add_recording_options(command, arguments->options);
   command.footer(kFooter);
   return {.command = &command,
           .act =

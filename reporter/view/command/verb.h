@@ -56,6 +56,8 @@ struct Verb {
 [[nodiscard]] Verb add_run(CommandLine& line);
 [[nodiscard]] Verb add_recover(CommandLine& line);
 [[nodiscard]] Verb add_snapshot(CommandLine& line);
+[[nodiscard]] Verb add_attach(CommandLine& line);
+[[nodiscard]] Verb add_detach(CommandLine& line);
 [[nodiscard]] Verb add_list(CommandLine& line);
 [[nodiscard]] Verb add_live(CommandLine& line);
 [[nodiscard]] Verb add_ctl(CommandLine& line);

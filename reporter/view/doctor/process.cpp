@@ -11,6 +11,7 @@
 #include "interpose/settings/options.h"
 #include "interpose/settings/private_variables.h"
 #include "reporter/report/files/file_name.h"
+#include "reporter/view/doctor/attachment.h"
 #include "reporter/view/doctor/examinations.h"
 #include "reporter/view/doctor/process_files.h"
 #include "reporter/view/system/executable.h"
@@ -66,7 +67,14 @@ void examine_absence(pid_t pid, const ProcessFiles& process, Findings& findings)
         who + "runs without the library, but its child " + std::to_string(*child) + " has it",
         "vramscope doctor " + std::to_string(*child));
   }
-  findings.stops(kProcessSubject, who + "runs without the library", kStart);
+  const std::string why = why_not_attachable(pid, process);
+  const std::string attach = "vramscope attach " + std::to_string(pid);
+  if (why.empty()) {
+    return findings.stops(kProcessSubject, who + "runs without the library",
+                          attach + ", or " + kStart);
+  }
+  findings.stops(kProcessSubject, who + "runs without the library; attach cannot help: " + why,
+                 kStart);
 }
 
 void examine_loaded(const std::string& path, Findings& findings) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/life/injection.h"
+#include "interpose/life/late_entry.h"
 
 #include <dlfcn.h>
 
@@ -17,32 +17,30 @@
 namespace vramscope {
 namespace {
 
-constinit std::atomic<bool> waits{false};  // the library was injected, and has not started
+constinit std::atomic<bool> waits{false};  // for a call of the program, to start
 
-// Whether the program finds wrappers by itself, those of this library or of another copy of it, as
-// with LD_PRELOAD.
-bool is_preloaded() noexcept {
-  void* const program = dlopen(nullptr, RTLD_LAZY);
-  const bool is_ours = real_dlsym(program, "vramscope_v1_is_active") != nullptr;
-  dlclose(program);
-  dlerror();
-  return is_ours;
+// Calls nothing of the driver, which may hold its locks here. The program's calls may miss a
+// wrapper that they would need, so nothing is served from our own memory: mode observe.
+void enter(WayIn way) noexcept {
+  const KeptErrno kept;
+  if (switched_off() || is_in_secure_execution() || is_in_program()) return;
+  if (!load_real_if_mapped()) return;
+  note_way_in(way);
+  waits.store(true);
+  try {
+    static_cast<void>(point_to_wrappers());
+  } catch (const std::exception&) {
+    say("not enough memory to start; the program runs unrecorded");
+  }
 }
 
-// The driver holds its locks here, so nothing of it is called. The program's calls may miss a
-// wrapper that they would need, so nothing is served from our own memory: mode observe.
-void take_over() {
-  const KeptErrno kept;
-  if (switched_off() || is_in_secure_execution() || is_preloaded()) return;
-  if (!load_real_if_mapped()) return;
-  note_injection();
-  waits.store(true);
-  static_cast<void>(point_to_wrappers());
+__attribute__((constructor)) void at_load() {
+  if (startup().is_attached) enter(WayIn::attached);
 }
 
 }  // namespace
 
-bool start_if_injected() noexcept {
+bool start_late() noexcept {
   if (!waits.load(std::memory_order_relaxed)) return false;
   int count = 0;
   if (real().cuDeviceGetCount(&count) != CUDA_SUCCESS) return false;
@@ -56,10 +54,6 @@ bool start_if_injected() noexcept {
 
 // Returns 1 whatever happens: a program must not fail because of us.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
-  try {
-    vramscope::take_over();
-  } catch (const std::exception&) {
-    vramscope::say("not enough memory to start; the program runs unrecorded");
-  }
+  vramscope::enter(vramscope::WayIn::by_driver);
   return 1;
 }
