@@ -83,6 +83,7 @@ class Scale(TraceTest):
         self.assertIsNone(found["check_permille"])
         text = " ".join(self.run_tool("fit", "--scale", "batch=2,4", "--at", "8", *paths).stdout.split())
         self.assertIn("This is an extrapolation", text)
+        self.assertIn(" take (program.py:12) < weights (program.py:15)", text, "as reports show it")
         self.assertIn("Two runs cannot be checked against each other", text)
         self.assertIn("The largest batch that fits, as predicted", text)
         rows = self.run_tool("fit", "--scale", "batch=2,4", "--csv", *paths).stdout.splitlines()

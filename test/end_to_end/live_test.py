@@ -20,6 +20,19 @@ MIB = 1 << 20
 KEPT = 50 * MIB  # of the victim `churn`, from the beginning on
 MOST_CHURNED = 100 * (1009 + 2003 + 3001 + 4001)  # of its four threads at one time
 
+PYTHON = harness.ASKS_DRIVER + """
+def take(mib):
+    driver.cuMemAlloc_v2(ctypes.byref(block), ctypes.c_size_t(mib << 20))
+    return block.value
+def weights():
+    return take(30)
+def batch():
+    return take(10)
+held = weights(), batch(), batch()
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
 
 class Case(harness.Case):
     def start(self, name="churn", **variables):
@@ -94,9 +107,23 @@ class ForScripts(Case):
         process = self.start()
         text = self.run_tool("live", "--once", process.pid).stdout
         self.assertRegex(text, rf"^ churn \({process.pid}\)  running for ")
-        self.assertRegex(text, r"50.0 MiB +50 +50  GPU 0   allocate \(driver.h:\d+\) < keep \(churn.cpp:\d+\) < main")
+        self.assertRegex(text, r"50.0 MiB +50 +50  GPU 0   (allocate \(driver.h:\d+\) < )?keep \(churn.cpp:\d+\) < main")
         self.assertTrue(text.endswith(f"\nNext: vramscope snapshot {process.pid}\n"), text[-60:])
         self.assertEqual(text.splitlines()[0][:10], self.run_tool("live", process.pid).stdout[:10], "no terminal: once")
+        self.end(process)
+
+    def test_lines_of_python_are_shown_as_in_reports(self):
+        script = os.path.join(self.folder, "steps.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(PYTHON)
+        process = self.start_program([sys.executable, script], "cache")
+        self.assertIn("ready", process.stdout.readline())
+        text = self.run_tool("live", "--once", process.pid).stdout
+        self.assertRegex(text, r"30.0 MiB +1 +1  GPU 0   take \(steps.py:10\) < weights \(steps.py:13\) < <module> \(steps.py:16\)\n")
+        self.assertRegex(text, r"20.0 MiB +2 +2  GPU 0   take \(steps.py:10\) < batch \(steps.py:15\) < <module> \(steps.py:16\)\n")
+        self.assertEqual(["take (steps.py:10) < weights (steps.py:13) < <module> (steps.py:16)",
+                          "take (steps.py:10) < batch (steps.py:15) < <module> (steps.py:16)"],
+                         [row["name"] for row in self.read(process)["sites"]])  # fmt: skip
         self.end(process)
 
     def test_a_process_that_cannot_be_shown_is_one_line(self):

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/stacks/stack_view.h"
 #include "reporter/view/command/fit_ways.h"
 #include "reporter/view/command/progress.h"
 #include "reporter/view/text/scale_text.h"
@@ -71,8 +72,9 @@ std::optional<ScaledRun> run_of(TrialArguments& given, const std::string& file, 
     say("no GPU has memory enough for the run of '" + file + "'");
     return std::nullopt;
   }
-  const std::optional<Report> report = open_traced(file, {}, {});
+  std::optional<Report> report = open_traced(file, {}, {});
   if (!report) return std::nullopt;
+  choose_frames(*report, {});
   return ScaledRun{
       .batch = batch, .least_bytes = *least, .sites = sites_at_peak(*report, names_from_symbols())};
 }

@@ -10,6 +10,7 @@
 
 #include "reporter/report/gpus.h"
 #include "reporter/report/report.h"
+#include "reporter/view/analysis/stacks/stack_view.h"
 #include "reporter/view/system/report_request.h"
 
 namespace vramscope {
@@ -29,6 +30,7 @@ bool LiveSession::read() {
   if (next.report) {
     reading_ = std::move(next);
     label_gpus(*reading_.report);
+    choose_frames(*reading_.report, {});
     history_.add(*reading_.report);
   } else if (!reading_.report) {
     reading_.problem = next.problem;

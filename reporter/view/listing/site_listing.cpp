@@ -16,8 +16,6 @@ namespace vramscope {
 namespace {
 
 constexpr unsigned kCallYields = 5;
-// Of a stack: as many as a row has, and a front that it leaves out.
-constexpr std::size_t kFramesLookedAt = 4 * kFramesInRow;
 
 // Frames that --site chose the rows by.
 std::function<bool(const Caller&)> wanted_by(const Page& page) {

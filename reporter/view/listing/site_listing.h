@@ -20,6 +20,8 @@ struct Report;
 
 // A row shows at most so many frames.
 inline constexpr std::size_t kFramesInRow = 8;
+// Of a stack: as many as a row has, and a front that it leaves out.
+inline constexpr std::size_t kFramesLookedAt = 4 * kFramesInRow;
 
 // "make (a.cpp:1) < build (b.cpp:2) < .." in at most `room` columns where the innermost frame's
 // place allows it. `most`: frames.

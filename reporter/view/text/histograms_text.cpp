@@ -19,7 +19,6 @@ namespace {
 constexpr std::size_t kMostBarCells = 32;
 constexpr std::size_t kNameBegins = 15;
 constexpr std::size_t kBarBegins = 31;
-constexpr std::size_t kFramesLookedAt = 4 * kFramesInRow;  // with a front that rows leave out
 
 constexpr std::array<const char*, kLifetimes> kDecades{"< 1 us",  "< 10 us",  "< 100 us", "< 1 ms",
                                                        "< 10 ms", "< 100 ms", "< 1 s",    "< 10 s",

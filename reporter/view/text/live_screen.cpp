@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <cctype>
+#include <set>
+#include <span>
 #include <tuple>
 
 #include "reporter/report/live/live_reading.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/running_program.h"
+#include "reporter/view/analysis/stacks/stack_front.h"
 #include "reporter/view/listing/caller_names.h"
 #include "reporter/view/listing/plot.h"
+#include "reporter/view/listing/site_listing.h"
 #include "reporter/view/listing/thread_text.h"
 #include "reporter/view/text/live_words.h"
 #include "reporter/view/text/process_text.h"
@@ -136,6 +140,39 @@ void add_history(const LiveHistory& history, const ScreenSize& size, const Page&
              Style::dim);
 }
 
+// Of rows of call sites: their stacks as reports show them, in so many columns, told apart.
+// `names`: of the rows. What is left out at their fronts depends on all call sites, not on what is
+// live now.
+std::vector<std::string> where_texts(const LivePicture& picture, std::span<const LiveRow> rows,
+                                     std::vector<std::string> names, std::size_t room) {
+  constexpr std::size_t kBeside = 64;
+  const Report& report = *picture.reading.report;
+  const NameFrame& name = picture.names.frames();
+  std::vector<std::size_t> with_stack;  // indices of rows
+  std::vector<CallSite> stacks;
+  std::set<std::int64_t> listed;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].site < 0) continue;
+    const Site& site = report.sites[static_cast<std::size_t>(rows[i].site)];
+    if (site.is_left_out) continue;
+    with_stack.push_back(i);
+    stacks.push_back(folded_call_site(report, site, name, kFramesLookedAt));
+    listed.insert(rows[i].site);
+  }
+  StacksShown others;
+  for (std::size_t i = 0; i < std::min(kBeside, report.sites.size()); ++i) {
+    if (listed.contains(static_cast<std::int64_t>(i))) continue;
+    others.beside.push_back(folded_call_site(report, report.sites[i], name, kFramesLookedAt));
+  }
+  const auto whole = [&](std::size_t stack) {
+    const auto site = static_cast<std::size_t>(rows[with_stack[stack]].site);
+    return call_site(report, report.sites[site], name, kAllFrames);
+  };
+  const std::vector<StackText> texts = stack_texts(stacks, room, whole, others);
+  for (std::size_t i = 0; i < texts.size(); ++i) names[with_stack[i]] = texts[i].text;
+  return names;
+}
+
 Table table_of_rows(const LivePicture& picture, const LiveView& view,
                     const std::vector<LiveRow>& rows, std::size_t most, const Page& page) {
   using enum Table::Align;
@@ -147,6 +184,7 @@ Table table_of_rows(const LivePicture& picture, const LiveView& view,
                                {word_of(view.group).title}});
   Table table(std::move(titles));
   const Report& report = *picture.reading.report;
+  std::vector<std::string> names;
   for (std::size_t i = view.top; i < rows.size() && i - view.top < most; ++i) {
     const LiveRow& row = rows[i];
     std::vector<std::string> cells{amount_text(row.live_bytes)};
@@ -154,9 +192,14 @@ Table table_of_rows(const LivePicture& picture, const LiveView& view,
     cells.push_back(row.is_changing ? "" : count_text(static_cast<std::int64_t>(row.live_count)));
     cells.push_back(row.is_changing ? "" : count_text(static_cast<std::int64_t>(row.total_count)));
     cells.push_back(memory_name(report, row.kind(), row.device()));
-    cells.push_back(printable(picture.names.of(report, view.group, row), page));
+    names.push_back(picture.names.of(report, view.group, row));
     table.add(std::move(cells));
   }
+  table.fill_last(page, [&](std::size_t room) {
+    if (view.group != LiveGroup::sites) return names;
+    const auto shown = std::span(rows).subspan(names.empty() ? 0 : view.top, names.size());
+    return where_texts(picture, shown, names, room);
+  });
   return table;
 }
 
@@ -241,7 +284,8 @@ std::string LiveRowNames::name_of(const Report& report, LiveGroup group, const L
   if (group == LiveGroup::sites) {
     const Site& site = report.sites[static_cast<std::size_t>(row.site)];
     return site.is_left_out ? std::string(kUnsampledRow)
-                            : text(call_site(report, site, name_, kFramesShown));
+                            : stack_text(call_site_in_text(report, site, name_, kFramesInRow + 1),
+                                         Table::kUncut);
   }
   if (group != LiveGroup::threads) return row.value;
   return text_of_thread(ThreadNames(report, name_), row.value, {.unicode = true});

@@ -24,6 +24,7 @@ class LiveRowNames {
   explicit LiveRowNames(NameFrame name) : name_(std::move(name)) {}
   // A row of that report and group.
   [[nodiscard]] const std::string& of(const Report& report, LiveGroup group, const LiveRow& row);
+  [[nodiscard]] const NameFrame& frames() const { return name_; }
 
  private:
   static constexpr std::size_t kMost = 100'000;
