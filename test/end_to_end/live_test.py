@@ -119,6 +119,8 @@ class ForScripts(Case):
         process = self.start_program([sys.executable, script], "cache")
         self.assertIn("ready", process.stdout.readline())
         text = self.run_tool("live", "--once", process.pid).stdout
+        self.assertIn(f" steps.py ({process.pid})  running for ", text)
+        self.assertRegex(self.run_tool("list").stdout, rf"{process.pid}  steps.py ")
         self.assertRegex(text, r"30.0 MiB +1 +1  GPU 0   take \(steps.py:10\) < weights \(steps.py:13\) < <module> \(steps.py:16\)\n")
         self.assertRegex(text, r"20.0 MiB +2 +2  GPU 0   take \(steps.py:10\) < batch \(steps.py:15\) < <module> \(steps.py:16\)\n")
         self.assertEqual(["take (steps.py:10) < weights (steps.py:13) < <module> (steps.py:16)",

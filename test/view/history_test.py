@@ -65,6 +65,19 @@ class History(JobTest):
         self.assertEqual({None, 0}, {row["change_bytes"] for row in rows})
         self.assertIn("other: the peak changed", " ".join(self.history("nightly").split()))
 
+    def test_scripts_of_python_are_several_programs(self):
+        for day in range(4):
+            for number, script in enumerate(("train.py", "serve.py"), 1):
+                self.night(day, number * 1000 * MIB, name=f"nightly/{script}{day}.json", pid=1000 * number + day,
+                           executable="/usr/bin/python3.11", arguments=["python3", f"/opt/{script}"])  # fmt: skip
+        text = self.history("nightly")
+        self.assertEqual(4, sum(" train.py " in line for line in text.splitlines()), text)
+        self.assertIn("serve.py: the peak changed", " ".join(text.split()))
+        found = json.loads(self.history("--json", "nightly"))
+        self.assertEqual({None, 0}, {row["change_bytes"] for row in found["runs"]})
+        self.assertEqual({"train.py", "serve.py"}, {row["program"] for row in found["runs"]})
+        self.assertEqual(["serve.py", "train.py"], [row["program"] for row in found["trends"]])
+
     def test_texts_of_a_report_control_no_terminal(self):
         for day in range(3):
             self.night(day, 1000 * MIB, executable="/opt/\x1b[2Jp", options={"label": "\x1b[2Jl"})

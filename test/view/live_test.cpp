@@ -51,6 +51,15 @@ TEST(RunningPrograms, TheFiguresAreThoseOfTheDevices) {
   EXPECT_EQ(found.peak_bytes, 41U);
 }
 
+TEST(RunningPrograms, ThatOfAScriptHasItsName) {
+  LiveReading reading;
+  reading.report.emplace();
+  reading.report->process.executable = "/usr/bin/python3.11";
+  reading.report->process.arguments = {"python3", "-u", "jobs/train.py", "--fast"};
+
+  EXPECT_EQ(running_program(7, "/dev/shm/x.live", reading).program, "train.py");
+}
+
 TEST(RunningPrograms, WhatCannotBeReadSaysWhy) {
   const RunningProgram found =
       running_program(7, "/x.live", {.problem = "it was written by another version"});

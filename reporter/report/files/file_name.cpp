@@ -110,8 +110,7 @@ class Expansion {
   }
 
   [[nodiscard]] std::string program() const {
-    const std::string script = python_script(facts_.executable, facts_.arguments);
-    return safe(script.empty() ? base_name(facts_.executable) : std::string_view(script));
+    return safe(program_name(facts_.executable, facts_.arguments));
   }
 
   std::string variable(std::string_view& pattern) const {
@@ -192,6 +191,11 @@ std::string python_script(std::string_view executable, const std::vector<std::st
     if (word[at] == 'm') return named(value);
   }
   return "";
+}
+
+std::string program_name(std::string_view executable, const std::vector<std::string>& arguments) {
+  std::string script = python_script(executable, arguments);
+  return script.empty() ? std::string(base_name(executable)) : script;
 }
 
 std::string_view unknown_escape(std::string_view pattern) noexcept {

@@ -36,6 +36,10 @@ struct NameFacts {
 [[nodiscard]] std::string python_script(std::string_view executable,
                                         const std::vector<std::string>& arguments);
 
+// Returns what %e stands for: that script or module, or else the program's name without folders.
+[[nodiscard]] std::string program_name(std::string_view executable,
+                                       const std::vector<std::string>& arguments);
+
 // Returns the name that a report should have had: "r.json" for "r.json~1", which it has because the
 // name was taken. Returns any other name unchanged. Also works for paths.
 [[nodiscard]] std::string_view wanted_name(std::string_view name);

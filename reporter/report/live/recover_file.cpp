@@ -114,6 +114,10 @@ std::string usual_place(const RecoveredProcess& known, const RecoveryWish& wish)
                            "' for its report, which does not end in .json");
 }
 
+std::string name_of(const ProcessFacts& process) {
+  return program_name(process.executable, process.arguments);
+}
+
 // Returns where the report is written.
 std::string place_of(const RecoveredProcess& known, const RecoveryWish& wish) {
   const std::string& output = wish.output;
@@ -122,10 +126,10 @@ std::string place_of(const RecoveredProcess& known, const RecoveryWish& wish) {
   const bool is_folder = stat(output.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
   if (!is_folder && !output.ends_with('/')) return output;
   const ProcessFacts& process = known.process;
-  const std::string usual = is_name_of_report(known.next_report)
-                                ? base_name(known.next_report)
-                                : "vramscope." + base_name(process.executable) + "." +
-                                      std::to_string(process.pid) + ".json";
+  const std::string usual =
+      is_name_of_report(known.next_report)
+          ? base_name(known.next_report)
+          : "vramscope." + name_of(process) + "." + std::to_string(process.pid) + ".json";
   return output + (output.ends_with('/') ? "" : "/") + usual;
 }
 
@@ -170,7 +174,7 @@ std::string write_recovered(int file, const RecoveryWish& wish, ImageOf how, con
     const bool is_unwritten = error->message.empty() || error->message.starts_with("cannot write");
     throw std::runtime_error(is_unwritten ? error->message : kUnreadable + error->message);
   }
-  return std::get<std::string>(written) + kBetween + base_name(known.process.executable);
+  return std::get<std::string>(written) + kBetween + name_of(known.process);
 }
 
 // Runs in the child process. Returns what the file held and the name of the program.
@@ -180,7 +184,7 @@ std::string tell_content(int file) {
   const Report report = assemble(parts_of(header, known, {}, ImageOf::ended));
   std::uint64_t bytes = 0;
   for (const KindFacts& kind : report.kinds) bytes += kind.current_bytes;
-  return std::to_string(bytes) + kBetween + base_name(known.process.executable);
+  return std::to_string(bytes) + kBetween + name_of(known.process);
 }
 
 // Runs in the child process. Returns the name of a report that the process wrote itself.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "reporter/report/files/file_name.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/leaks/leaked_shares.h"
@@ -25,6 +26,10 @@ std::string label_of(const ProcessFacts& process) {
   }
   return "";
 }
+
+// Scripts of one interpreter are several programs.
+using Program = std::pair<std::string, std::string>;
+Program program_of(const PastRun& run) { return {run.program, run.name}; }
 
 std::string key_of(const Report& report, const std::string& file, const std::string& run) {
   if (!run.empty()) return "run " + run;
@@ -47,7 +52,10 @@ void add_process(PastRun& run, const MergedProcess& process) {
   const bool is_earlier =
       is_first || (facts.start_time_ns != 0 && facts.start_time_ns < run.start_ns);
   if (is_earlier) run.start_ns = facts.start_time_ns;
-  if (run.program.empty()) run.program = facts.executable;
+  if (run.program.empty()) {
+    run.program = facts.executable;
+    run.name = program_name(facts.executable, facts.arguments);
+  }
   ++run.processes;
   run.died += has_died(process) ? 1 : 0;
   run.peak_bytes = std::max(run.peak_bytes, peak_bounds(process).upper);
@@ -76,6 +84,7 @@ double median_growth(const std::vector<std::pair<double, double>>& points) {
 // runs: of one program, the oldest first.
 PeakTrend trend_of(const std::vector<const PastRun*>& runs) {
   PeakTrend trend{.program = runs.front()->program,
+                  .name = runs.front()->name,
                   .runs = runs.size(),
                   .first_ns = runs.front()->start_ns,
                   .last_ns = runs.back()->start_ns,
@@ -105,9 +114,9 @@ std::vector<PastRun> RunLog::runs() const {
   for (const auto& [key, run] : by_key_) all.push_back(run);
   std::stable_sort(all.begin(), all.end(),
                    [](const PastRun& a, const PastRun& b) { return a.start_ns < b.start_ns; });
-  std::map<std::string, std::uint64_t> last;
+  std::map<Program, std::uint64_t> last;
   for (PastRun& run : all) {
-    const auto [known, is_first] = last.try_emplace(run.program, run.peak_bytes);
+    const auto [known, is_first] = last.try_emplace(program_of(run), run.peak_bytes);
     if (!is_first) {
       run.before_bytes = known->second;
       run.change_bytes = static_cast<std::int64_t>(run.peak_bytes - known->second);
@@ -120,9 +129,9 @@ std::vector<PastRun> RunLog::runs() const {
 
 std::vector<PeakTrend> RunLog::trends(const std::vector<PastRun>& runs) {
   constexpr std::size_t kLeastRuns = 3;
-  std::map<std::string, std::vector<const PastRun*>> by_program;
+  std::map<Program, std::vector<const PastRun*>> by_program;
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    if (run->start_ns != 0 && run->peak_bytes != 0) by_program[run->program].push_back(&*run);
+    if (run->start_ns != 0 && run->peak_bytes != 0) by_program[program_of(*run)].push_back(&*run);
   }
   std::vector<PeakTrend> trends;
   for (const auto& [program, its] : by_program) {

@@ -21,6 +21,7 @@ struct PastRun {
   std::uint64_t start_ns = 0;  // since the epoch: when the first process began; 0: not known
   std::string label = {};      // of run --label; "": none, or ranks have several
   std::string program = {};    // path of the first process's
+  std::string name = {};       // of that program, or of the script that Python runs
   std::size_t processes = 0;
   std::size_t died = 0;  // of these
   std::uint64_t peak_bytes = 0;
@@ -35,6 +36,7 @@ struct PastRun {
 // The median growth of a program's peak.
 struct PeakTrend {
   std::string program = {};
+  std::string name = {};
   std::size_t runs = 0;
   std::uint64_t first_ns = 0, last_ns = 0;  // when these began
   std::uint64_t first_bytes = 0, last_bytes = 0;

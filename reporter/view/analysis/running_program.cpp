@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reporter/report/files/file_name.h"
 #include "reporter/report/live/live_reading.h"
 #include "reporter/report/report.h"
 
@@ -40,8 +41,7 @@ RunningProgram running_program(std::int64_t pid, const std::string& live_file,
   RunningProgram found{.pid = pid, .live_file = live_file, .problem = reading.problem};
   if (!reading.report) return found;
   const Report& report = *reading.report;
-  const std::string& executable = report.process.executable;
-  found.program = executable.substr(executable.rfind('/') + 1);
+  found.program = program_name(report.process.executable, report.process.arguments);
   found.age_ns = age_of(report.process);
   for (const KindFacts& kind : report.kinds) {
     const bool is_known = std::ranges::count(found.devices, kind.device) != 0;

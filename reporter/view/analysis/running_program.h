@@ -15,7 +15,7 @@ struct Report;
 
 struct RunningProgram {
   std::int64_t pid = 0;
-  std::string program = {};  // its name, without folders; "": not known
+  std::string program = {};  // its name, or that of the script that Python runs; "": not known
   std::optional<std::uint64_t> age_ns = {};
   std::vector<std::uint16_t> devices = {};  // with memory, by number
   std::optional<std::uint64_t> live_bytes = {};

@@ -11,8 +11,6 @@ namespace {
 
 using enum Table::Align;
 
-std::string program_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 // "2026-11-22 06:41".
 std::string date_text(std::uint64_t ns) {
   constexpr std::size_t kToTheMinute = 16;
@@ -42,8 +40,9 @@ std::string end_text(const PastRun& run) {
 }
 
 bool are_of_one_program(const std::vector<PastRun>& runs) {
-  return std::all_of(runs.begin(), runs.end(),
-                     [&](const PastRun& run) { return run.program == runs.front().program; });
+  return std::all_of(runs.begin(), runs.end(), [&](const PastRun& run) {
+    return run.program == runs.front().program && run.name == runs.front().name;
+  });
 }
 
 Columns<PastRun> text_columns(const std::vector<PastRun>& runs) {
@@ -56,7 +55,7 @@ Columns<PastRun> text_columns(const std::vector<PastRun>& runs) {
                        }});
   }
   if (!are_of_one_program(runs)) {
-    columns.push_back({{"PROGRAM"}, [](const Row& row) { return program_name(row.program); }});
+    columns.push_back({{"PROGRAM"}, [](const Row& row) { return row.name; }});
   }
   if (any([](const Row& row) { return row.processes > 1; })) {
     columns.push_back(
@@ -84,7 +83,7 @@ std::string trend_text(const PeakTrend& trend, bool is_only) {
                               ? "changed by less than 0.1 % a week"
                               : (trend.percent_a_week > 0 ? "grew by " : "shrank by ") +
                                     percent(std::abs(trend.percent_a_week)) + " a week (median)";
-  return (is_only ? "" : program_name(trend.program) + ": ") + "the peak " + how + " over " +
+  return (is_only ? "" : trend.name + ": ") + "the peak " + how + " over " +
          count_text(trend.runs) + " runs in " + span + ": from " + amount_text(trend.first_bytes) +
          " to " + amount_text(trend.last_bytes);
 }
@@ -97,6 +96,7 @@ Columns<PastRun> past_run_columns() {
       {"start_time_ns", "when its first process began, since 1970; 0: not known", &Row::start_ns},
       {"label", "of `run --label`; empty: none, or several", &Row::label},
       {"executable", "path of the program", &Row::program},
+      {"program", "its name, or that of the script that Python runs", &Row::name},
       {"processes", "how many have a report", [](const Row& row) { return row.processes; }},
       {"died", "how many of these died", [](const Row& row) { return row.died; }},
       {"peak_bytes", "upper bound of what one process held at one time, all kinds on all devices",
@@ -115,6 +115,7 @@ Columns<PastRuns> history_fields(std::size_t most) {
   using Row = PeakTrend;
   const Columns<Row> trends{
       {"executable", "path of the program", &Row::program},
+      {"program", "its name, or that of the script that Python runs", &Row::name},
       {"runs", "of the program", [](const Row& row) { return row.runs; }},
       {"first_time_ns", "when the oldest began", &Row::first_ns},
       {"last_time_ns", "when the newest began", &Row::last_ns},

@@ -104,7 +104,7 @@ Columns<LiveDocument> live_fields() {
     return process_in(*row.reading);
   };
   return {{"pid", "process number", [=](const Row& row) { return process(row).pid; }},
-          {"program", "name of the executable",
+          {"program", "its name, or that of the script that Python runs",
            [=](const Row& row) { return program_of(process(row)); }},
           {"time_ns", "when it was read; since 1970",
            [=](const Row& row) { return process(row).report_time_ns; }},

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "reporter/report/files/file_name.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/listing/format.h"
@@ -37,7 +38,7 @@ std::string command_line(const ProcessFacts& process) {
 }
 
 std::string program_of(const ProcessFacts& process) {
-  return process.executable.substr(process.executable.rfind('/') + 1);
+  return program_name(process.executable, process.arguments);
 }
 
 std::string death_text(const MergedProcess& process) {

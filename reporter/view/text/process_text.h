@@ -19,7 +19,7 @@ struct ProcessFacts;
 [[nodiscard]] std::string titled_process(const ProcessFacts& process);
 // "train --epochs 2", in words for a shell; where no arguments are known, the program's path.
 [[nodiscard]] std::string command_line(const ProcessFacts& process);
-// "train".
+// "train"; of Python its script, "train.py", as in names of reports.
 [[nodiscard]] std::string program_of(const ProcessFacts& process);
 
 // "was killed by SIGKILL", "died" where nobody saw by what; "" of one that wrote its report itself.

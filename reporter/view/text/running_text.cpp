@@ -31,8 +31,8 @@ Columns<RunningProgram> running_columns() {
   const auto devices = [](const Row& row) { return numbers_of_devices(row); };
   return {{"pid", "process number", &Row::pid, Titled("PID"),
            [](const Row& row) { return std::to_string(row.pid); }},
-          {"program", "name of the executable; empty: not known", &Row::program, Titled("PROGRAM"),
-           program},
+          {"program", "its name, or that of the script that Python runs; empty: not known",
+           &Row::program, Titled("PROGRAM"), program},
           {"age_ns", "time since the program was started; `null`: not known", &Row::age_ns,
            Titled("AGE", 2)},
           {"devices", "numbers of the GPUs of which it has memory", &Row::devices, Titled("GPU", 3),
