@@ -53,6 +53,7 @@ def man_text(text, name):
 
     def change(part):
         part = re.sub(r"^<!--.*-->\n", "", part, flags=re.MULTILINE)
+        part = re.sub(r"^!\[[^\]]*\]\([^)]*\)\n\n?", "", part, flags=re.MULTILINE)
         part = TABLE.sub(described, part)
         part = re.sub(r"\[([^\]]+)\]\(([^)\s]+)\)", plain, part)
         return re.sub(r"^#(#+ )", r"\1", part, flags=re.MULTILINE)

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """live_test.py BUILD"""
 import csv
+import html
 import io
 import json
 import os
+import pathlib
 import random
 import re
 import signal
@@ -248,6 +250,24 @@ class OnATerminal(Case):
         self.type("q")
         self.wait_for("left 0")
         self.end(process)
+
+    def test_the_pictures_of_the_manual_are_as_the_screen(self):
+        """But for the time, and the memory over time. scripts/pictures makes them."""
+        words = ["run", "--sim", sys.executable, str(harness.SOURCE / "test/programs/train_on.py"), "40", "0"]
+        process = self.start_program([str(harness.TOOL), *words])
+        self.assertIn("ready", process.stdout.readline())
+        (pid,) = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="utf-8").split()
+        for columns, lines in ((80, 24), (200, 60)):
+            picture = (harness.SOURCE / f"reporter/manual/pictures/live-{columns}x{lines}.svg").read_text(encoding="utf-8")
+            drawn = [html.unescape(re.sub("<[^>]*>", "", line)) for line in re.findall("<text.*?>(.*)</text>", picture)]
+            self.open(pid, lines=lines, columns=columns)
+            shown = [line for line in self.wait_for(r"q quit\n*$").splitlines() if line]
+            self.assertEqual(re.sub(r"\d+", "N", drawn[0])[:16], re.sub(r"\d+", "N", shown[0])[:16])
+            wanted, found = ([line.rstrip() for line in all_lines[1:] if not re.search("┤|live memory of the last", line)]
+                             for all_lines in (drawn, shown))  # fmt: skip
+            self.assertEqual(wanted, found)
+            self.type("q")
+        process.communicate(timeout=harness.DEADLINE_S)
 
     def test_r_writes_a_report(self):
         process = self.start()
