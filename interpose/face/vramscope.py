@@ -2,9 +2,9 @@
 
 This is one file without dependencies: copy it next to your program. It calls the library that
 `vramscope run` (or LD_PRELOAD) loaded into this process. Without it, and before the first call of
-CUDA, every function except is_active() and is_available() raises NotActive. mark(), range_push(),
-range_pop() and expect() work earlier; range() never raises NotActive. The module is a plugin of
-pytest, too: -p vramscope.
+CUDA, every function except is_active() and is_available() raises NotActive. expect() works earlier.
+mark() and ranges do, too, and without Vramscope they do nothing, as NVTX without a tool. The module
+is a plugin of pytest, too: -p vramscope.
 
 Names, arguments, units and results are those of torch.cuda (PyTorch 2.6; host_memory_stats: 2.8),
 torch.cuda.nvtx and torch.accelerator.memory, but for all allocations of the program. `device` is an
@@ -21,6 +21,7 @@ import re
 
 _INT, _BYTES = ctypes.c_int32, ctypes.c_uint64
 _CURRENT_DEVICE, _EXCEEDED = -1, 7  # of vramscope.h
+_NO_RANGES = -2  # NVTX_NO_PUSH_POP_TRACKING
 
 
 class NotActive(RuntimeError):
@@ -80,7 +81,8 @@ def _counters(name, *arguments):
 
 
 def is_active():
-    """Returns whether Vramscope records this process."""
+    """Returns whether Vramscope records this process: from its first call of CUDA on. Before that it
+    is False, also under `vramscope run`."""
     function = getattr(ctypes.CDLL(None), "vramscope_v1_is_active", None)
     return function is not None and function() == 1
 
@@ -248,43 +250,41 @@ def synchronize(device=None):
 
 def mark(msg):
     """Marks this instant (torch.cuda.nvtx.mark). Reports list it, `vramscope timeline` draws it."""
-    _call("mark", str(msg).encode())
+    with contextlib.suppress(NotActive):
+        _call("mark", str(msg).encode())
 
 
 def range_push(msg):
-    """Begins a range of the calling thread (torch.cuda.nvtx.range_push). Returns its depth, from 0 on.
+    """Begins a range of the calling thread (torch.cuda.nvtx.range_push). Returns its depth, from 0 on,
+    or -2 without Vramscope, as NVTX without a tool.
 
     Allocations until its end belong to it, as with a range of NVTX's default domain; both kinds can
     be mixed. 256 bytes of the message are kept.
     """
-    depth = ctypes.c_int()
-    _call("range_push", str(msg).encode(), ctypes.byref(depth))
+    depth = ctypes.c_int(_NO_RANGES)
+    with contextlib.suppress(NotActive):
+        _call("range_push", str(msg).encode(), ctypes.byref(depth))
     return depth.value
 
 
 def range_pop():
     """Ends the calling thread's last range (torch.cuda.nvtx.range_pop). Returns its depth, from 0 on,
-    or -1 if none was open."""
-    depth = ctypes.c_int()
-    _call("range_pop", ctypes.byref(depth))
+    -1 if none was open, or -2 without Vramscope."""
+    depth = ctypes.c_int(_NO_RANGES)
+    with contextlib.suppress(NotActive):
+        _call("range_pop", ctypes.byref(depth))
     return depth.value
 
 
 @contextlib.contextmanager
 def range(msg, *args, **kwargs):  # noqa: A001 as torch.cuda.nvtx.range is called
     """Makes a range around the body of `with` or, as a decorator, around each call of a function
-    (torch.cuda.nvtx.range). `msg` is formatted with the further arguments, as str.format does. If
-    Vramscope is not active, the body runs without a range."""
-    msg = msg.format(*args, **kwargs)
-    try:
-        range_push(msg)
-        opened = True
-    except NotActive:
-        opened = False
+    (torch.cuda.nvtx.range). `msg` is formatted with the further arguments, as str.format does."""
+    depth = range_push(msg.format(*args, **kwargs))
     try:
         yield
     finally:
-        if opened:
+        if depth != _NO_RANGES:
             range_pop()
 
 

@@ -123,6 +123,8 @@ class Faces(harness.Case):
             for section in self.python_answers(mode):
                 self.assertEqual("False", section.pop("is_active"))
                 section.pop("is_available", None)  # never raises
+                for name, nothing in (("range_push", "-2"), ("range_pop", "-2"), ("mark", "None")):
+                    self.assertIn(section.pop(name, nothing), (nothing,), name)
                 self.assertEqual({"not active"}, set(section.values()))
 
     def test_python_answers_what_the_program_holds(self):
