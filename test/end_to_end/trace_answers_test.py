@@ -182,6 +182,16 @@ class Answers(TraceTest):
         self.assertEqual(sum(live.values()), sum(leak["bytes"] for leak in leaks["leaks"]))
         self.assertIn("Not freed after ", self.run_tool("leaks", *words).stdout)
 
+    def test_processes_over_each_other_are_exact_where_their_traces_are(self):
+        """The kinds peak at different times, so that their sums alone are bounds."""
+        folder = tempfile.mkdtemp(dir=self.folder)
+        for _ in range(2):
+            _, paths = self.traced([sys.executable, "-c", TWO_KINDS], folder=folder)
+        exact = self.listing("timeline", folder)["ranks"]
+        self.assertEqual([(40 * MIB, False)] * 2, [(one["peak_bytes"], one["is_bound"]) for one in exact])
+        paths[0].unlink()
+        self.assertEqual([False, True], sorted(one["is_bound"] for one in self.listing("timeline", folder)["ranks"]))
+
     def test_the_peak_of_all_kinds_has_what_was_live_then(self):
         """At which neither plain memory, of which 20 MiB were the most, nor managed, 35 MiB, was at its own."""
         folder = tempfile.mkdtemp(dir=self.folder)

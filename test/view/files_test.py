@@ -48,14 +48,13 @@ class Read(ToolTest):
         with open(self.path("c.json"), "w", encoding="utf-8") as file:
             file.write("{}")
         for verb in ("stats", "sites", "peak", "oom", "owners", "timeline"):
-            each = [] if verb == "timeline" else ["--each"]
-            shown = self.call(verb, *each, *files).stdout
+            shown = self.call(verb, "--each", *files).stdout
             said = "Memory never ran out in 2 reports.\n" if verb == "oom" else f"train, rank 3 (4712): {files[1]}\n"
             self.assertIn(said, shown)
             for word in (self.folder, self.path("[ab].json*")):
-                of_word = self.call(verb, *each, word).stdout  # what leads on names the word
+                of_word = self.call(verb, "--each", word).stdout  # what leads on names the word
                 self.assertEqual(shown.replace(f"report {files[0]}\n", f"report {shlex.quote(word)}\n"), of_word)
-            both = json.loads(self.call(verb, *each, "--json", self.folder).stdout)
+            both = json.loads(self.call(verb, "--each", "--json", self.folder).stdout)
             self.assertEqual([(r["pid"], r["rank"], r["file"]) for r in both],
                              [(4711, None, files[0]), (4712, 3, files[1])])
             self.assertEqual(both[0]["listing"], json.loads(self.call(verb, "--json", files[0]).stdout))

@@ -36,8 +36,8 @@ OF_REPORTS = {
 
 
 def each_of(words):
-    """The option by which a verb shows several reports one by one; a map and a timeline always do."""
-    return [] if words.split()[0] in ("map", "timeline") else ["--each"]
+    """The option by which a verb shows several reports one by one; a map always does."""
+    return [] if words.split()[0] == "map" else ["--each"]
 
 
 def cell(value):

@@ -24,6 +24,7 @@
 #include "reporter/view/text/owners_text.h"
 #include "reporter/view/text/peak_text.h"
 #include "reporter/view/text/phase_text.h"
+#include "reporter/view/text/ranks_timeline_text.h"
 #include "reporter/view/text/replay_text.h"
 #include "reporter/view/text/report_text.h"
 #include "reporter/view/text/reports_text.h"
@@ -84,6 +85,7 @@ std::vector<Field> listings() {
            .words = kKeysOfEveryDevice},
           object("map", map_fields(none, {}, {}, 0)),
           object("timeline", timeline_fields(0)),
+          object("ranks", ranks_timeline_fields({}, {})),
           object("diff", diff_fields({})),
           object("history", history_fields(0)),
           object("call_changes", call_changes_fields(0)),

@@ -118,7 +118,7 @@ class SideBySide(RanksTest):
         os.mkdir(self.path("ranks"))
         for rank in range(4):
             self.sample(f"ranks/r{rank}.json", rank=rank, pid=4711 + rank)
-        for words in (["peak", "--each"], ["owners", "--each"], ["timeline"]):
+        for words in (["peak", "--each"], ["owners", "--each"], ["timeline", "--each"]):
             verb = words[0]
             lines = self.call(*words, "ranks").stdout.splitlines()
             self.assertEqual("4 reports of 4 processes", lines[0], verb)

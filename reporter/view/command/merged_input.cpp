@@ -32,9 +32,8 @@ enum class Damaged : bool { refused, left_out };
 // What the threads share.
 class Work {
  public:
-  Work(const std::vector<std::string>& paths, const Reading& reading, Damaged damaged,
-       Merger& merger)
-      : paths_(paths), reading_(reading), damaged_(damaged), merger_(merger) {}
+  Work(const std::vector<std::string>& paths, Damaged damaged, const TakeReport& take)
+      : paths_(paths), damaged_(damaged), take_(take) {}
 
   // Until nothing is left, or something failed.
   void read() {
@@ -46,27 +45,24 @@ class Work {
         Report& report = std::get<Report>(read);
         std::error_code unknown;
         report.file = std::filesystem::absolute(paths_[i], unknown).lexically_normal().string();
-        take_in_for_merge(report, reading_);
-        if (report.processes.empty()) note_caches(report);
-        add(std::move(report), paths_[i]);
+        add(std::move(report), i);
       }
     }
   }
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
 
  private:
-  void add(Report&& report, const std::string& path) {
+  void add(Report&& report, std::size_t which) {
     std::string problem;
     try {
-      const std::lock_guard lock(adding_);
-      merger_.add(std::move(report));
+      take_(std::move(report), which);
       return;
     } catch (const std::bad_alloc&) {
       problem = "out of memory";
     } catch (const std::system_error& error) {
       problem = error.what();
     }
-    fail(problem + " while merging '" + path + "'");
+    fail(problem + " while merging '" + paths_[which] + "'");
   }
   void fail(const std::string& problem) {
     const std::lock_guard lock(mutex_);
@@ -75,10 +71,8 @@ class Work {
   }
 
   const std::vector<std::string>& paths_;
-  const Reading& reading_;
   const Damaged damaged_;
-  Merger& merger_;
-  std::mutex adding_;  // what takes a fraction of the time of reading
+  const TakeReport& take_;
   std::atomic<std::size_t> next_{0};
   std::atomic<bool> problem_free_{true};
   std::mutex mutex_;
@@ -86,18 +80,29 @@ class Work {
 };
 
 // How many could not be read, of those that were tried.
-std::size_t read_into(Merger& merger, const std::vector<std::string>& paths, const Reading& reading,
-                      Damaged damaged = Damaged::refused) {
+std::size_t read_on_all_cores(const std::vector<std::string>& paths, Damaged damaged,
+                              const TakeReport& take) {
   constexpr std::size_t kMostThreads = 8;  // the disk, and adding, are the limit beyond
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t count = std::min({paths.size(), cores, kMostThreads});
-  Work work(paths, reading, damaged, merger);
+  Work work(paths, damaged, take);
   std::vector<std::thread> threads;
   for (std::size_t i = 1; i < count; ++i) threads.emplace_back([&work] { work.read(); });
   work.read();
   for (std::thread& thread : threads) thread.join();
   for (const std::string& problem : work.problems()) say(problem);
   return work.problems().size();
+}
+
+std::size_t read_into(Merger& merger, const std::vector<std::string>& paths, const Reading& reading,
+                      Damaged damaged = Damaged::refused) {
+  std::mutex adding;  // what takes a fraction of the time of reading
+  return read_on_all_cores(paths, damaged, [&](Report&& report, std::size_t) {
+    take_in_for_merge(report, reading);
+    if (report.processes.empty()) note_caches(report);
+    const std::lock_guard lock(adding);
+    merger.add(std::move(report));
+  });
 }
 
 std::optional<Report> finished(Merger& merger, const Reading& reading) {
@@ -114,6 +119,14 @@ std::optional<Report> finished(Merger& merger, const Reading& reading) {
 }
 
 }  // namespace
+
+std::size_t read_each(const std::vector<std::string>& paths, const TakeReport& take) {
+  std::mutex taking;
+  return read_on_all_cores(paths, Damaged::left_out, [&](Report&& report, std::size_t which) {
+    const std::lock_guard lock(taking);
+    take(std::move(report), which);
+  });
+}
 
 std::optional<Report> open_merged(std::vector<std::string> paths, const Reading& reading) {
   if (paths.empty()) return std::nullopt;

@@ -1,7 +1,8 @@
-// open_merged() reads one report or many, and gives one.
+// open_merged() reads one report or many, and gives one; read_each() gives each.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,11 @@
 namespace vramscope {
 
 struct Reading;
+
+// Has each report that can be read taken by `take`, with its index, one at a time and in no order:
+// they are read on every core. Names the others, and gives how many these are.
+using TakeReport = std::function<void(Report&& report, std::size_t which)>;
+[[nodiscard]] std::size_t read_each(const std::vector<std::string>& paths, const TakeReport& take);
 
 // All of `paths` as one report, each process once, on every core; with one path that report as it
 // is. Nothing: one could not be read, which was said.

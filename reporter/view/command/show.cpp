@@ -103,7 +103,8 @@ namespace {
 
 // Reports of processes, none of which a trace has to answer for.
 bool add_up(const OneReport& arguments, const std::vector<std::string>& paths) {
-  if (!arguments.adds_up || arguments.each || paths.size() < 2) return false;
+  const std::size_t least = arguments.together && arguments.is_together_asked ? 1 : 2;
+  if (!arguments.adds_up || arguments.each || paths.size() < least) return false;
   if (!cannot_filter(arguments.filter, arguments.use).empty()) return false;
   return std::none_of(paths.begin(), paths.end(),
                       [](const std::string& path) { return is_trace(path) || is_import(path); });
@@ -266,6 +267,7 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open_one) {
   if (paths.size() > 1) arguments.keep(paths, say);
   int status = paths.empty() ? kBadInput : kFine;
   OpenReport open = open_one;
+  if (arguments.together && add_up(arguments, paths)) return arguments.together(paths);
   if (add_up(arguments, paths)) {
     open = [&arguments, &status, parts = std::move(paths)](std::string&) {
       MergedReadable all = open_readable(parts, arguments.reading);

@@ -1,10 +1,6 @@
 // vramscope timeline: how much was allocated over time.
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 
 #include "reporter/report/report.h"
@@ -14,7 +10,9 @@
 #include "reporter/view/analysis/report_figures.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/show.h"
+#include "reporter/view/command/timeline_of_ranks.h"
 #include "reporter/view/import/imports.h"
+#include "reporter/view/text/ranks_timeline_text.h"
 #include "reporter/view/text/timeline_bounds.h"
 #include "reporter/view/text/timeline_text.h"
 
@@ -25,6 +23,7 @@ constexpr std::size_t kCurves = 3;  // more plots than that do not fit on a scre
 
 struct Arguments : OneReport {
   std::string scale = "automatic";
+  std::string clock = "automatic";
   bool ascii = false;
 };
 
@@ -32,15 +31,8 @@ std::string no_scale(const std::string& given) {
   return scale_of(given) ? "" : "'" + given + "' is none of " + listed(kScaleNames);
 }
 
-// Lines that one screen has; LINES, as COLUMNS, is believed first.
-std::size_t screen_lines(const Listing& listing) {
-  constexpr std::size_t kUsual = 24;
-  const char* const given = std::getenv("LINES");
-  const std::string text = given == nullptr ? "" : given;
-  if (!text.empty() && not_a_count(text).empty()) return std::stoul(text);
-  winsize size{};
-  const bool is_terminal = listing.output.empty() && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-  return is_terminal && size.ws_row != 0 ? size.ws_row : kUsual;
+std::string no_clock(const std::string& given) {
+  return rank_clock_of(given) ? "" : "'" + given + "' is none of " + listed(kRankClockNames);
 }
 
 TimelineChoice choice_of(const Arguments& given) {
@@ -78,6 +70,12 @@ int show_timeline(Arguments& given) {
     say("--to " + given.filter.to + " is not after --from " + given.filter.from);
     return kBadInput;
   }
+  given.together = [&](const std::vector<std::string>& paths) {
+    return show_ranks(given, paths,
+                      {.choice = {.clock = *rank_clock_of(given.clock), .window = choice},
+                       .scale = *scale_of(given.scale),
+                       .ascii = given.ascii});
+  };
   RunTimeline timeline;
   const auto timeline_of = [&](const Report& report) {
     if (!given.is_trace) timeline = run_timeline(report, choice);
@@ -100,7 +98,8 @@ int show_timeline(Arguments& given) {
   const auto csv = [&](const Report& report, CsvText& rows) {
     add_timeline_csv(rows, timeline_of(report), given.listing.rows());
   };
-  given.columns = {given.listing.csv ? names_of(bucket_columns()) : names_of(curve_columns())};
+  given.columns = {given.listing.csv ? names_of(bucket_columns()) : names_of(curve_columns()),
+                   given.listing.csv ? names_of(rank_step_columns()) : rank_column_names()};
   const auto opens = [&](std::string& path) {
     given.is_trace = is_trace(path) || is_import(path);
     given.next = is_trace(path) ? "map --at peak" : "peak";
@@ -129,6 +128,7 @@ Verb add_timeline(CommandLine& line) {
   auto arguments = std::make_shared<Arguments>();
   Command& command = line.add_verb("timeline", "Draw memory use over time");
   arguments->use = {.subject = Subject::curves, .inputs = Inputs::both, .of_a_trace = "timeline"};
+  arguments->adds_up = true;
   add_one_report(command, *arguments, kCurves);
   arguments->prepare = add_joint_bounds;
   command.option(
@@ -138,6 +138,15 @@ Verb add_timeline(CommandLine& line) {
        .why_not = no_scale,
        .shows_default = true,
        .choices = choices_in(listed(kScaleNames))});
+  command.flag("--ranks", arguments->is_together_asked,
+               "Show the processes of a merged report over each other");
+  command.option("--clock", &arguments->clock,
+                 "Choose time 0 of several processes: " + listed(kRankClockNames) +
+                     "; start: each one's own; wall: of the first, by the hosts' clocks",
+                 {.value_name = "CLOCK",
+                  .why_not = no_clock,
+                  .shows_default = true,
+                  .choices = choices_in(listed(kRankClockNames))});
   add_filters(command, arguments->filter, arguments->use);
   add_redact(command, arguments->reading);
   command.flag("--ascii", arguments->ascii, "Draw with ASCII characters only");
@@ -145,7 +154,8 @@ Verb add_timeline(CommandLine& line) {
       "Examples:\n"
       "  vramscope timeline vramscope.train.4711.json\n"
       "  vramscope timeline train.4711.trace                exact, with NVTX ranges\n"
-      "  vramscope timeline --from 2s --to 2.5s --scale linear r.json");
+      "  vramscope timeline --from 2s --to 2.5s --scale linear r.json\n"
+      "  vramscope timeline FOLDER                          ranks over each other");
   return {.command = &command, .act = [arguments] { return show_timeline(*arguments); }};
 }
 

@@ -195,8 +195,12 @@ struct OneReport {
                const std::function<void(std::string_view)>& tell) = drop_repeated_processes;
   // Above the texts of several reports: what is to be said of those that have none; "": nothing.
   std::function<std::string(const Page&)> opening = {};
-  bool adds_up = false;            // several reports, all of one kind, become one that has them all
-  bool each = false;               // --each: they do not
+  bool adds_up = false;  // several reports, all of one kind, become one that has them all
+  bool each = false;     // --each: they do not
+  // Of verbs that show processes beside each other, not their sum: shows them all, gives the exit
+  // code. is_together_asked: also of one report.
+  std::function<int(const std::vector<std::string>& paths)> together = {};
+  bool is_together_asked = false;
   bool has_summary = true;         // of several reports: how many, their peaks
   bool is_one_of_several = false;  // what is being shown
   bool is_trace = false;     // what is being shown was made of a trace, by those that pass already

@@ -120,6 +120,11 @@ BytesAxis axis_for(const std::vector<std::uint64_t>& columns, std::size_t rows, 
   return log_axis(lowest, highest, rows);
 }
 
+std::string axis_label(std::uint64_t bytes, const Page& page) {
+  const std::string number = bytes_text(std::min<std::uint64_t>(bytes, INT64_MAX));
+  return padded(number, kAxisColumns - 2) + (page.unicode ? " ┤" : " |");
+}
+
 std::string area_text(const std::vector<std::uint64_t>& columns, const BytesAxis& axis,
                       const Page& page) {
   constexpr std::array<const char*, 9> kUnicode{" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -129,9 +134,7 @@ std::string area_text(const std::vector<std::uint64_t>& columns, const BytesAxis
   for (const std::uint64_t bytes : columns) heights.push_back(axis.eighths(bytes));
   std::string result;
   for (std::size_t row = axis.rows; row-- > 0;) {
-    const std::uint64_t top = std::min<std::uint64_t>(axis.top_of(row), INT64_MAX);
-    const std::string number = bytes_text(top);
-    std::string line = padded(number, kAxisColumns - 2) + (page.unicode ? " ┤" : " |");
+    std::string line = axis_label(axis.top_of(row), page);
     for (const std::size_t height : heights) {
       const std::size_t below = row * kEighths;
       line += levels[height <= below ? 0 : std::min(height - below, kEighths)];

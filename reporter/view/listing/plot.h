@@ -38,6 +38,9 @@ struct BytesAxis {
 // Columns beside the area: numbers and the axis.
 inline constexpr std::size_t kAxisColumns = 12;
 
+// What stands left of a row: its upper end, and the axis.
+[[nodiscard]] std::string axis_label(std::uint64_t bytes, const Page& page);
+
 // `axis.rows` lines, the highest first, each with a newline.
 [[nodiscard]] std::string area_text(const std::vector<std::uint64_t>& columns,
                                     const BytesAxis& axis, const Page& page);
