@@ -1,6 +1,7 @@
 # What is said of jobs of many ranks: who is missing, died, was restarted, or does not fit the others.
 # SPDX-License-Identifier: Apache-2.0
 """jobs_test.py BUILD"""
+import json
 import os
 import sys
 
@@ -184,6 +185,26 @@ class OddRank(JobTest):
     def test_by_its_pinned_memory(self):
         self.job(64, r37=self.peak_of("pinned", 4096 * MIB))
         self.assert_named(37, "rank 37 (1037): host memory 4.00 GiB")
+
+    def test_by_each_kind_of_memory(self):
+        """Of others it has so much that the sum of all kinds tells nothing."""
+        device = ("device", "managed", "stream_ordered", "array", "physical", "graph")
+        host = ("pinned", "registered", "host")
+
+        def peaks(odd):
+            def change(report):
+                report["kinds"] = [{"kind": kind, "device": 0, "current_bytes": 0, "peak_site": None, "allocations": 1,
+                                    "peak_bytes": (8192 if kind in ("device", "pinned") else 100) * MIB + 60 * MIB * (kind == odd)}
+                                   for kind in device + host]  # fmt: skip
+
+            return change
+
+        for kind in device[1:] + host[1:]:
+            self.job(64, **{f"r{rank}": peaks(kind if rank == 37 else "") for rank in range(64)})
+            self.assert_named(37, f"rank 37 (1037): {kind} memory 160 MiB, 60.0 MiB above the median of 100 MiB")
+        kinds = {row["kind"]: row for row in json.loads(self.call("report", "--json", "job").stdout)["kinds"]}
+        self.assertEqual([{"pid": 1037, "peak_bytes": 160 * MIB}], kinds["host"]["odd"])
+        self.assertEqual((1037, 100 * MIB, []), (kinds["host"]["max_pid"], kinds["host"]["median_bytes"], kinds["array"]["odd"]))
 
     def test_by_the_time_that_allocating_took(self):
         def slow(report):

@@ -43,7 +43,8 @@ std::vector<Outlier> outliers(const Reports& reports, const Figure& figure, cons
   const auto beyond = [&](bool is_above) {
     std::vector<Outlier> side;
     for (std::size_t i = 0; i < reports.size(); ++i) {
-      const bool lists_all = figure.is_peak() || figure.is_left() || figure.is_of_host();
+      const bool lists_all =
+          figure.is_peak() || figure.is_left() || figure.is_of_host() || figure.is_of_kind();
       if (!lists_all && i != (is_above ? spread.most_in : spread.least_in)) continue;
       const std::uint64_t number = figure.of(reports[i]);
       const bool is_beyond =
@@ -131,6 +132,18 @@ void keep_device_peaks(Report& report) {
   }
 }
 
+// Whether the difference of all kinds on the device, or on the host, names the process already.
+bool tells_of_process(const std::vector<ProcessDifference>& all, const Figure& kind,
+                      const Outlier& one) {
+  const bool is_of_host = !takes_device_memory(kind.kind);
+  return std::ranges::any_of(all, [&](const ProcessDifference& difference) {
+    const bool is_its = is_of_host ? difference.figure->is_of_host() : difference.figure->is_peak();
+    return is_its && std::ranges::any_of(difference.outliers, [&](const Outlier& told) {
+             return told.which == one.which && told.is_above == one.is_above;
+           });
+  });
+}
+
 // Joins rows that read alike because their stacks differ only in frames that rows leave out, as
 // those of a framework's allocators do.
 std::vector<Difference> joined(const std::vector<Difference>& rows) {
@@ -205,6 +218,17 @@ std::vector<FigureRow> figure_rows(const Reports& reports) {
   return rows;
 }
 
+std::vector<ProcessDifference> kind_rows(const Reports& reports) {
+  std::vector<ProcessDifference> rows;
+  for (const Figure& figure : figures_of_kinds()) {
+    const Spread spread = spread_of(reports, figure);
+    if (spread.most == 0) continue;
+    rows.push_back({.figure = &figure, .spread = spread});
+    if (one_program(reports)) rows.back().outliers = outliers(reports, figure, spread);
+  }
+  return rows;
+}
+
 std::vector<OutlierRow> outlier_rows(const Reports& reports) {
   if (reports.size() < 2 || !one_program(reports)) return {};
   const Spread spread = spread_of(reports, peak_figure());
@@ -226,6 +250,12 @@ std::vector<ProcessDifference> process_differences(const Reports& reports, const
       const bool is_of_host = figure.is_of_host() || reports[one.outliers[i].which].is_of_host;
       one.sites.push_back(sites_behind(reports, one.spread, one.outliers[i], is_of_host, naming));
     }
+  }
+  for (ProcessDifference& of_kind : kind_rows(reports)) {
+    // What the peak of all kinds tells is told with it.
+    std::erase_if(of_kind.outliers,
+                  [&](const Outlier& one) { return tells_of_process(all, *of_kind.figure, one); });
+    if (!of_kind.outliers.empty()) all.push_back(std::move(of_kind));
   }
   return all;
 }

@@ -48,8 +48,12 @@ struct ProcessDifference {
   // By which sites the first of them differ, of peaks of a device or of the host; else empty.
   std::vector<std::vector<Difference>> sites = {};
 };
-// Of each figure; none where the processes are of several programs, or one. Reads the reports of as
-// many outliers of a figure as are `most`, and of the process of the median. May throw bad_alloc.
+// Of each kind of memory that a process has.
+[[nodiscard]] std::vector<ProcessDifference> kind_rows(const std::vector<ReportOfProcess>& reports);
+// Of each figure, and of each kind of memory with outliers that the peak of all kinds, of the
+// device or of the host, does not tell of; none where the processes are of several programs, or
+// one. Reads the reports of as many outliers of a figure as are `most`, and of the process of the
+// median. May throw bad_alloc.
 [[nodiscard]] std::vector<ProcessDifference> process_differences(
     const std::vector<ReportOfProcess>& reports, const RunsNaming& naming, std::size_t most);
 

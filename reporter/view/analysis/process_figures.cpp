@@ -3,7 +3,6 @@
 #include "reporter/view/analysis/process_figures.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
@@ -28,14 +27,16 @@ std::uint64_t time_by(const ReportOfProcess& one) {
 }
 std::uint64_t host_peak_by(const ReportOfProcess& one) { return host_bounds(one.process).upper; }
 
-constexpr auto kFigures =
-    std::to_array<Figure>({{FigureOf::peak, "peak", highest_of},
-                           {FigureOf::reserved, "reserved (all kinds)", reserved_by},
-                           {FigureOf::needed, "needed (all kinds)", needed_by},
-                           {FigureOf::left, "at the end", held_by},
-                           {FigureOf::host, "host memory", host_peak_by},
-                           {FigureOf::allocations, "allocations", allocations_by},
-                           {FigureOf::time, "allocating took", time_by}});
+std::vector<Figure> all_kinds() {
+  std::vector<Figure> figures;
+  for (std::size_t i = 0; i < kKinds; ++i) {
+    const auto kind = static_cast<Kind>(i);
+    if (!holds_memory(kind)) continue;
+    const std::string name = kind == Kind::device ? "plain GPU" : kind_text(kind);
+    figures.push_back({.what = FigureOf::kind, .name = name + " memory", .kind = kind});
+  }
+  return figures;
+}
 
 }  // namespace
 
@@ -51,7 +52,31 @@ bool is_of_host_memory(const KindFacts& kind) {
   return holds_memory(kind.kind) && !takes_device_memory(kind.kind);
 }
 
-std::span<const Figure> figures_of_processes() { return kFigures; }
+std::uint64_t Figure::of(const ReportOfProcess& one) const {
+  if (!is_of_kind()) return of_process(one);
+  std::uint64_t sum = 0;
+  for (const KindFacts& held : one.process.kinds) {
+    if (held.kind == kind) sum += held.peak_bytes;
+  }
+  return sum;
+}
+
+std::span<const Figure> figures_of_processes() {
+  static const std::vector<Figure> kFigures{
+      {FigureOf::peak, "peak", highest_of},
+      {FigureOf::reserved, "reserved (all kinds)", reserved_by},
+      {FigureOf::needed, "needed (all kinds)", needed_by},
+      {FigureOf::left, "at the end", held_by},
+      {FigureOf::host, "host memory", host_peak_by},
+      {FigureOf::allocations, "allocations", allocations_by},
+      {FigureOf::time, "allocating took", time_by}};
+  return kFigures;
+}
+
+std::span<const Figure> figures_of_kinds() {
+  static const std::vector<Figure> kFigures = all_kinds();
+  return kFigures;
+}
 
 Spread spread_of(const Reports& reports, const Figure& figure) {
   std::vector<std::pair<std::uint64_t, std::size_t>> all;
@@ -112,6 +137,7 @@ PeakBounds figure_bounds(const ReportOfProcess& one, const Figure& figure) {
     case FigureOf::left:
     case FigureOf::allocations:
     case FigureOf::time:
+    case FigureOf::kind:
       break;
   }
   return {figure.of(one), figure.of(one)};

@@ -36,8 +36,8 @@ void choose_memory(std::vector<ReportOfProcess>& reports);
 // Returns the bounds of the process alone, exact if its trace gives the peak.
 [[nodiscard]] PeakBounds peak_bounds(const ReportOfProcess& one);
 
-enum class FigureOf : std::uint8_t { peak, reserved, needed, left, host, allocations, time };
-// The fields of a process's row from which the figures are taken.
+enum class FigureOf : std::uint8_t { peak, reserved, needed, left, host, allocations, time, kind };
+// The fields of a process's row from which the figures are taken; those of kinds have none.
 inline constexpr std::string_view kFigureFields[] = {"peak_bytes",
                                                      "reserved_of_all_kinds_bytes",
                                                      "needed_of_all_kinds_bytes",
@@ -48,9 +48,11 @@ inline constexpr std::string_view kFigureFields[] = {"peak_bytes",
 
 struct Figure {
   FigureOf what;
-  const char* name;
-  std::uint64_t (*of)(const ReportOfProcess& one);
+  std::string name;
+  std::uint64_t (*of_process)(const ReportOfProcess& one) = nullptr;  // but of a kind
+  Kind kind = Kind::device;                                           // of FigureOf::kind
 
+  [[nodiscard]] std::uint64_t of(const ReportOfProcess& one) const;
   [[nodiscard]] std::string_view field() const {
     return kFigureFields[static_cast<std::size_t>(what)];
   }
@@ -58,6 +60,7 @@ struct Figure {
   [[nodiscard]] bool is_reserved() const { return what == FigureOf::reserved; }
   [[nodiscard]] bool is_left() const { return what == FigureOf::left; }
   [[nodiscard]] bool is_of_host() const { return what == FigureOf::host; }
+  [[nodiscard]] bool is_of_kind() const { return what == FigureOf::kind; }
   [[nodiscard]] bool is_time() const { return what == FigureOf::time; }
   [[nodiscard]] bool is_bytes() const { return what != FigureOf::allocations && !is_time(); }
 };
@@ -67,6 +70,9 @@ struct Figure {
 
 // Returns the figures, the peak first.
 [[nodiscard]] std::span<const Figure> figures_of_processes();
+// Returns the peak of each kind that holds memory, over all devices of the process. A kind that a
+// process has on several devices may have had less at one time.
+[[nodiscard]] std::span<const Figure> figures_of_kinds();
 [[nodiscard]] inline const Figure& peak_figure() { return figures_of_processes().front(); }
 
 // A figure over all processes, and the processes with its extremes. Of several with the same

@@ -85,7 +85,7 @@ void add_difference(Document& text, const Reports& reports, const ProcessDiffere
     const auto [known, is_new] = told.emplace(one.which, &figure);
     // What is left is a story of its own, unless the peak has told it.
     const bool is_left = figure.is_left() && known->second->is_reserved();
-    if (!is_new && !is_left && !figure.is_of_host()) continue;
+    if (!is_new && !is_left && !figure.is_of_host() && !figure.is_of_kind()) continue;
     text.paragraph(outlier_text(reports, figure, spread, one));
     if (i >= difference.sites.size()) continue;
     const std::vector<Difference>& rows = difference.sites[i];
@@ -105,7 +105,7 @@ enum class Figures : std::uint8_t { shown, left_out };
 
 // By itself: other figures follow from these, or from what the processes' table has.
 bool tells_an_odd_process(const Figure& figure) {
-  return figure.is_peak() || figure.is_of_host() || figure.is_time();
+  return figure.is_peak() || figure.is_of_host() || figure.is_of_kind() || figure.is_time();
 }
 
 Document ranks_in(const Reports& reports, const std::vector<ProcessDifference>& differences,
@@ -138,11 +138,12 @@ Document ranks_in(const Reports& reports, const std::vector<ProcessDifference>& 
     const auto number = [&](const std::string& bound, std::uint64_t value) {
       return (bound.empty() ? "" : "<= ") + number_text(figure, value);
     };
+    add_difference(lines, reports, difference, told, is_brief);
+    if (figure.is_of_kind()) continue;
     table.add({figure.name, number(bound_word(figure, reports[spread.least_in]), spread.least),
                number(bound_word_of_median(figure, reports, spread), spread.median),
                number(bound_word(figure, reports[spread.most_in]), spread.most),
                who(spread.least_in), who(spread.most_in)});
-    add_difference(lines, reports, difference, told, is_brief);
   }
   Document text;
   if (figures == Figures::shown) {
@@ -226,6 +227,24 @@ Columns<FigureRow> figure_columns(const Reports& reports) {
           {"max_pid", "process that has the most", pid(&Spread::most_in)}};
 }
 
+Columns<ProcessDifference> kind_columns(const Reports& reports) {
+  using Row = ProcessDifference;
+  const auto of = within(&Row::spread);
+  const auto pid = [&reports](std::size_t which) { return reports[which].process.process.pid; };
+  const Columns<Outlier> odd{
+      {"pid", "number of the process", [=](const Outlier& one) { return pid(one.which); }},
+      {"peak_bytes", "its peak of this kind", [](const Outlier& one) { return one.number; }}};
+  return {
+      {"kind", "kind of memory", [](const Row& row) { return row.figure->kind; }},
+      {"min_bytes", "least peak of a process, over its GPUs", of(&Spread::least)},
+      {"median_bytes", "median; of an even number the mean of the middle two", of(&Spread::median)},
+      {"max_bytes", "most", of(&Spread::most)},
+      {"max_pid", "process that has the most",
+       [=](const Row& row) { return pid(row.spread.most_in); }},
+      {"odd", "processes that are more than a tenth and 1 MiB from the median", odd,
+       &Row::outliers}};
+}
+
 Columns<OutlierRow> outlier_columns(const Reports& reports, const RunsNaming& naming) {
   using Row = OutlierRow;
   const auto pid = [&reports](std::size_t which) { return reports[which].process.process.pid; };
@@ -275,8 +294,9 @@ Columns<ReportOfProcess> figures_of_process() {
       "time that these took; 0: an earlier version merged the report, or nobody measured it"};
   Columns<ReportOfProcess> columns;
   for (const Figure& figure : figures_of_processes()) {
-    columns.push_back(
-        {std::string(figure.field()), kMeanings[static_cast<std::size_t>(figure.what)], figure.of});
+    columns.push_back({std::string(figure.field()),
+                       kMeanings[static_cast<std::size_t>(figure.what)],
+                       [&figure](const ReportOfProcess& one) { return figure.of(one); }});
   }
   return columns;
 }

@@ -39,6 +39,7 @@ using HasFigures = std::function<bool(const ScreenRoom&)>;
 // How a figure spreads among the processes. The reports outlive them.
 [[nodiscard]] Columns<FigureRow> figure_columns(const std::vector<ReportOfProcess>& reports);
 
+[[nodiscard]] Columns<ProcessDifference> kind_columns(const std::vector<ReportOfProcess>& reports);
 [[nodiscard]] Columns<OutlierRow> outlier_columns(const std::vector<ReportOfProcess>& reports,
                                                   const RunsNaming& naming);
 

@@ -308,6 +308,8 @@ Columns<Runs> runs_fields(const Reports& reports, const RunsNaming& naming, std:
           {"devices", "memory that the processes held together", sum_columns(), sum_rows},
           {"figures", "how processes differ", figure_columns(reports),
            [](const Runs& runs) { return figure_rows(runs.reports); }},
+          {"kinds", "how processes differ in each kind of memory", kind_columns(reports),
+           [](const Runs& runs) { return kind_rows(runs.reports); }},
           {"differences", "processes whose peak is more than a tenth from the median, and why",
            outlier_columns(reports, naming),
            [](const Runs& runs) { return outlier_rows(runs.reports); }}};
