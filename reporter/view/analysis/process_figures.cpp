@@ -79,10 +79,14 @@ std::span<const Figure> figures_of_kinds() {
 }
 
 Spread spread_of(const Reports& reports, const Figure& figure) {
+  std::vector<std::uint64_t> numbers;
+  for (const ReportOfProcess& one : reports) numbers.push_back(figure.of(one));
+  return spread_of(reports, numbers);
+}
+
+Spread spread_of(const Reports& reports, const std::vector<std::uint64_t>& numbers) {
   std::vector<std::pair<std::uint64_t, std::size_t>> all;
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    all.emplace_back(figure.of(reports[i]), i);
-  }
+  for (std::size_t i = 0; i < numbers.size(); ++i) all.emplace_back(numbers[i], i);
   std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
     if (a.first != b.first) return a.first < b.first;
     return comes_before(reports[a.second].process, reports[b.second].process);

@@ -12,6 +12,7 @@
 
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/rank_facts.h"
 
 namespace vramscope {
 
@@ -22,6 +23,7 @@ struct ReportOfProcess {
   // The most device memory that it held at one time, if its trace says so.
   std::optional<std::uint64_t> traced_peak = {};
   bool is_of_host = false;  // its host memory counts, not that of devices
+  RankFacts facts = {};     // empty where its own report was not read
 };
 
 // Returns the numbers of the devices with memory of these kinds, as the process counts them.
@@ -87,6 +89,9 @@ struct Spread {
 };
 // Takes at least one report. May throw bad_alloc.
 [[nodiscard]] Spread spread_of(const std::vector<ReportOfProcess>& reports, const Figure& figure);
+// The same of numbers, one for each report.
+[[nodiscard]] Spread spread_of(const std::vector<ReportOfProcess>& reports,
+                               const std::vector<std::uint64_t>& numbers);
 
 // Returns the middle of two numbers, rounded down.
 [[nodiscard]] constexpr std::uint64_t middle_of(std::uint64_t low, std::uint64_t high) {

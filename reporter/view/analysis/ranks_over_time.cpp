@@ -80,30 +80,10 @@ std::uint64_t start_of(const Reports& reports, const Sampled& one) {
   return reports[one.which].process.timeline.start_ns;
 }
 
-// Whether the processes ran side by side, by clocks that agree.
-bool have_common_clock(const Reports& reports, const std::vector<Sampled>& all) {
-  constexpr std::uint64_t kMinuteNs = 60'000'000'000;
-  std::map<std::string, std::uint64_t> began;  // by host
-  std::uint64_t first = UINT64_MAX, last = 0, longest = 0;
-  for (const Sampled& one : all) {
-    const MergedProcess& process = reports[one.which].process;
-    const std::uint64_t start = process.timeline.start_ns;
-    longest = std::max(longest, one.length_ns);
-    first = std::min(first, start);
-    last = std::max(last, start);
-    const auto [known, is_new] = began.try_emplace(process.process.hostname, start);
-    known->second = std::min(known->second, start);
-  }
-  const bool hosts_agree = std::ranges::all_of(
-      began, [&](const auto& host) { return host.second - first <= kMinuteNs; });
-  return hosts_agree && last - first <= longest;
-}
-
 void place_on_axis(const Reports& reports, RanksOverTime& over, std::vector<Sampled>& all) {
   const auto is_unknown = [&](const Sampled& one) { return start_of(reports, one) == 0; };
   if (std::ranges::any_of(all, is_unknown)) over.clock = RankClock::start;
-  if (over.clock == RankClock::automatic)
-    over.clock = have_common_clock(reports, all) ? RankClock::wall : RankClock::start;
+  if (over.clock == RankClock::automatic) over.clock = common_clock(reports);
   const bool is_wall = over.clock == RankClock::wall;
   if (is_wall) over.start_ns = UINT64_MAX;
   for (const Sampled& one : all)
@@ -248,6 +228,25 @@ std::optional<RankClock> rank_clock_of(std::string_view name) {
   const auto found = std::ranges::find(kRankClockNames, name);
   if (found == kRankClockNames.end()) return std::nullopt;
   return static_cast<RankClock>(found - kRankClockNames.begin());
+}
+
+// They ran side by side, by clocks that agree.
+RankClock common_clock(const Reports& reports) {
+  constexpr std::uint64_t kMinuteNs = 60'000'000'000;
+  std::map<std::string, std::uint64_t> began;  // by host
+  std::uint64_t first = UINT64_MAX, last = 0, longest = 0;
+  for (const ReportOfProcess& one : reports) {
+    const std::uint64_t start = one.process.timeline.start_ns;
+    if (start == 0) return RankClock::start;
+    longest = std::max(longest, length_of(one.process.timeline));
+    first = std::min(first, start);
+    last = std::max(last, start);
+    const auto [known, is_new] = began.try_emplace(one.process.process.hostname, start);
+    known->second = std::min(known->second, start);
+  }
+  const bool hosts_agree = std::ranges::all_of(
+      began, [&](const auto& host) { return host.second - first <= kMinuteNs; });
+  return hosts_agree && last - first <= longest ? RankClock::wall : RankClock::start;
 }
 
 RanksOverTime ranks_over_time(const Reports& reports, const RanksChoice& choice) {

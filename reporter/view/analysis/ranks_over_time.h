@@ -22,6 +22,9 @@ namespace vramscope {
 VRAMSCOPE_NAMED_ENUM(RankClock, std::uint8_t, VRAMSCOPE_RANK_CLOCKS);
 [[nodiscard]] std::optional<RankClock> rank_clock_of(std::string_view name);
 
+// wall or start, as automatic chooses for these processes.
+[[nodiscard]] RankClock common_clock(const std::vector<ReportOfProcess>& reports);
+
 // One process. Bytes are requested bytes of all its devices together, or of the host if no process
 // has memory of a device.
 struct RankCurve {

@@ -297,8 +297,12 @@ int show_together(const Arguments& arguments, const std::vector<std::string>& pa
     const Filtering::Result result = filtering.apply(*report, path);
     if (result == Filtering::Result::refused) return kBadInput;
     if (result == Filtering::Result::lacks) continue;
+    const RankFacts facts = rank_facts_of(*report);
     for (MergedProcess& process : merged_processes(*report)) {
-      reports.push_back({path, std::move(process), is_merged(*report)});
+      reports.push_back({.file = path,
+                         .process = std::move(process),
+                         .is_merged = is_merged(*report),
+                         .facts = facts});
     }
   }
   if (reports.empty()) {

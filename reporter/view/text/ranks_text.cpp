@@ -41,19 +41,6 @@ std::string bound_word_of_median(const Figure& figure, const Reports& reports,
   return high == nullptr ? "" : bound_word(figure, *high);
 }
 
-// other: the median process, whose figure stands beside that of the outlier.
-std::string site_text(const Difference& row, const std::string& other) {
-  constexpr std::size_t kFrames = 3;
-  CallSite stack;
-  for (const auto& caller : row.callers()) stack.callers.push_back(*caller);
-  stack = without_standard_front(folded(stack));
-  stack.callers.resize(std::min(kFrames, stack.callers.size()));
-  return std::string(row.change() > 0 ? "+" : "-") +
-         bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " +
-         vramscope::text(stack) + "  (" + amount_text(row.after.bytes) + " here, " +
-         amount_text(row.before.bytes) + " in " + other + ")";
-}
-
 // "rank 3 (4711): peak 222 MiB, 96.0 MiB above the median of 126 MiB". Two bounds have no known
 // difference: "peak at most 222 MiB, beside a median of 126 MiB".
 std::string outlier_text(const Reports& reports, const Figure& figure, const Spread& spread,
@@ -91,7 +78,8 @@ void add_difference(Document& text, const Reports& reports, const ProcessDiffere
     const std::vector<Difference>& rows = difference.sites[i];
     const std::size_t most = is_brief || found.size() > 2 ? 1 : rows.size();
     for (const Difference& row : first_rows(rows, std::max<std::size_t>(most, 1)))
-      text.deeper(site_text(row, named_process(reports[spread.median_in].process.process)));
+      text.deeper(
+          site_difference_text(row, named_process(reports[spread.median_in].process.process)));
   }
   if (shown < found.size()) {
     const std::size_t more = found.size() - shown;
@@ -159,6 +147,18 @@ Document ranks_in(const Reports& reports, const std::vector<ProcessDifference>& 
 }
 
 }  // namespace
+
+std::string site_difference_text(const Difference& row, const std::string& other) {
+  constexpr std::size_t kFrames = 3;
+  CallSite stack;
+  for (const auto& caller : row.callers()) stack.callers.push_back(*caller);
+  stack = without_standard_front(folded(stack));
+  stack.callers.resize(std::min(kFrames, stack.callers.size()));
+  return std::string(row.change() > 0 ? "+" : "-") +
+         bytes_text(row.change() > 0 ? row.change() : -row.change()) + "  " +
+         vramscope::text(stack) + "  (" + amount_text(row.after.bytes) + " here, " +
+         amount_text(row.before.bytes) + " in " + other + ")";
+}
 
 std::string host_memory_text(const Reports& reports) {
   if (!reports.empty() && reports.front().is_of_host) {

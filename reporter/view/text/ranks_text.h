@@ -22,6 +22,10 @@ namespace vramscope {
 // up to 4.00 MiB pinned"; "" where there was none. May throw bad_alloc.
 [[nodiscard]] std::string host_memory_text(const std::vector<ReportOfProcess>& reports);
 
+// "+48.0 MiB  forward (train.cu:57) < main (train.cu:98)  (60.0 MiB here, 12.0 MiB in rank 2
+// (4711))". other: the process of the median.
+[[nodiscard]] std::string site_difference_text(const Difference& row, const std::string& other);
+
 // Columns of a process's row.
 [[nodiscard]] Columns<ReportOfProcess> figures_of_process();
 [[nodiscard]] std::string number_text(const Figure& figure, std::uint64_t number);

@@ -19,6 +19,7 @@
 #include "reporter/view/text/job_text.h"
 #include "reporter/view/text/process_devices.h"
 #include "reporter/view/text/process_text.h"
+#include "reporter/view/text/ranks_answer_text.h"
 #include "reporter/view/text/ranks_text.h"
 #include "reporter/view/text/runs_names.h"
 #include "reporter/view/text/sums_text.h"
@@ -239,6 +240,7 @@ Runs runs_of(Reports reports, const LeftAside& left_aside, const RunsNaming& nam
   arrange_processes(runs.rows, {0, sort});
   runs.differences = process_differences(runs.rows, naming, kOutliersTold);
   runs.jobs = jobs_of(runs.reports);
+  runs.answer = ranks_answer(runs.rows, naming);
   return runs;
 }
 
@@ -253,6 +255,7 @@ Document runs_text(const Runs& runs, const Page& page, const MostProcesses& most
   text.append_apart(events_text(runs.rows, page));
   add_sums(text, runs, page);
   text.append(ranks_text(runs.rows, runs.differences, page, has_figures));
+  text.append_apart(ranks_answer_text(runs.rows, runs.answer), kUnlessRepeated);
   // Of one that was merged, what it says of all follows.
   if (!are_in_one_file(reports)) text.next("report", reports[first_to_open(reports)].file);
   return text;
@@ -295,6 +298,10 @@ Columns<SumRow> sum_columns() {
 }  // namespace
 
 Columns<Runs> runs_fields(const Reports& reports, const RunsNaming& naming, std::size_t most) {
+  const auto of_first = [](const Runs& runs) {
+    const std::optional<FirstPeak>& first = runs.answer.first_peak;
+    return first ? &*first : nullptr;
+  };
   return {{"left_aside", "earlier reports of the same processes",
            [](const Runs& runs) { return runs.left_aside.earlier; }},
           {"repeated",
@@ -310,6 +317,14 @@ Columns<Runs> runs_fields(const Reports& reports, const RunsNaming& naming, std:
            [](const Runs& runs) { return figure_rows(runs.reports); }},
           {"kinds", "how processes differ in each kind of memory", kind_columns(reports),
            [](const Runs& runs) { return kind_rows(runs.reports); }},
+          {"first_peak",
+           "process whose peak comes first, and why; `null`: several programs, or some time is "
+           "not known",
+           first_peak_columns(reports), of_first},
+          {"steps", "marks and ranges that all processes have, the greatest difference first",
+           named_spread_columns(reports), [](const Runs& runs) { return runs.answer.steps; }},
+          {"libraries", "communication libraries (NCCL, NVSHMEM, MPI, UCX, Gloo)",
+           named_spread_columns(reports), [](const Runs& runs) { return runs.answer.libraries; }},
           {"differences", "processes whose peak is more than a tenth from the median, and why",
            outlier_columns(reports, naming),
            [](const Runs& runs) { return outlier_rows(runs.reports); }}};
@@ -321,6 +336,7 @@ void add_runs_json(JsonText& json, Reports reports, const LeftAside& left_aside,
   Runs runs{.reports = std::move(reports), .left_aside = left_aside};
   runs.sums = sums_of(runs.reports);
   runs.jobs = jobs_of(runs.reports);
+  runs.answer = ranks_answer(runs.reports, naming);
   add_value(json, runs, runs_fields(runs.reports, naming, choice.most));
 }
 

@@ -10,6 +10,7 @@
 #include "reporter/view/analysis/jobs.h"
 #include "reporter/view/analysis/own_report.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/ranks_answer.h"
 #include "reporter/view/listing/columns.h"
 #include "reporter/view/listing/format.h"
 #include "reporter/view/listing/json_text.h"
@@ -28,6 +29,7 @@ struct Runs {
   std::vector<ReportOfProcess> rows = {};  // the same reports in the order that is asked for
   std::vector<ProcessDifference> differences = {};  // of these
   std::vector<Job> jobs = {};
+  RanksAnswer answer = {};  // of `rows`; of `reports` as JSON
 };
 // `sort`: of RowChoice. Reads reports of processes that differ. May throw bad_alloc.
 [[nodiscard]] Runs runs_of(std::vector<ReportOfProcess> reports, const LeftAside& left_aside,
