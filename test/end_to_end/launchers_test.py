@@ -55,11 +55,9 @@ class Installed(LauncherCase):
     def test_the_commands_of_a_tree_merge_by_ranks(self):
         self.mpirun("vramscope", "run", "--sim", "--output-folder", "job", *self.rank_program())
         self.call(["vramscope", "merge", "-o", "flat.json", "job"])
-        as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                   "OMPI_MCA_rmaps_base_oversubscribe": "1"}  # fmt: skip
         printed = self.call(["vramscope", "merge", "--tree", 3, "-o", "all.json", "job"])
         self.assertIn("mpirun -n 3 ", printed.stdout)
-        done = self.call(["sh", "-e", "-c", printed.stdout], **as_root)
+        done = self.call(["sh", "-e", "-c", printed.stdout], OMPI_MCA_rmaps_base_oversubscribe="1")
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertEqual(pathlib.Path(self.folder, "flat.json").read_bytes(), pathlib.Path(self.folder, "all.json").read_bytes())
 

@@ -98,6 +98,21 @@ class Read(ToolTest):
         self.assertEqual((0, "vramscope: the newest report here is b.json\n"), (shown.returncode, shown.stderr))
         self.assertEqual(self.call("report", "b.json").stdout, shown.stdout)
 
+    def test_folders_below_that_have_reports_are_named(self):
+        """The reports of jobs, each in a folder of its own (`--output-folder 'reports/%j'`)."""
+        for job in range(5):
+            os.makedirs(self.path(f"reports/{job}"))
+            self.sample(f"reports/{job}/r.json", pid=4711 + job)
+        os.makedirs(self.path("reports/none"))
+        said = "5 reports are in folders below: reports/0/, reports/1/, reports/2/ and 2 more\n"
+        result = self.call("report", "reports")
+        self.assertEqual((2, f"vramscope: no report is in 'reports'\nvramscope: {said}"), (result.returncode, result.stderr))
+        self.sample("reports/r.json", pid=1)
+        result = self.call("peak", "reports")
+        self.assertEqual((0, f"vramscope: {said}"), (result.returncode, result.stderr))
+        result = self.call("report", "reports/3")
+        self.assertEqual((0, ""), (result.returncode, result.stderr))
+
     def test_bad_files_are_refused(self):
         with open(self.path("cut.json"), "wb") as file:
             with open(self.sample(), "rb") as whole:

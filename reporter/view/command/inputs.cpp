@@ -14,6 +14,7 @@
 #include "reporter/report/live/live_folder.h"
 #include "reporter/report/live/recover_file.h"
 #include "reporter/view/system/output.h"
+#include "reporter/view/words/quantities.h"
 
 namespace vramscope {
 namespace {
@@ -56,6 +57,33 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+// Says which folders directly below one have reports, which nobody reads with it.
+void tell_folders_below(const std::string& folder, const Tell& tell) {
+  constexpr std::size_t kNamed = 3;
+  std::size_t files_left = 1000;  // are looked into: a folder may be anything
+  std::size_t reports = 0;
+  Paths folders;
+  for (const std::string& name : names_in(folder)) {
+    const fs::path below = folder == "." ? fs::path(name) : fs::path(folder) / name;
+    std::error_code error;
+    if (name.starts_with('.') || !fs::is_directory(below, error)) continue;
+    const std::size_t before = reports;
+    for (const std::string& file : names_in(below.string())) {
+      if (file.find(".json") == file.npos || files_left == 0) continue;
+      --files_left;
+      reports += is_report((below / file).string(), file) ? 1 : 0;
+    }
+    if (reports != before) folders.push_back(below.string() + "/");
+  }
+  if (folders.empty()) return;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(folders.size(), kNamed); ++i)
+    names += (names.empty() ? "" : ", ") + folders[i];
+  if (folders.size() > kNamed) names += " and " + count_text(folders.size() - kNamed) + " more";
+  tell((files_left == 0 ? "at least " : "") + counted(reports, "report") +
+       (reports == 1 ? " is in a folder below: " : " are in folders below: ") + names);
+}
+
 void add_folder(const std::string& folder, Paths& paths, const Tell& tell, EmptyFiles empty) {
   const auto path_of = [&](const std::string& name) {
     return folder == "." ? name : (fs::path(folder) / name).string();
@@ -86,6 +114,7 @@ void add_folder(const std::string& folder, Paths& paths, const Tell& tell, Empty
   });
   found.insert(found.end(), elsewhere.begin(), elsewhere.end());
   if (found.empty()) tell("no report is in '" + folder + "'");
+  tell_folders_below(folder, tell);
   paths.insert(paths.end(), found.begin(), found.end());
 }
 

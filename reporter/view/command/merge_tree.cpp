@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/view/command/merge_tree.h"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdlib>
 
@@ -37,7 +39,10 @@ std::string first_step(const TreeOf& of, const std::string& folder) {
     return by_ranks("srun", "$SLURM_PROCID", of, folder);
   }
   if (!find_executable("mpirun").path.empty()) {
-    return by_ranks("mpirun", "${OMPI_COMM_WORLD_RANK-$PMI_RANK}", of, folder);
+    // Open MPI refuses to run as root otherwise; MPICH does not read them.
+    const std::string as_root =
+        geteuid() == 0 ? "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 " : "";
+    return by_ranks(as_root + "mpirun", "${OMPI_COMM_WORLD_RANK-$PMI_RANK}", of, folder);
   }
   return by_processors(of, folder);
 }
