@@ -43,19 +43,19 @@ std::int64_t spent_in_allocations(const Report& report) {
   return static_cast<std::int64_t>(ns);
 }
 
-std::string build_of(const Report& report) {
-  const auto found = std::find_if(
-      report.modules.begin(), report.modules.end(),
-      [&](const ModuleFact& module) { return module.path == report.process.executable; });
-  return found == report.modules.end() ? "" : found->build_id;
-}
-
 std::int64_t needed_most(const Report& report, const DeviceReport& device) {
   if (!device.used) return 0;
   return static_cast<std::int64_t>(reserved_memory(report, device).needed_most);
 }
 
 }  // namespace
+
+std::string build_of(const Report& report) {
+  const auto found = std::find_if(
+      report.modules.begin(), report.modules.end(),
+      [&](const ModuleFact& module) { return module.path == report.process.executable; });
+  return found == report.modules.end() ? "" : found->build_id;
+}
 
 std::vector<MergedProcess> merged_processes(const Report& report) {
   if (!report.processes.empty()) return report.processes;

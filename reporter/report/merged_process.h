@@ -21,6 +21,9 @@ inline constexpr std::size_t kMostLive = 32;
 // Returns the processes that were merged into the report, or the report's one process.
 [[nodiscard]] std::vector<MergedProcess> merged_processes(const Report& report);
 
+// Returns the build ID of the process's executable; "": none, or not known.
+[[nodiscard]] std::string build_of(const Report& report);
+
 // Identifies a process among all others: its host, its pid and its start time.
 using ProcessIdentity = std::tuple<std::string, std::int64_t, std::uint64_t>;
 [[nodiscard]] ProcessIdentity identity_of(const ProcessFacts& process);
