@@ -4,20 +4,19 @@
 
 #include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <utility>
 
 namespace vramscope {
 namespace {
 
-std::atomic<const char*> unfinished{nullptr};
+std::atomic<UnfinishedFile*> newest{nullptr};
 
 constexpr int kEnding[] = {SIGINT, SIGTERM, SIGHUP};
 
 // Its own disposition is the default again.
 extern "C" void remove_and_end(int signal) {
-  if (const char* const path = unfinished.load()) unlink(path);
+  UnfinishedFile::remove_all();
   raise(signal);
 }
 
@@ -33,15 +32,23 @@ void handle(int signal, void (*handler)(int), void (*instead_of)(int)) {
 
 }  // namespace
 
-UnfinishedFile::UnfinishedFile(std::string path) : path_(std::move(path)) {
-  unfinished.store(path_.c_str());
+UnfinishedFile::UnfinishedFile(std::string path) : path_(std::move(path)), older_(newest.load()) {
+  newest.store(this);
   for (const int signal : kEnding) handle(signal, remove_and_end, SIG_DFL);
 }
 
 UnfinishedFile::~UnfinishedFile() {
-  const char* own = path_.c_str();
-  if (!unfinished.compare_exchange_strong(own, nullptr)) return;
+  std::atomic<UnfinishedFile*>* to_this = &newest;
+  while (to_this->load() != this) to_this = &to_this->load()->older_;
+  to_this->store(older_.load());
+  if (newest.load() != nullptr) return;
   for (const int signal : kEnding) handle(signal, SIG_DFL, remove_and_end);
+}
+
+void UnfinishedFile::remove_all() noexcept {
+  for (const UnfinishedFile* one = newest.load(); one != nullptr; one = one->older_.load()) {
+    unlink(one->path_.c_str());
+  }
 }
 
 }  // namespace vramscope

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <string>
 
 namespace vramscope {
 
 // While it lives, SIGINT, SIGTERM and SIGHUP remove the file before they end the process, which is
-// their default. Signals that are ignored or handled elsewhere stay so. Of several objects the
-// newest counts. Threads: one.
+// their default. Signals that are ignored or handled elsewhere stay so. Of several objects each
+// removes its file. Threads: one.
 class UnfinishedFile {
  public:
   explicit UnfinishedFile(std::string path);
@@ -16,8 +17,12 @@ class UnfinishedFile {
   UnfinishedFile(const UnfinishedFile&) = delete;
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
 
+  // For the handler of signals.
+  static void remove_all() noexcept;
+
  private:
   const std::string path_;
+  std::atomic<UnfinishedFile*> older_;
 };
 
 }  // namespace vramscope
