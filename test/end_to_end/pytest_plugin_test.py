@@ -1,11 +1,10 @@
 """vramscope.py as a plugin of pytest: markers that limit GPU memory, and the list of the largest tests."""
 # SPDX-License-Identifier: Apache-2.0
-import importlib.util
-import os
 import pathlib
 import re
 import sys
 
+import brought
 import harness
 
 SUITE = harness.SOURCE / "test/programs/suite_of_pytest.py"
@@ -19,23 +18,10 @@ UNLIMITED = {name: "failed" if name in ("test_of_another_fault", "test_wrong_siz
 TITLE = "GPU memory of tests"
 
 
-def packages(*modules):
-    """The folder of pytest that scripts/setup has brought, or "" if this Python has its own."""
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache")
-    setup = (harness.SOURCE / "scripts/setup").read_text()
-    version = re.search(r"^setup_pytest_version=(\S+)$", setup, re.M)[1]
-    folder = cache / f"vramscope/pytest-{version}"
-    if folder.is_dir():
-        return str(folder)
-    if all(importlib.util.find_spec(module) for module in modules):
-        return ""
-    raise harness.unittest.SkipTest(f"{' and '.join(modules)} are not here: scripts/setup test brings them")
-
-
 class Plugin(harness.Case):
     def pytest(self, *options, under=True, modules=("pytest",), paths=(), suite=SUITE):
         """How each test ended, and the output."""
-        folders = [*paths, packages(*modules)] if under else [*paths, packages(*modules), harness.SOURCE / "interpose/face"]
+        folders = [*paths, brought.packages("pytest", "pytest", *modules)] if under else [*paths, brought.packages("pytest", "pytest", *modules), harness.SOURCE / "interpose/face"]
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-v", "--color=no", "--strict-markers", *options, suite]
         variables = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": ":".join(str(folder) for folder in folders if folder), "COLUMNS": "200"}
         if under:
