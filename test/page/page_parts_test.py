@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../end_to_end"))
@@ -34,7 +35,7 @@ class Names(harness.Case):
 
 
 class WithoutParts(unittest.TestCase):
-    """The tool linked with what a build has where neither npm, SQLite, protobuf nor ncurses is."""
+    """The tool linked with what a build has where neither npm, SQLite, Parquet, protobuf nor ncurses is."""
 
     def run_tool(self, *words, tool=harness.BUILD / "test/page/vramscope_without_parts"):
         return subprocess.run([tool, *words], env=harness.environment(), capture_output=True, text=True, check=False,
@@ -56,10 +57,20 @@ class WithoutParts(unittest.TestCase):
             self.assertIn(missing, done.stderr)
         self.assertEqual(3, listed.count("not in this build"), full)
 
+    def test_parquet_becomes_csv_with_the_command_that_converts_it(self):
+        self.assertIn("this build writes csv instead: at build time, Arrow's Parquet library", " ".join(self.run_tool("export", "--help").stdout.split()))
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_tool("export", "--format", "parquet", "-o", folder, SAMPLE)
+            self.assertEqual(0, done.returncode, done.stderr)
+            why, written = done.stderr.splitlines()
+            self.assertIn("CSV is written in place of Parquet: at build time, Arrow's Parquet library (pyarrow) was missing", why)
+            self.assertTrue(written.endswith(f"; to make Parquet of it: cd {folder} && duckdb -f to_parquet.sql"), written)
+            self.assertTrue(os.path.isfile(os.path.join(folder, "to_parquet.sql")))
+
     def test_version_and_doctor_say_what_is_left_out_and_why(self):
         said = self.run_tool("--version", "--verbose").stdout.splitlines()
         found = {one["found"] for one in json.loads(self.run_tool("doctor", "--json").stdout) if one["subject"] == "tool"}
-        for row, name, why in zip(said[1:], ("the HTML page", "SQLite", "protobuf", "ncurses"), ("npm", "libsqlite3-dev", "libprotobuf-dev", "libncurses-dev"), strict=True):
+        for row, name, why in zip(said[1:], ("the HTML page", "SQLite", "Parquet", "protobuf", "ncurses"), ("npm", "libsqlite3-dev", "pyarrow", "libprotobuf-dev", "libncurses-dev"), strict=True):
             self.assertTrue(row.startswith(f"without {name} ("), row)
             self.assertIn(why, row)
             self.assertIn(row.replace("without ", "is built without "), found)
@@ -67,9 +78,9 @@ class WithoutParts(unittest.TestCase):
 
     def test_version_of_a_whole_build_names_all_parts_as_there(self):
         said = self.run_tool("--version", "--verbose", tool=harness.TOOL).stdout.splitlines()
-        self.assertEqual(4, len(said[1:]))
+        self.assertEqual(5, len(said[1:]))
         for row in said[1:]:
-            self.assertRegex(row, "^with(out)? (the HTML page|SQLite|protobuf|ncurses) ")
+            self.assertRegex(row, "^with(out)? (the HTML page|SQLite|Parquet|protobuf|ncurses) ")
 
     def test_all_else_is_as_ever(self):
         for words in (("--help",), ("report", SAMPLE), ("map", "--json", SAMPLE)):

@@ -30,6 +30,7 @@ RESERVED = [
     (r"n?curses", r"reporter/view/command/live_terminal\.cpp$",
      "only reporter/view/command/live_terminal.cpp knows ncurses"),
     (r"sqlite3\.h", r"reporter/view/export/sqlite\.cpp$", "only view/export/sqlite.cpp knows SQLite"),
+    (r"(arrow|parquet)/", r"reporter/view/export/tables/parquet_plugin\.cpp$", "only tables/parquet_plugin.cpp knows Arrow's library"),
     (r"\w+\.pb\.h", r"reporter/view/export/(pprof|perfetto)\.cpp$",
      "only the formats of their names know what protoc makes"),
     (r"rapidjson/", r"reporter/report/json_events\.h$", "only reporter/report/json_events.h knows the quick parser"),

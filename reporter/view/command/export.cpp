@@ -8,31 +8,16 @@
 #include <set>
 #include <utility>
 
-#include "reporter/report/files/input_file.h"
-#include "reporter/report/report.h"
-#include "reporter/view/analysis/peaks/timeline_cap.h"
-#include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/subject.h"
+#include "reporter/view/command/export_folder.h"
+#include "reporter/view/command/export_input.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/newer.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/export/formats.h"
-#include "reporter/view/import/imports.h"
 
 namespace vramscope {
 namespace {
-
-struct Arguments {
-  std::vector<std::string> files;
-  std::string format;
-  std::string output;
-  bool forced = false;
-  bool shared = false;
-  std::string cost = "peak";
-  StackChoice stacks;
-  Filter filter;
-  Reading reading;
-};
 
 std::vector<std::string> format_names() {
   std::vector<std::string> names;
@@ -68,12 +53,6 @@ std::string not_a_cost(const std::string& given) {
   return cost_named(given) ? "" : "'" + given + "' is none of " + listed_costs();
 }
 
-Cost cost_of(const Arguments& arguments) { return cost_named(arguments.cost).value_or(Cost::peak); }
-
-FilterUse use_of(const std::string& format) {
-  return {.inputs = Inputs::both, .of_a_trace = "export --format " + format};
-}
-
 // Of `input` in a folder: "out/vramscope.train.4711.folded".
 std::string output_in(const std::string& folder, const std::string& input,
                       const ExportFormat& format) {
@@ -103,7 +82,7 @@ void say_of_leaks(const Exported& exported, const ExportFormat& format) {
 
 // What is not in the file is added to `lost`.
 int write(const Exported& exported, const ExportFormat& format, const std::string& path,
-          const Arguments& arguments, std::set<std::string>& lost) {
+          const ExportArguments& arguments, std::set<std::string>& lost) {
   const std::string why = format.why_not == nullptr ? "" : format.why_not(exported);
   if (!why.empty()) return refuse(why);
   const std::string large = arguments.forced ? "" : too_large(exported, format);
@@ -150,70 +129,9 @@ void say_written(const ExportFormat& format, const std::string& to,
       how_text(format, to.empty() ? "FILE" : files.front()));
 }
 
-int export_trace(const Arguments& arguments, const ExportFormat& format, const std::string& file,
-                 const std::string& output, std::set<std::string>& lost) {
-  int status = kFine;
-  const auto use = [&](TraceFollower& trace) {
-    TraceTotals totals;
-    if (!trace.follow({&totals})) return;
-    totals.finish();
-    Report report = report_of_trace(trace, totals);
-    if (arguments.filter.kind.empty()) leave_out_kinds_of_views(report);
-    const Exported exported(std::move(report), trace, cost_of(arguments), arguments.stacks,
-                            names_from_symbols());
-    status = write(exported, format, output, arguments, lost);
-  };
-  const bool is_good =
-      follow_trace(file, arguments.reading, arguments.filter, FollowedTimes::of_filter, use);
-  return is_good ? status : kBadInput;
-}
-
-int export_report(const Arguments& arguments, const ExportFormat& format, std::string file,
-                  const std::string& output, std::set<std::string>& lost) {
-  std::optional<Report> report = open_report(file, arguments.reading);
-  if (!report) return kBadInput;
-  const FilterUse use = use_of(arguments.format);
-  const bool may_be_of_trace = format.needs != ExportFormat::Needs::report;
-  if (may_be_of_trace && takes_its_trace(arguments.filter, use, *report, file)) {
-    return export_trace(arguments, format, file, output, lost);
-  }
-  Filtering filtering(arguments.filter, use);
-  if (!filtering.applies(*report, file)) return kBadInput;
-  if (arguments.filter.kind.empty()) leave_out_views(*report);
-  cap_timeline(*report);
-  const Exported exported(std::move(*report), cost_of(arguments), arguments.stacks,
-                          names_from_symbols(), arguments.filter);
-  return write(exported, format, output, arguments, lost);
-}
-
-// Of a format that is made of a trace: where that of the report is, or how one is recorded.
-int refuse_report(const Arguments& arguments, const std::string& format, std::string file) {
-  const std::string needs = format + " is made of a trace, ";
-  const std::optional<Report> report = open_report(file, arguments.reading);
-  if (!report) return kBadInput;
-  const std::string trace = whole_trace_of(file, *report);
-  if (trace.empty()) {
-    return refuse(needs + "which vramscope run --trace FILE records; '" + file + "' is none");
-  }
-  return refuse(needs + "and '" + file + "' is none; its own is there: vramscope export --format " +
-                format + " " + shell_word(trace));
-}
-
-int export_one(const Arguments& arguments, const ExportFormat& format, const std::string& file,
-               const std::string& output, std::set<std::string>& lost) {
-  using enum ExportFormat::Needs;
-  const std::string name(format.name);
-  const bool is_log = is_import(file) && format.needs != report;
-  if (is_trace(file) || is_log) {
-    if (format.needs == report) return refuse(name + " is made of a report, not of a trace");
-    return export_trace(arguments, format, file, output, lost);
-  }
-  if (format.needs == trace) return refuse_report(arguments, name, file);
-  return export_report(arguments, format, file, output, lost);
-}
-
-int export_all(const Arguments& arguments) {
+int export_all(const ExportArguments& arguments) {
   const ExportFormat& format = *export_format(arguments.format);
+  if (format.is_folder) return export_folder(arguments, format);
   const std::vector<std::string> files = report_files(arguments.files, say);
   if (files.empty()) return kBadInput;
   tell_newer(arguments.files, files, say);
@@ -231,8 +149,10 @@ int export_all(const Arguments& arguments) {
                                : is_dash ? ""
                                          : arguments.output;
     const std::string lost = to_folder ? lost_by(output, files, overwriting) : "";
-    const int one =
-        lost.empty() ? export_one(arguments, format, file, output, lost_parts) : refuse(lost);
+    const auto use = [&](const Exported& exported, const std::string&) {
+      return write(exported, format, output, arguments, lost_parts);
+    };
+    const int one = lost.empty() ? with_exported(arguments, format, file, use) : refuse(lost);
     if (one == kFine) written.push_back(output);
     status = std::max(status, one);
   }
@@ -251,7 +171,9 @@ std::string formats_help() {
 
 std::string left_out_text(const ExportFormat& format) {
   const std::string_view why = format.why_left_out == nullptr ? "" : format.why_left_out();
-  return why.empty() ? "" : "; not in this build: " + std::string(why);
+  if (why.empty()) return "";
+  return (format.is_folder ? "; this build writes csv instead: " : "; not in this build: ") +
+         std::string(why);
 }
 
 std::string footer() {
@@ -272,13 +194,13 @@ std::string footer() {
          "--force.\nExamples:\n  vramscope export --format folded vramscope.train.4711.json | "
          "flamegraph.pl >peak.svg\n  vramscope export --format speedscope -o train.json "
          "vramscope.train.4711.json\n  vramscope export --format folded --cost leaked -o folder/ "
-         "'run/*.json'";
+         "'run/*.json'\n  vramscope export --format parquet -o tables 'run/*.json'";
 }
 
 }  // namespace
 
 Verb add_export(CommandLine& line) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ExportArguments>();
   Command& command = line.add_verb("export", "Convert reports and traces for other tools");
   command.positional("FILE", &arguments->files, "Reports, traces, folders of reports, or patterns");
   command.option("--format", &arguments->format, formats_help(),
@@ -292,7 +214,7 @@ Verb add_export(CommandLine& line) {
                   .why_not = not_a_cost,
                   .shows_default = true,
                   .choices = choices_in(listed_costs())});
-  add_filters(command, arguments->filter, use_of(""));
+  add_filters(command, arguments->filter, export_filters(""));
   add_view_options(command, arguments->stacks);
   add_redact(command, arguments->reading);
   command.footer(footer());

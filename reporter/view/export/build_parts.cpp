@@ -19,6 +19,14 @@ std::string_view why_no_sqlite() noexcept {
 #endif
 }
 
+std::string_view why_no_parquet() noexcept {
+#ifdef VRAMSCOPE_HAS_PARQUET
+  return "";
+#else
+  return "at build time, Arrow's Parquet library (pyarrow) was missing or disabled";
+#endif
+}
+
 std::string_view why_no_protobuf() noexcept {
 #ifdef VRAMSCOPE_HAS_PROTOBUF
   return "";
@@ -31,6 +39,7 @@ std::vector<BuildPart> build_parts() {
   std::vector<BuildPart> parts = {
       {"the HTML page", "vramscope html", why_no_page()},
       {"SQLite", "vramscope export --format sqlite", why_no_sqlite()},
+      {"Parquet", "vramscope export --format parquet", why_no_parquet()},
       {"protobuf", "vramscope export --format pprof and perfetto", why_no_protobuf()},
       {"ncurses", "vramscope live on a terminal", why_no_curses()},
   };

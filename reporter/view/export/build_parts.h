@@ -17,9 +17,10 @@ struct BuildPart {
 // Returns all parts, the included ones first. May throw bad_alloc.
 [[nodiscard]] std::vector<BuildPart> build_parts();
 
-// Return "" if this build has the page, SQLite, protobuf or ncurses, else why it lacks it.
+// Return "" if this build has the page, SQLite, Parquet, protobuf or ncurses, else why it lacks it.
 [[nodiscard]] std::string_view why_no_page() noexcept;
 [[nodiscard]] std::string_view why_no_sqlite() noexcept;
+[[nodiscard]] std::string_view why_no_parquet() noexcept;
 [[nodiscard]] std::string_view why_no_protobuf() noexcept;
 [[nodiscard]] std::string_view why_no_curses() noexcept;  // command/live_terminal.cpp
 

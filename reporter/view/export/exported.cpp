@@ -71,7 +71,7 @@ std::string_view name_of(Cost cost) { return kCosts[static_cast<std::size_t>(cos
 Exported::Exported(Report report, Cost cost, const StackChoice& stacks, NameFrame name,
                    const Filter& filter)
     : report_(std::move(report)), cost_(cost), name_(std::move(name)) {
-  choose_frames(report_, stacks);
+  sites_ = choose_frames(report_, stacks);
   leave_out_small_rows(report_, filter, {.row_is_of_memory = true});
 }
 
@@ -100,6 +100,25 @@ const TraceNames* Exported::names() const { return trace_ == nullptr ? nullptr :
 std::size_t Exported::site_of(Tag tag) const {
   const std::size_t site = site_of_tag(trace_->names(), tag);
   return site < sites_.size() ? sites_[site] : 0;
+}
+
+void Exported::attach(TraceFollower& trace, const std::vector<std::int64_t>& sites) {
+  trace_ = &trace;
+  attached_ = sites;
+}
+
+std::uint64_t Exported::start_clock_ns() const {
+  if (!attached_) return trace_->begin_ns();
+  const TraceProcess& process = trace_->names().process;
+  return process.clock_ns + (report_.timeline.start_ns - process.wall_ns);
+}
+
+std::optional<std::size_t> Exported::known_site_of(Tag tag) const {
+  if (!attached_) return site_of(tag);
+  const std::size_t site = site_of_tag(trace_->names(), tag);
+  const std::int64_t of_report = site < attached_->size() ? (*attached_)[site] : -1;
+  if (of_report < 0 || static_cast<std::size_t>(of_report) >= sites_.size()) return std::nullopt;
+  return sites_[static_cast<std::size_t>(of_report)];
 }
 
 std::string process_name(const Report& report) { return harmless(titled_process(report.process)); }

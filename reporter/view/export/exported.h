@@ -46,12 +46,18 @@ class Exported {
   // Returns the kind with the highest peak, or null if the report has no kinds.
   [[nodiscard]] const KindFacts* highest() const;
 
+  // Adds the events of the report's own trace, which outlives this object. sites: the report's
+  // site, before stacks were chosen, for each site of the trace; -1: none.
+  void attach(TraceFollower& trace, const std::vector<std::int64_t>& sites);
+
   // Returns the names of a trace; null for a report.
   [[nodiscard]] const TraceNames* names() const;
   // Returns the clock of the trace's events at the instant from which the report's times count.
-  [[nodiscard]] std::uint64_t start_clock_ns() const { return trace_->begin_ns(); }
+  [[nodiscard]] std::uint64_t start_clock_ns() const;
   // Returns the report's site for a tag of the trace.
   [[nodiscard]] std::size_t site_of(Tag tag) const;
+  // Returns the same, also with a trace that was attached; nothing: the report has no such site.
+  [[nodiscard]] std::optional<std::size_t> known_site_of(Tag tag) const;
   // Follows the trace. Returns "" or its problem.
   [[nodiscard]] std::string follow(TraceObserver& observer) const {
     return trace_->follow({&observer}) ? "" : trace_->problem();
@@ -62,7 +68,8 @@ class Exported {
   TraceFollower* trace_ = nullptr;
   Cost cost_ = Cost::peak;
   NameFrame name_;
-  std::vector<std::size_t> sites_;  // the report's site for each site of the trace
+  std::vector<std::size_t> sites_;  // the site that is shown for each site of the report or trace
+  std::optional<std::vector<std::int64_t>> attached_ = {};  // the argument of attach()
   mutable std::optional<std::vector<LeakUsage>> usage_ = {};
 };
 

@@ -35,6 +35,7 @@ struct ExportFormat {
   std::string_view lost_of_report = {};
   std::string_view lost_of_trace = {};
   bool is_of_stacks = false;  // without an allocation the file would be empty
+  bool is_folder = false;     // of tables of all files together; `write` is null
 };
 
 // Returns what the file lacks: "pinned and registered memory (--kind chooses); history", or "".

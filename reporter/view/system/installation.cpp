@@ -107,6 +107,13 @@ InstalledFile find_python_module() {
               {"../../interpose/face", "../lib/vramscope/python"});
 }
 
+InstalledFile find_parquet_plugin() {
+  constexpr const char* kName = "vramscope_parquet.so";
+  InstalledFile found = find(kName, kName, {"export", "../lib/vramscope"});
+  if (found.error.empty()) (found.path += '/') += kName;
+  return found;
+}
+
 bool has_driver() {
   constexpr const char* kDriver = "libcuda.so.1";
   void* const driver = dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);

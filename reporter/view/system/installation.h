@@ -34,6 +34,9 @@ inline constexpr const char* kModulesSeparators = ":";   // of PYTHONPATH
 // Returns the folder with vramscope.py and no other module.
 [[nodiscard]] InstalledFile find_python_module();
 
+// Returns the object that writes Parquet.
+[[nodiscard]] InstalledFile find_parquet_plugin();
+
 // Returns whether the loader finds NVIDIA's driver where it would look for a program's.
 [[nodiscard]] bool has_driver();
 

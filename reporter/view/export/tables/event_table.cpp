@@ -37,8 +37,8 @@ Columns<EventRow> event_columns() {
          {{"address", "of the memory", [](const EventRow& row) { return row.event().address; }},
           {"bytes", "requested", [](const EventRow& row) { return row.event().bytes; },
            InUnit("bytes")},
-          {"site", "call site in its report",
-           [](const EventRow& row) { return row.exported.site_of(row.event().tag); }}});
+          {"site", "call site in its report; null: unknown",
+           [](const EventRow& row) { return row.exported.known_site_of(row.event().tag); }}});
   return columns;
 }
 
@@ -69,16 +69,16 @@ class EventRows : public TraceObserver {
 }  // namespace
 
 void add_event_table(std::vector<ExportTable>& tables) {
-  tables.push_back(
-      table_of_rows<EventRow>({"events", "an event of a trace; none of a report", {}},
-                              event_columns(), [](TableSource& source, const auto& add) {
-                                const Exported& exported = source.exported();
-                                if (exported.names() == nullptr) return;
-                                EventRows rows(exported, add);
-                                if (std::string problem = exported.follow(rows); !problem.empty()) {
-                                  source.fail(std::move(problem));
-                                }
-                              }));
+  tables.push_back(table_of_rows<EventRow>({"events", "an event of a trace", {}}, event_columns(),
+                                           [](TableSource& source, const auto& add) {
+                                             const Exported& exported = source.exported();
+                                             if (exported.names() == nullptr) return;
+                                             EventRows rows(exported, add);
+                                             if (std::string problem = exported.follow(rows);
+                                                 !problem.empty()) {
+                                               source.fail(std::move(problem));
+                                             }
+                                           }));
 }
 
 }  // namespace vramscope
