@@ -348,6 +348,16 @@ class Folder(harness.Case):
         self.assertEqual(-signal.SIGINT, running.returncode)
         self.assertFalse([name for name in self.files() if "/." in name])
 
+    def test_where_the_library_is_gone_csv_is_written_and_the_reason_said(self):
+        moved = shutil.copy(harness.TOOL, self.folder)
+        out = pathlib.Path(self.folder, "out")
+        done = subprocess.run([moved, "export", "--format", "parquet", "-o", out, reports()["before"]], capture_output=True, text=True, env=harness.environment())
+        self.assertEqual(0, done.returncode, done.stderr)
+        why, written = done.stderr.splitlines()
+        self.assertRegex(why, "^vramscope: CSV is written in place of Parquet: .*(/lib/vramscope|Arrow's Parquet library)")
+        self.assertTrue(written.endswith(f"; to make Parquet of it: cd {out} && duckdb -f to_parquet.sql"), written)
+        self.assertTrue((out / "to_parquet.sql").is_file())
+
     def test_the_tool_starts_without_the_library_of_parquet(self):
         needed = subprocess.run(["readelf", "-d", harness.TOOL], capture_output=True, text=True, check=True).stdout
         self.assertIn("NEEDED", needed)

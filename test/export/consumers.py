@@ -8,6 +8,7 @@ report's own totals. With a page, the table between its marks is written anew.
 import argparse
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import tempfile
 import unittest
 
 import export_case  # reads BUILD, too
+import brought
 import harness
 
 BEGIN, END = "<!-- scripts/check --consumers writes this table -->", "<!-- end of the consumers -->"
@@ -225,6 +227,28 @@ class Consumers:
         version = run(tool("valgrind"), "--version").strip().removeprefix("valgrind-")
         return f"dh_view of valgrind {version} {where}", f"{wanted} in all, {peak}"
 
+    def parquet(self):
+        """Each peak by the installed query, and each event by a second reader."""
+        sys.path.append(brought.packages("tables", "pyarrow", "duckdb", "pyarrow"))
+        import duckdb
+        import pyarrow
+        import pyarrow.parquet
+
+        folder = os.path.join(self.folder, "tables")
+        run(harness.TOOL, "export", "--format", "parquet", "-o", folder, self.inputs["report"])
+        query = harness.SOURCE / "reporter/manual/queries/peak_by_rank.sql"
+        database = duckdb.connect()
+        database.execute(f"SET file_search_path = '{folder}'")
+        with open(os.path.join(folder, "views.sql"), encoding="utf-8") as views:
+            database.execute(views.read())
+        peaks = {row[3:6] for row in database.execute(query.read_text()).fetchall()}
+        wanted = {(kind["kind"], None if kind["kind"] in ("pinned", "registered") else kind["device"], kind["peak_bytes"]) for kind in self.report["kinds"]}
+        same({row for row in wanted if row[2] > 0}, peaks)
+        (file,) = pathlib.Path(folder, "events").rglob("*.parquet")
+        events = pyarrow.parquet.read_table(file, partitioning=None).to_pylist()
+        same(self.device["allocations"], sum(row["event"] == "allocation" and row["kind"] == "device" for row in events))
+        return f"DuckDB {duckdb.__version__}, pyarrow {pyarrow.__version__}", f"peaks of {len(peaks)} kinds, {len(events)} events"
+
     def rmm(self):
         """No package has RMM's replay benchmark: its rules, on Python's reader of CSV."""
         import csv
@@ -276,7 +300,7 @@ def replay_backwards(snapshot, live):
 
 
 FORMATS = ("folded", "speedscope", "memory_viz", "chrome", "massif", "dhat", "heaptrack", "rmm", "pprof", "perfetto",
-           "sqlite", "openmetrics")  # fmt: skip
+           "sqlite", "parquet", "openmetrics")  # fmt: skip
 
 
 def judged(consumers):
