@@ -60,15 +60,15 @@ int main_of_tool(std::vector<std::string> words) {
                     .footer = kFooter,
                     .width = help_width()});
   const Verb verbs[] = {
-      add_run(line),        add_recover(line), add_snapshot(line),     add_list(line),
-      add_live(line),       add_ctl(line),     add_attach(line),       add_detach(line),
-      add_doctor(line),     add_report(line),  add_advise(line),       add_stats(line),
-      add_sites(line),      add_peak(line),    add_leaks(line),        add_oom(line),
-      add_owners(line),     add_map(line),     add_calls(line),        add_timeline(line),
-      add_trace(line),      add_replay(line),  add_fit(line),          add_tune(line),
-      add_export(line),     add_html(line),    add_functions(line),    add_options(line),
-      add_diff(line),       add_merge(line),   add_symbols_verb(line), add_check(line),
-      add_completion(line), add_manual(line)};
+      add_run(line),      add_recover(line),    add_snapshot(line), add_list(line),
+      add_live(line),     add_serve(line),      add_ctl(line),      add_attach(line),
+      add_detach(line),   add_doctor(line),     add_report(line),   add_advise(line),
+      add_stats(line),    add_sites(line),      add_peak(line),     add_leaks(line),
+      add_oom(line),      add_owners(line),     add_map(line),      add_calls(line),
+      add_timeline(line), add_trace(line),      add_replay(line),   add_fit(line),
+      add_tune(line),     add_export(line),     add_html(line),     add_functions(line),
+      add_options(line),  add_diff(line),       add_merge(line),    add_symbols_verb(line),
+      add_check(line),    add_completion(line), add_manual(line)};
 
   const std::string first = words.empty() ? "" : words.front();
   for (const Verb& verb : verbs) {

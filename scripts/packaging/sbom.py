@@ -25,6 +25,7 @@ LIBRARIES = {
     "libdw": ("elfutils", "LGPL-3.0-or-later OR GPL-2.0-or-later", "libdw-dev", "static"),
     "libzstd": ("zstd", "BSD-3-Clause OR GPL-2.0-only", "libzstd-dev", "static"),
     "sqlite3": ("SQLite", "blessing", "libsqlite3-dev", "static"),
+    "libevent_core": ("libevent", "BSD-3-Clause", "libevent-dev", "static"),
     "ncursesw": ("ncurses", "X11", "libncurses-dev", "static"),
     "zlib": ("zlib", "Zlib", "zlib1g-dev", "static"),
     "lzma": ("liblzma", "LicenseRef-public-domain", "liblzma-dev", "static"),

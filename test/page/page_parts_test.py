@@ -35,7 +35,7 @@ class Names(harness.Case):
 
 
 class WithoutParts(unittest.TestCase):
-    """The tool linked with what a build has where neither npm, SQLite, Parquet, protobuf nor ncurses is."""
+    """The tool linked with what a build has where neither npm, SQLite, Parquet, protobuf, ncurses nor libevent is."""
 
     def run_tool(self, *words, tool=harness.BUILD / "test/page/vramscope_without_parts"):
         return subprocess.run([tool, *words], env=harness.environment(), capture_output=True, text=True, check=False,
@@ -70,7 +70,7 @@ class WithoutParts(unittest.TestCase):
     def test_version_and_doctor_say_what_is_left_out_and_why(self):
         said = self.run_tool("--version", "--verbose").stdout.splitlines()
         found = {one["found"] for one in json.loads(self.run_tool("doctor", "--json").stdout) if one["subject"] == "tool"}
-        for row, name, why in zip(said[1:], ("the HTML page", "SQLite", "Parquet", "protobuf", "ncurses"), ("npm", "libsqlite3-dev", "pyarrow", "libprotobuf-dev", "libncurses-dev"), strict=True):
+        for row, name, why in zip(said[1:], ("the HTML page", "SQLite", "Parquet", "protobuf", "ncurses", "libevent"), ("npm", "libsqlite3-dev", "pyarrow", "libprotobuf-dev", "libncurses-dev", "libevent-dev"), strict=True):
             self.assertTrue(row.startswith(f"without {name} ("), row)
             self.assertIn(why, row)
             self.assertIn(row.replace("without ", "is built without "), found)
@@ -78,9 +78,15 @@ class WithoutParts(unittest.TestCase):
 
     def test_version_of_a_whole_build_names_all_parts_as_there(self):
         said = self.run_tool("--version", "--verbose", tool=harness.TOOL).stdout.splitlines()
-        self.assertEqual(5, len(said[1:]))
+        self.assertEqual(6, len(said[1:]))
         for row in said[1:]:
-            self.assertRegex(row, "^with(out)? (the HTML page|SQLite|Parquet|protobuf|ncurses) ")
+            self.assertRegex(row, "^with(out)? (the HTML page|SQLite|Parquet|protobuf|ncurses|libevent) ")
+
+    def test_metrics_are_refused_in_one_line(self):
+        for words, status in ((("serve",), 2),):
+            done = self.run_tool(*words)
+            self.assertEqual((status, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")), done.stderr)
+            self.assertIn("this build has no server: at build time, libevent-dev was missing or disabled", done.stderr)
 
     def test_all_else_is_as_ever(self):
         for words in (("--help",), ("report", SAMPLE), ("map", "--json", SAMPLE)):

@@ -29,6 +29,8 @@ RESERVED = [
      "only reporter/view/command/arguments.cpp compiles the argument parser"),
     (r"n?curses", r"reporter/view/command/live_terminal\.cpp$",
      "only reporter/view/command/live_terminal.cpp knows ncurses"),
+    (r"event2/", r"reporter/view/system/http_server\.cpp$",
+     "only reporter/view/system/http_server.cpp knows libevent"),
     (r"sqlite3\.h", r"reporter/view/export/sqlite\.cpp$", "only view/export/sqlite.cpp knows SQLite"),
     (r"(arrow|parquet)/", r"reporter/view/export/tables/parquet_plugin\.cpp$", "only tables/parquet_plugin.cpp knows Arrow's library"),
     (r"\w+\.pb\.h", r"reporter/view/export/(pprof|perfetto)\.cpp$",

@@ -125,6 +125,12 @@ bool try_to_read(int file, ImageOf how, LiveReading& reading) {
 
 }  // namespace
 
+bool LiveReader::is_left() const {
+  if (!file_.problem().empty()) return true;
+  const LiveProof proof = proof_of(file_);
+  return proof.what == LiveProof::What::whole && proof.state == OwnerState::dead;
+}
+
 // A copy of what changes may have pointers that lead nowhere. Then another one is made.
 LiveReading LiveReader::read() const {
   using Clock = std::chrono::steady_clock;
@@ -140,6 +146,7 @@ LiveReading LiveReader::read() const {
     }
     reading.has_ended = proof.state == OwnerState::dead;
     reading.is_reported = proof.last == LiveState::reported;
+    reading.has_exited = reading.has_ended && proof.last != LiveState::needed;
     const ImageOf how = reading.has_ended ? ImageOf::ended : ImageOf::moving;
     if (try_to_read(file_.number(), how, reading)) break;
   }

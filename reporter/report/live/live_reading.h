@@ -19,6 +19,7 @@ struct LiveReading {
   std::string problem = {};      // why there is no report: one line without the file's path
   bool has_ended = false;        // the process is dead, and this is what it had in the end
   bool is_reported = false;      // its last report is written, under the next name
+  bool has_exited = false;       // it ended in an orderly way, or executed another program
   std::string next_report = {};  // absolute path of its next report, or of its last one
 };
 
@@ -29,6 +30,9 @@ class LiveReader {
 
   // The file stays open when it loses its name, so a reading after the program's end succeeds.
   [[nodiscard]] LiveReading read() const;
+  // Returns whether the process no longer writes into the file: it has ended, or executes another
+  // program now. Reads only the file's header.
+  [[nodiscard]] bool is_left() const;
 
  private:
   OpenLiveFile file_;

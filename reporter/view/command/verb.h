@@ -60,6 +60,7 @@ struct Verb {
 [[nodiscard]] Verb add_detach(CommandLine& line);
 [[nodiscard]] Verb add_list(CommandLine& line);
 [[nodiscard]] Verb add_live(CommandLine& line);
+[[nodiscard]] Verb add_serve(CommandLine& line);
 [[nodiscard]] Verb add_ctl(CommandLine& line);
 [[nodiscard]] Verb add_doctor(CommandLine& line);
 [[nodiscard]] Verb add_report(CommandLine& line);

@@ -23,6 +23,7 @@ std::string write_sqlite(const Exported&, Output&) {
 std::string write_pprof(const Exported&, Output&) {
   return "this build is without protobuf: " + std::string(why_no_protobuf());
 }
+std::string pprof_profile(const Exported&) { return ""; }
 std::string write_perfetto(const Exported& exported, Output& output) {
   return write_pprof(exported, output);
 }

@@ -63,6 +63,8 @@ struct ExportFormat {
 [[nodiscard]] std::string write_rmm(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_sqlite(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_pprof(const Exported& exported, Output& output);
+// Returns the content of that file; "" where this build is without protobuf.
+[[nodiscard]] std::string pprof_profile(const Exported& exported);
 [[nodiscard]] std::string write_perfetto(const Exported& exported, Output& output);
 [[nodiscard]] std::string write_speedscope(const Exported& exported, Output& output);
 

@@ -149,8 +149,10 @@ class Profile {
 
 }  // namespace
 
+std::string pprof_profile(const Exported& exported) { return Profile(exported).bytes(); }
+
 std::string write_pprof(const Exported& exported, Output& output) {
-  output << Profile(exported).bytes();
+  output << pprof_profile(exported);
   return "";
 }
 

@@ -80,17 +80,6 @@ std::optional<std::string> live_file_of_recorded(const std::string& folder, cons
   return live_file;
 }
 
-void add_recorded(LiveFiles& found) {
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string folder = entry->path().string();
-    const std::int64_t pid = number_of(entry->path().filename().string());
-    if (pid == 0 || found.contains(pid) || !is_own(folder) || !has_helper(folder)) continue;
-    if (const auto path = live_file_of_recorded(folder, "", pid)) found.emplace(pid, *path);
-  }
-}
-
 // The number of a process in the innermost pid namespace that it is in: the last behind "NSpid:".
 std::int64_t own_number_of(const std::string& folder) {
   std::ifstream status(folder + "/status");
@@ -100,20 +89,38 @@ std::int64_t own_number_of(const std::string& folder) {
   return 0;
 }
 
+std::optional<std::string> live_file_in_container(const std::string& folder) {
+  return live_file_of_recorded(folder, folder + "/root", own_number_of(folder));
+}
+
+void add_recorded(LiveFiles& found, LookFor where) {
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string folder = entry->path().string();
+    const std::int64_t pid = number_of(entry->path().filename().string());
+    if (pid == 0 || found.contains(pid) || !is_own(folder) || !has_helper(folder)) continue;
+    const bool is_here = where != LookFor::and_containers || own_number_of(folder) == pid;
+    const auto path =
+        is_here ? live_file_of_recorded(folder, "", pid) : live_file_in_container(folder);
+    if (path) found.emplace(pid, *path);
+  }
+}
+
 }  // namespace
 
 std::optional<RunningProcess> running_in_container(std::int64_t pid) {
   const std::string folder = "/proc/" + std::to_string(pid);
   if (!is_own(folder) || !has_helper(folder)) return std::nullopt;
-  const auto path = live_file_of_recorded(folder, folder + "/root", own_number_of(folder));
+  const auto path = live_file_in_container(folder);
   if (!path || path->empty()) return std::nullopt;
   return RunningProcess{.pid = pid, .live_file = *path};
 }
 
-std::vector<RunningProcess> running_processes() {
+std::vector<RunningProcess> running_processes(LookFor where) {
   LiveFiles found;
   add_usual_files(found);
-  add_recorded(found);
+  if (where != LookFor::in_folders) add_recorded(found, where);
   std::vector<RunningProcess> running;
   for (const auto& [pid, path] : found) running.push_back({pid, path});
   return running;
