@@ -83,7 +83,7 @@ class WithoutParts(unittest.TestCase):
             self.assertRegex(row, "^with(out)? (the HTML page|SQLite|Parquet|protobuf|ncurses|libevent) ")
 
     def test_metrics_are_refused_in_one_line(self):
-        for words, status in ((("serve",), 2),):
+        for words, status in ((("serve",), 2), (("run", "--metrics", "0", "--", "true"), 125)):
             done = self.run_tool(*words)
             self.assertEqual((status, "", 1), (done.returncode, done.stdout, done.stderr.count("\n")), done.stderr)
             self.assertIn("this build has no server: at build time, libevent-dev was missing or disabled", done.stderr)

@@ -19,8 +19,10 @@
 #include "reporter/report/files/file_name.h"
 #include "reporter/report/json.h"
 #include "reporter/view/command/earlier.h"
+#include "reporter/view/command/metrics_server.h"
 #include "reporter/view/command/orphaned_live_files.h"
 #include "reporter/view/command/recording_options.h"
+#include "reporter/view/command/run_metrics.h"
 #include "reporter/view/command/symbols_wish.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/format.h"
@@ -47,6 +49,7 @@ struct Arguments {
   std::string simulated_memory;
   std::string simulated_model;
   std::string preset;
+  std::string metrics;  // address of a server; "": there is none
   GivenOptions options;
   std::vector<std::string> program;
   EarlierWish earlier;
@@ -256,6 +259,12 @@ int run(const Arguments& arguments) {
     say(problem);
     return kOwnFailure;
   }
+  const RunMetrics metrics(arguments.metrics, note.path());
+  if (!metrics.problem().empty()) {
+    say(metrics.problem());
+    return kOwnFailure;
+  }
+  if (!metrics.url().empty() && !arguments.quiet) say("serving " + metrics.url());
   note_free_before(note.path(), nvml);
   ExitWatcher watch(note.path());
   const Ending ending = launch(arguments.program);
@@ -319,6 +328,9 @@ Verb add_run(CommandLine& line) {
       "--preset", &arguments->preset,
       "Set up a framework to show each allocation: " + preset_names(),
       {.value_name = "NAME", .why_not = no_preset, .choices = choices_in(preset_names())});
+  command.option("--metrics", &arguments->metrics,
+                 "Serve metrics of the run to Prometheus at this address",
+                 {.value_name = "[ADDRESS:]PORT", .why_not = not_an_address});
   command.flag("-q,--quiet", arguments->quiet, "Print no summary after the program has ended");
   add_earlier_options(command, arguments->earlier);
   add_symbols_option(command, arguments->symbols);

@@ -43,7 +43,7 @@ std::vector<BuildPart> build_parts() {
       {"Parquet", "vramscope export --format parquet", why_no_parquet()},
       {"protobuf", "vramscope export --format pprof and perfetto", why_no_protobuf()},
       {"ncurses", "vramscope live on a terminal", why_no_curses()},
-      {"libevent", "vramscope serve", why_no_server()},
+      {"libevent", "vramscope serve, run --metrics", why_no_server()},
   };
   std::stable_partition(parts.begin(), parts.end(),
                         [](const BuildPart& part) { return part.why_not.empty(); });

@@ -3,6 +3,7 @@
 #include "reporter/view/system/listening_socket.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -28,6 +29,14 @@ Numbers numbers_of(const std::string& address) {
   numbers.is_four = inet_pton(AF_INET, address.c_str(), &numbers.four) == 1;
   numbers.is_six = !numbers.is_four && inet_pton(AF_INET6, address.c_str(), &numbers.six) == 1;
   return numbers;
+}
+
+// Who was started without standard input would get its number.
+int above_standard(int socket) {
+  if (socket < 0 || socket > STDERR_FILENO) return socket;
+  const int other = fcntl(socket, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  close(socket);
+  return other;
 }
 
 std::uint16_t port_of(int socket) {
@@ -78,7 +87,7 @@ ListeningSocket::ListeningSocket(const ServerAddress& wish) : address_(wish) {
   six.sin6_port = htons(address_.port);
   six.sin6_addr = numbers.six;
   const int family = numbers.is_six ? AF_INET6 : AF_INET;
-  number_ = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  number_ = above_standard(socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (numbers.is_six) {
     listen_at(&six, sizeof six);
   } else {
