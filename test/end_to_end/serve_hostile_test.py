@@ -67,7 +67,7 @@ class Hostile(ServeCase):
                     break
         self.assertLess(time.monotonic() - begun, 3 * PATIENCE_S * harness.TIME_LIMITS)
 
-    def test_1000_clients_wait_for_their_turn(self):
+    def test_a_thousand_clients_wait_for_their_turn(self):
         process = self.start()
         server = self.serve()
         self.scrape()

@@ -49,6 +49,14 @@ std::string_view header(evhttp_request* request, const char* name) {
 
 std::string text_or_none(const char* text) { return text == nullptr ? "" : text; }
 
+// Ends a connection: evhttp sees the end, and closes the socket. What the client has not read is
+// forgotten, which the system would keep otherwise.
+void drop(int socket) {
+  const linger nothing{.l_onoff = 1, .l_linger = 0};
+  setsockopt(socket, SOL_SOCKET, SO_LINGER, &nothing, sizeof nothing);
+  shutdown(socket, SHUT_RDWR);
+}
+
 // The clients that are connected. libevent has no time limit for a whole request, only for each
 // part of it: who sends a byte now and then would stay for ever.
 class Clients {
@@ -71,7 +79,7 @@ class Clients {
     return connection;
   }
 
-  // Forgets those that evhttp has freed, and ends those who take too long: evhttp sees the end.
+  // Forgets those that evhttp has freed, and drops those who take too long.
   void sweep() {
     const Clock::time_point now = Clock::now();
     std::erase_if(clients_, [&](const Client& client) {
@@ -82,7 +90,7 @@ class Clients {
         bufferevent_decref(client.connection);
         return true;
       }
-      if (now >= client.deadline) shutdown(bufferevent_getfd(client.connection), SHUT_RDWR);
+      if (now >= client.deadline) drop(bufferevent_getfd(client.connection));
       return false;
     });
     if (clients_.size() < kMostClients) evconnlistener_enable(listener_);
@@ -146,7 +154,8 @@ void set_limits(evhttp* http) {
   evhttp_set_allowed_methods(http, kAll);  // others than GET and HEAD get 405, not libevent's 501
   evhttp_set_max_headers_size(http, kMostHeaderBytes);
   evhttp_set_max_body_size(http, kMostBodyBytes);
-  evhttp_set_timeout(http, static_cast<int>(kPatience.count()));
+  // Clients drops those who take too long; who is forgotten there is not forgotten here.
+  evhttp_set_timeout(http, static_cast<int>(2 * kPatience.count()));
 }
 
 struct Server {

@@ -28,8 +28,8 @@ struct HttpAnswer {
 
 struct HttpService {
   // Answers GET and HEAD. What it throws is answered with 500.
-  std::function<HttpAnswer(const HttpRequest&)> answer;
-  std::function<void()> look;  // called each `interval`
+  std::function<HttpAnswer(const HttpRequest&)> answer = {};
+  std::function<void()> look = {};  // called each `interval`
   std::chrono::milliseconds interval{1000};
 };
 
