@@ -12,7 +12,7 @@
 namespace vramscope {
 namespace {
 
-constexpr const char* kNoLiveFile = "it has no live file";
+constexpr const char* kWithoutLiveFile = "it has no live file";
 
 ProcessStat stat_of(std::int64_t pid) {
   return process_stat(("/proc/" + std::to_string(pid) + "/stat").c_str());
@@ -84,7 +84,7 @@ void WatchedPrograms::add_new(LookFor where) {
     }
     Watched one{.start_ticks = now.start_ticks};
     one.program.container = container_of(process.pid);
-    if (process.live_file.empty()) one.program.problem = kNoLiveFile;
+    if (process.live_file.empty()) one.program.problem = kWithoutLiveFile;
     if (!process.live_file.empty()) one.reader = std::make_unique<LiveReader>(process.live_file);
     one.program.process = std::move(process);
     watched_.push_back(std::move(one));
