@@ -54,7 +54,7 @@ def runs():
     for rank in ("0", "1"):
         record("--trace", folder / f"rank{rank}.trace", "--output", folder / f"rank{rank}.json", harness.program("many_events"), "2", "300",
                RANK=rank, WORLD_SIZE="2", TORCHELASTIC_RUN_ID=JOB)  # fmt: skip
-    record("--output", folder / "leaking.json", harness.program("leaking"), VRAMSCOPE_SIM="capacity=1GiB")
+    record("--label", "night 7", "--output", folder / "leaking.json", harness.program("leaking"), VRAMSCOPE_SIM="capacity=1GiB")
     report = json.loads((folder / "rank1.json").read_text())
     report["process"]["pid"] += 1
     report["process"]["start_time_ns"] -= WEEK_NS
@@ -219,6 +219,7 @@ class Tables(harness.Case):
                 self.assertEqual((b"1", table.encode()), (schema.metadata[b"vramscope.schema"], schema.metadata[b"vramscope.table"]))
                 wanted = database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
                 self.assertEqual(wanted, found.count_rows(), table)
+            self.assertEqual([("night 7",)], database.execute("SELECT label FROM processes WHERE report = 'leaking'").fetchall())
             ranks = pyarrow.dataset.dataset("processes", format="parquet", partitioning=parts).to_table(columns=["report", "job", "rank"]).to_pylist()
         self.assertEqual({("rank0", JOB, 0), ("rank1", JOB, 1), ("before", JOB, 1), ("leaking", None, None)}, {tuple(row.values()) for row in ranks})
 
@@ -306,6 +307,12 @@ class Folder(harness.Case):
         said = self.export(reports()["before"], folder=".", status=2)
         self.assertRegex(said, "^vramscope: '.*' has other tables than tables of Vramscope, version 1, as csv; choose another folder\n$")
 
+    def test_a_folder_with_nothing_is_said_to_have_nothing(self):
+        pathlib.Path(self.folder, "in", "deeper").mkdir(parents=True)
+        said = self.export(pathlib.Path(self.folder, "in"), status=2)
+        self.assertEqual(f"vramscope: no report is in '{self.folder}/in'\n", said)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "out")))
+
     def test_it_needs_a_folder(self):
         for words in ((), ("-o", "-")):
             self.assertEqual("vramscope: csv is a folder of tables: -o FOLDER\n", tool("export", "--format", "csv", *words, reports()["before"], status=2).stderr)
@@ -331,7 +338,7 @@ class Folder(harness.Case):
         for number, name in enumerate(("before", "leaking")):
             pathlib.Path(self.folder, str(number)).mkdir()
             shutil.copy(reports()[name], pathlib.Path(self.folder, str(number), "same.json"))
-        self.assertIn("csv of 2 reports in ", self.export(os.path.join(self.folder, "0"), os.path.join(self.folder, "1")))
+        self.assertIn("csv of 2 reports in ", self.export(self.folder))
         found = {pathlib.Path(name).name for name in self.files() if "/processes/" in name}
         self.assertEqual({"same.csv.zst", "same.2.csv.zst"}, found)
 

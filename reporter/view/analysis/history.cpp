@@ -20,13 +20,6 @@ namespace {
 constexpr std::uint64_t kDayNs = 86'400'000'000'000;
 constexpr double kWeekNs = 7.0 * static_cast<double>(kDayNs);
 
-std::string label_of(const ProcessFacts& process) {
-  for (const auto& [name, value] : process.options) {
-    if (name == "label") return value;
-  }
-  return "";
-}
-
 // Scripts of one interpreter are several programs.
 using Program = std::pair<std::string, std::string>;
 Program program_of(const PastRun& run) { return {run.program, run.name}; }
@@ -101,6 +94,13 @@ PeakTrend trend_of(const std::vector<const PastRun*>& runs) {
 }
 
 }  // namespace
+
+std::string label_of(const ProcessFacts& process) {
+  for (const auto& [name, value] : process.options) {
+    if (name == "label") return value;
+  }
+  return "";
+}
 
 void RunLog::add(const Report& report, const std::string& file, const std::string& run) {
   PastRun& past = by_key_[key_of(report, file, run)];

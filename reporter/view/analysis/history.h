@@ -14,7 +14,11 @@
 
 namespace vramscope {
 
+struct ProcessFacts;
 struct Report;
+
+// Returns the name that `run --label` gave the run; "": none.
+[[nodiscard]] std::string label_of(const ProcessFacts& process);
 
 // One run: a process, or the ranks of a job. Peak and leaks are those of the process that has most.
 struct PastRun {

@@ -31,17 +31,43 @@ std::vector<std::string> traces_instead(const std::string& folder) {
   return found;
 }
 
-// Word by word: of a folder without a report its traces.
+// The folder, and the folders in it by name: runs often have one each.
+std::vector<std::string> with_folders_in(const std::string& folder) {
+  std::vector<std::string> folders{folder};
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_directory(error) && !name.starts_with('.'))
+      folders.push_back(entry.path().string());
+  }
+  std::sort(folders.begin() + 1, folders.end());
+  return folders;
+}
+
+// The reports that a word means; of a folder without a report its traces. That there are none is
+// said unless another folder has some.
+std::vector<std::string> files_of(const std::string& word) {
+  std::vector<std::string> all, nothing;
+  for (const std::string& folder : is_folder(word) ? with_folders_in(word) : std::vector{word}) {
+    std::vector<std::string> said;
+    std::vector<std::string> files =
+        report_files({folder}, [&](std::string_view line) { said.emplace_back(line); });
+    if (files.empty()) {
+      nothing.insert(nothing.end(), said.begin(), said.end());
+      if (is_folder(folder)) files = traces_instead(folder);
+    } else {
+      std::ranges::for_each(said, say);
+    }
+    all.insert(all.end(), files.begin(), files.end());
+  }
+  if (all.empty() && !nothing.empty()) say(nothing.front());
+  return all;
+}
+
 std::vector<std::string> input_files(const std::vector<std::string>& words) {
   std::vector<std::string> all;
   for (const std::string& word : words) {
-    std::vector<std::string> said;
-    std::vector<std::string> files =
-        report_files({word}, [&](std::string_view line) { said.emplace_back(line); });
-    if (files.empty() && is_folder(word)) files = traces_instead(word);
-    if (files.empty() || said.empty() || !is_trace(files.front())) {
-      for (const std::string& line : said) say(line);
-    }
+    const std::vector<std::string> files = files_of(word);
     if (files.empty()) return {};
     all.insert(all.end(), files.begin(), files.end());
   }

@@ -92,6 +92,7 @@ void Output::open_file(bool is_there) {
   }
   const bool may_be_replaced = before_.st_nlink == 1 && may_be_given_back && !is_mounted(target_);
   if (!is_there || may_be_replaced) {
+    const HeldEnd held;
     file_.emplace(target_);
     file_->open();
     error_ = file_->error();

@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include <csignal>
 #include <utility>
 
 namespace vramscope {
@@ -50,5 +49,14 @@ void UnfinishedFile::remove_all() noexcept {
     unlink(one->path_.c_str());
   }
 }
+
+HeldEnd::HeldEnd() {
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : kEnding) sigaddset(&ending, signal);
+  pthread_sigmask(SIG_BLOCK, &ending, &before_);
+}
+
+HeldEnd::~HeldEnd() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 }  // namespace vramscope

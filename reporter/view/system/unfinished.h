@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <string>
 
 namespace vramscope {
@@ -23,6 +24,19 @@ class UnfinishedFile {
  private:
   const std::string path_;
   std::atomic<UnfinishedFile*> older_;
+};
+
+// Holds those signals back on the calling thread, while a file is made and the object for it is not
+// yet.
+class HeldEnd {
+ public:
+  HeldEnd();
+  ~HeldEnd();
+  HeldEnd(const HeldEnd&) = delete;
+  HeldEnd& operator=(const HeldEnd&) = delete;
+
+ private:
+  sigset_t before_;
 };
 
 }  // namespace vramscope

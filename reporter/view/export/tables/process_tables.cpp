@@ -3,6 +3,7 @@
 #include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
+#include "reporter/view/analysis/history.h"
 #include "reporter/view/export/tables/table.h"
 
 namespace vramscope {
@@ -19,6 +20,8 @@ Columns<Report> process_columns() {
       {"pid", "number of the process", [](const Report& report) { return report.process.pid; }},
       {"job", "name of its job; empty: not known", of(&ProcessFacts::job)},
       {"rank", "from the launcher's variables; null: none", if_told(&ProcessFacts::rank)},
+      {"label", "name that `run --label` gave the run; empty: none",
+       [](const Report& report) { return harmless(label_of(report.process)); }},
       {"local_rank", "rank on its machine; null: not known", if_told(&ProcessFacts::local_rank)},
       {"restart", "how often it had been restarted; null: not known",
        if_told(&ProcessFacts::restart)},
