@@ -91,9 +91,9 @@ class Profiler {
   void limit_capacity(std::uint16_t device, std::uint64_t bytes);
   // Time 0 of reports and traces, by now_ns(): when the program's first cuInit succeeded.
   [[nodiscard]] std::uint64_t started_ns() const noexcept { return started_ns_; }
-  // Whether the recorder has a trace. Set before the profiler is active.
-  [[nodiscard]] bool traces() const noexcept { return traces_; }
-  void set_traces() noexcept { traces_ = true; }
+  // Whether the recorder has a trace, or had one.
+  [[nodiscard]] bool traces() const noexcept { return traces_.load(std::memory_order_relaxed); }
+  void set_traces() noexcept { traces_.store(true, std::memory_order_relaxed); }
   // Before the profiler is active.
   void on_refusal(RefusalCallback callback) noexcept { refusal_callback_ = callback; }
   void tell_refused(const Refusal& refusal) const noexcept {
@@ -138,7 +138,7 @@ class Profiler {
   std::atomic<bool> limits_capacity_;
   std::atomic<std::uint64_t> stack_distance_;
   const std::uint64_t started_ns_;
-  bool traces_ = false;
+  std::atomic<bool> traces_{false};
   std::atomic<std::uint64_t> wanted_bytes_{~std::uint64_t{0}};
   RefusalCallback refusal_callback_;
   GrowthCallback growth_callback_;

@@ -335,8 +335,14 @@ UnrecordedUse::Figures UnrecordedUse::sum(std::uint16_t device) const {
           .pool_pending_bytes = std::min(kept.pending_bytes, in_pools)};
 }
 
+void UnrecordedUse::begin_telling() noexcept {
+  const SystemLock lock(mutex_);
+  traced_ = {};
+  is_telling_.store(true, std::memory_order_release);
+}
+
 void UnrecordedUse::tell(std::uint16_t device, Tell tells) noexcept {
-  if (callback_.function == nullptr) return;
+  if (!is_telling_.load(std::memory_order_acquire)) return;
   const Figures now = sum(device);
   UnrecordedChange change{.device = device,
                           .total_bytes = backend_.free_memory(device).total_bytes,

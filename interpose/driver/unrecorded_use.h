@@ -52,8 +52,10 @@ class UnrecordedUse {
     void (*function)(void* context, const UnrecordedChange& change) noexcept = nullptr;
     void* context = nullptr;
   };
-  // Call it once, before the first device is used.
+  // Call it once, before the first device is used. begin_telling(): from then on the callback is
+  // called, with all that is known at the next occasion of each device.
   void on_change(Callback callback) noexcept { callback_ = callback; }
+  void begin_telling() noexcept;
 
   // Notes the free memory that the driver reported to the backend.
   void note_free(std::uint16_t device, std::uint64_t free_bytes,
@@ -144,6 +146,7 @@ class UnrecordedUse {
   std::array<Told, kMaxDevices> told_ VRAMSCOPE_GUARDED_BY(mutex_){};
   // What the callback was told of each device.
   std::array<UnrecordedChange, kMaxDevices> traced_ VRAMSCOPE_GUARDED_BY(mutex_){};
+  std::atomic<bool> is_telling_{false};
 };
 
 }  // namespace vramscope

@@ -6,11 +6,13 @@
 #include <new>
 #include <string_view>
 
+#include "allocator/base/size_policy.h"
 #include "interpose/base/clock.h"
 #include "interpose/base/event_of.h"
 #include "interpose/base/guard.h"
 #include "interpose/base/message.h"
 #include "interpose/driver/host_memory.h"
+#include "interpose/settings/alloc_conf.h"
 #include "interpose/settings/startup.h"
 #include "interpose/table/functions.h"
 #include "interpose/tools/nvtx.h"
@@ -47,6 +49,13 @@ TraceProcess trace_process(const ProcessFacts& process, std::uint64_t started_ns
           .host_bytes = host_memory_bytes()};
 }
 
+// As the allocator maps them; 0: a whole segment.
+std::uint64_t page_of(const SegmentSnapshot& segment, const Limits& limits) {
+  if (!segment.is_expandable) return 0;
+  const bool is_coarse = !segment.is_small && !limits.growing_segments;
+  return is_coarse ? round_up(limits.large_segment_size, kGranularity) : kSmallSegment;
+}
+
 std::vector<std::string> function_names() {
   std::vector<std::string> names;
   names.reserve(kFunctionCount);
@@ -56,46 +65,115 @@ std::vector<std::string> function_names() {
 
 }  // namespace
 
-void ProcessTrace::say_there_is_none(const TraceFile& file) {
-  const std::string line = why_not(file) + "; no trace is written";
-  say(line.c_str());
-  profiler_.recorder().warn(line.c_str());
+void ProcessTrace::prepare(Trace::Bell bell) noexcept {
+  bell_ = bell;
+  tell_of_segments();
+  tell_of_unrecorded_use();
+  tell_of_graphs();
+  start();
 }
 
 // If the file cannot be made, prints one line, and the program runs without a trace.
-void ProcessTrace::start(Trace::Bell bell) noexcept {
-  if (startup().options.trace.empty()) return;
+void ProcessTrace::start() noexcept {
+  const std::string& wanted = startup().options.trace;
+  if (wanted.empty()) return;
   try {
-    const ProcessFacts process = process_facts();
-    auto file = std::make_unique<TraceFile>(path_of(startup().options.trace, process, 1));
-    if (file->error() != 0) return say_there_is_none(*file);
-    TraceFile& made = *file;
-    auto trace = std::make_unique<Trace>(std::move(file), bell);
-    trace->begin(trace_process(process, profiler_.started_ns()), function_names());
-    if (made.error() != 0) {
-      made.take_away();
-      return say_there_is_none(made);
-    }
-    file_ = &made;
-    profiler_.recorder().keep(std::move(trace));
-    profiler_.set_traces();
-    const auto record = [](void* recorder, const Event& event) {
-      static_cast<Recorder*>(recorder)->record_besides(event);
-    };
-    tell_of_segments();
-    tell_of_unrecorded_use();
-    profiler_.graph_memory().on_side_effect({.function = record, .context = &profiler_.recorder()});
+    const std::string problem = begin(path_of(wanted, process_facts(), 1), false);
+    if (problem.empty()) return;
+    const std::string line = problem + "; no trace is written";
+    say(line.c_str());
+    profiler_.recorder().warn(line.c_str());
   } catch (const std::exception&) {
-    file_ = nullptr;
     say("not enough memory for a trace; no trace is written");
   }
 }
 
+// Returns why there is none, or "".
+std::string ProcessTrace::begin(const std::string& path, bool is_amid) {
+  auto file = std::make_unique<TraceFile>(path);
+  if (file->error() != 0) return why_not(*file);
+  TraceFile& made = *file;
+  auto trace = std::make_unique<Trace>(std::move(file), bell_);
+  trace->begin(trace_process(process_facts(), profiler_.started_ns()), function_names());
+  if (is_amid) trace->begin_amid(kNeverBegun, {});
+  if (made.error() != 0) {
+    made.take_away();
+    return why_not(made);
+  }
+  problem_said_.clear();
+  file_.store(&made, std::memory_order_release);
+  static_cast<void>(profiler_.recorder().traces().keep(std::move(trace)));
+  profiler_.set_traces();
+  profiler_.unrecorded_use().begin_telling();
+  return "";
+}
+
+std::string ProcessTrace::begin_amid(const std::string& pattern) {
+  if (exists()) return "it writes the trace '" + path() + "' already";
+  if (ended_.size() == kMostTraces) {
+    return "it has written " + std::to_string(kMostTraces) + " traces, and writes no more of them";
+  }
+  ended_.reserve(kMostTraces);
+  std::string problem = begin(path_of(pattern, process_facts(), 1), true);
+  if (!problem.empty()) return problem;
+  try {
+    tell_what_is_live(*profiler_.recorder().trace());
+  } catch (const std::exception& error) {
+    TraceFile* const file = file_.load(std::memory_order_relaxed);
+    stop();
+    file->take_away();
+    return std::string("what is live cannot be read: ") + error.what();
+  }
+  return "";
+}
+
+void ProcessTrace::stop() noexcept {
+  if (!exists()) return;
+  static_cast<void>(finish("exit"));
+  ended_.push_back(profiler_.recorder().traces().keep(nullptr));
+  file_.store(nullptr, std::memory_order_release);
+}
+
+// Threads record meanwhile. Readers leave out what happened before the instant of the snapshot.
+// Segments that were there have no time.
+void ProcessTrace::tell_what_is_live(Trace& trace) {
+  TraceBegin begin{.at_ns = now_ns()};
+  const Snapshot memory = profiler_.allocator().snapshot();
+  begin.serial = memory.allocations;
+  const bool by_pytorch = startup().options.policy == Policy::pytorch;
+  const Limits limits = parse_alloc_conf(startup().options.alloc_conf, Limits()).limits;
+  std::vector<Event> live;
+  for (const SegmentSnapshot& segment : memory.segments) {
+    using What = SegmentChange::What;
+    if (!segment.is_direct) {
+      trace.add_segment({.what = segment.is_expandable ? What::pages_came : What::came,
+                         .by_pytorch = by_pytorch,
+                         .place = segment.place,
+                         .address = segment.address,
+                         .bytes = segment.total_size,
+                         .page_bytes = page_of(segment, limits)});
+    }
+    for (std::uint32_t i = 0; i < segment.block_count; ++i) {
+      const BlockSnapshot& block = memory.blocks[segment.first_block + i];
+      if (block.state != BlockState::active_allocated) continue;
+      live.push_back({.served = segment.is_direct ? Served::direct : Served::hit,
+                      .place = segment.place,
+                      .tag = block.tag,
+                      .address = block.address,
+                      .bytes = block.requested_size,
+                      .serial = block.born});
+    }
+  }
+  trace.begin_amid(begin, live);
+}
+
 void ProcessTrace::tell_of_segments() noexcept {
   const auto changed = [](void* profiler, const SegmentChange& change) noexcept {
+    Trace* const trace = static_cast<Profiler*>(profiler)->recorder().trace();
+    if (trace == nullptr) return;
     SegmentChange told = change;
     told.by_pytorch = startup().options.policy == Policy::pytorch;
-    static_cast<Profiler*>(profiler)->recorder().trace()->add_segment(told);
+    trace->add_segment(told);
   };
   const auto newest = [](void* profiler) noexcept {
     return static_cast<Profiler*>(profiler)->allocator().newest();
@@ -105,9 +183,17 @@ void ProcessTrace::tell_of_segments() noexcept {
 
 void ProcessTrace::tell_of_unrecorded_use() noexcept {
   const auto changed = [](void* profiler, const UnrecordedChange& change) noexcept {
-    static_cast<Profiler*>(profiler)->recorder().trace()->add_unrecorded(change);
+    Trace* const trace = static_cast<Profiler*>(profiler)->recorder().trace();
+    if (trace != nullptr) trace->add_unrecorded(change);
   };
   profiler_.unrecorded_use().on_change({.function = changed, .context = &profiler_});
+}
+
+void ProcessTrace::tell_of_graphs() noexcept {
+  const auto record = [](void* recorder, const Event& event) {
+    static_cast<Recorder*>(recorder)->record_besides(event);
+  };
+  profiler_.graph_memory().on_side_effect({.function = record, .context = &profiler_.recorder()});
 }
 
 void ProcessTrace::write_names(Trace& trace) {
@@ -117,7 +203,10 @@ void ProcessTrace::write_names(Trace& trace) {
   trace.write_names(names, known);
 }
 
-std::string ProcessTrace::path() const { return file_ == nullptr ? "" : file_->path(); }
+std::string ProcessTrace::path() const {
+  const TraceFile* const file = file_.load(std::memory_order_acquire);
+  return file == nullptr ? "" : file->path();
+}
 
 void ProcessTrace::write(Which which) noexcept {
   Trace* const trace = profiler_.recorder().trace();
@@ -132,9 +221,10 @@ void ProcessTrace::write(Which which) noexcept {
 }
 
 void ProcessTrace::note_problem() noexcept {
-  if (file_->error() == 0 || problem_said_.test_and_set()) return;
+  const TraceFile& file = *file_.load(std::memory_order_acquire);
+  if (file.error() == 0 || problem_said_.test_and_set()) return;
   try {
-    say((why_not(*file_) + "; the trace ends here, the report continues").c_str());
+    say((why_not(file) + "; the trace ends here, the report continues").c_str());
   } catch (const std::exception&) {
     say("cannot write the trace; the trace ends here, the report continues");
   }
@@ -144,19 +234,20 @@ TraceReport ProcessTrace::finish(const char* trigger) noexcept {
   TraceReport report;
   Trace* const trace = profiler_.recorder().trace();
   if (trace == nullptr) return report;
+  const TraceFile& file = *file_.load(std::memory_order_acquire);
   if (std::string_view(trigger) == "exit") trace->end();
   trace->write_events();
   try {
     write_names(*trace);
-    report.path = file_->path();
+    report.path = file.path();
   } catch (const std::exception&) {  // the trace stays readable, without names
   }
   const Trace::Totals totals = trace->write_mark();
   report.events = totals.events;
   report.lost = totals.lost;
-  report.bytes = file_->bytes();
+  report.bytes = file.bytes();
   note_problem();
-  if (const int error = file_->error(); error != 0) {
+  if (const int error = file.error(); error != 0) {
     try {
       report.problem = strerrordesc_np(error);
     } catch (const std::exception&) {  // no memory for a reason

@@ -87,6 +87,9 @@ TriggerCallbacks Reports::callbacks() noexcept {
     using Which = ProcessTrace::Which;
     static_cast<Reports*>(self)->trace_.write(all ? Which::all : Which::full_ones);
   };
+  const auto has_trace = [](void* self) noexcept {
+    return static_cast<Reports*>(self)->trace_.exists();
+  };
   const auto due = [](void* self) noexcept { return static_cast<Reports*>(self)->due(); };
   const auto due_in_ns = [](void* self) noexcept {
     return static_cast<Reports*>(self)->schedule_.wait_ns(now_ns());
@@ -107,6 +110,7 @@ TriggerCallbacks Reports::callbacks() noexcept {
           .write_report = write,
           .held_back_ns = held_back,
           .write_trace = write_trace,
+          .has_trace = has_trace,
           .due = due,
           .due_in_ns = due_in_ns,
           .look = look,
@@ -121,14 +125,15 @@ SteeredReports Reports::control_reports() noexcept {
                 return static_cast<Reports*>(self)->write_asked(writing);
               },
           .end = [](void* self) noexcept { static_cast<Reports*>(self)->end_early(); },
-          .context = this};
+          .context = this,
+          .trace = &trace_};
 }
 
 // As after the last report: none follows, at exit either. The helper thread stays, and waits for
 // nothing.
 void Reports::end_early() noexcept {
   if (ended_.exchange(true)) return;
-  static_cast<void>(trace_.finish("control"));
+  trace_.stop();
   live_file_.remove();
   control_.withdraw();
   return_signal();
@@ -148,8 +153,7 @@ Reports* Reports::of_this_process() noexcept {
 // given up.
 void Reports::begin_files() noexcept {
   const auto ring = [](void* triggers) { static_cast<Triggers*>(triggers)->ring(); };
-  trace_.start({ring, &triggers_});
-  if (trace_.exists()) triggers_.keep_trace_fresh();
+  trace_.prepare({ring, &triggers_});
   try {
     if (trace_.exists()) note_trace(trace_.path());
     live_file_.publish(profiler_, process(), trace_.path());

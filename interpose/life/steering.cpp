@@ -8,6 +8,8 @@
 #include "allocator/base/abandoned_locks.h"
 #include "interpose/base/clock.h"
 #include "interpose/life/control_answers.h"
+#include "interpose/life/process_trace.h"
+#include "interpose/life/run_note.h"
 #include "interpose/loader/repointing.h"
 #include "interpose/settings/numbers.h"
 #include "interpose/settings/startup.h"
@@ -46,6 +48,7 @@ constexpr Steering::Row Steering::kRows[] = {
     {"resume", &Steering::resume},
     {"detach", &Steering::detach},
     {"set_limit", &Steering::set_limit},
+    {"trace", &Steering::trace},
 };
 
 std::unique_ptr<ControlAnswer> Steering::begin(const ControlRequest& request,
@@ -184,6 +187,22 @@ std::unique_ptr<ControlAnswer> Steering::set_limit(const ControlRequest& request
                            (is_limited ? size_text(limit) : std::string("none"));
   profiler_.recorder().warn(text.c_str());
   return say(success_line());
+}
+
+std::unique_ptr<ControlAnswer> Steering::trace(const ControlRequest& request) {
+  ProcessTrace& trace = *reports_.trace;
+  const GivesUpLostLocks gives_up;
+  std::string path = trace.path();
+  if (request.path.empty()) {
+    if (path.empty()) return say(failure_line("it writes no trace"));
+    trace.stop();
+  } else {
+    const std::string problem = trace.begin_amid(request.path);
+    if (!problem.empty()) return say(failure_line(problem));
+    path = trace.path();
+    note_trace(path);
+  }
+  return say(success_line(",\"trace\":" + json_string(path)));
 }
 
 }  // namespace vramscope

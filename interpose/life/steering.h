@@ -13,13 +13,17 @@
 
 namespace vramscope {
 
-// Writes a report for a request. Returns its path, or, as the second, why there is none.
+class ProcessTrace;
+
+// Writes a report for a request. Returns its path, or, as the second, why there is none. trace: of
+// this process.
 struct SteeredReports {
   std::variant<std::string, std::string> (*write)(void* context,
                                                   std::atomic<bool>& writing) = nullptr;
   // Ends all reports of the process, and leaves no file but those that were written.
   void (*end)(void* context) noexcept = nullptr;
   void* context = nullptr;
+  ProcessTrace* trace = nullptr;
 };
 
 // It makes no CUDA call: what needs the device is posted for a thread of the program. Threads: the
@@ -54,6 +58,7 @@ class Steering {
   [[nodiscard]] Answer resume(const ControlRequest& request);
   [[nodiscard]] Answer detach(const ControlRequest& request);
   [[nodiscard]] Answer set_limit(const ControlRequest& request);
+  [[nodiscard]] Answer trace(const ControlRequest& request);
 
   [[nodiscard]] bool has_used(std::uint16_t device) const;
   // is_old: newer figures wait for the program.

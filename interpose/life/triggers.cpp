@@ -138,7 +138,7 @@ bool is_last_thread() noexcept {
 
 std::uint64_t Triggers::wait_limit_ns() noexcept {
   std::uint64_t limit = callbacks_.due_in_ns(callbacks_.context);
-  if (keeps_trace_fresh_) limit = std::min(limit, kTraceNs);
+  if (callbacks_.has_trace(callbacks_.context)) limit = std::min(limit, kTraceNs);
   if (main_ended_.load(std::memory_order_acquire)) limit = std::min(limit, kLookNs);
   if (held_until_ns_ == 0) return limit;
   return std::min(limit, held_until_ns_ - std::min(held_until_ns_, now_ns()));
@@ -214,7 +214,7 @@ void Triggers::serve_requests() noexcept {
   tell_state();
   const GivesUpLostLocks gives_up;
   const std::uint64_t now = now_ns();
-  const bool all = keeps_trace_fresh_ && now - trace_written_ns_ >= kTraceNs;
+  const bool all = callbacks_.has_trace(callbacks_.context) && now - trace_written_ns_ >= kTraceNs;
   if (all) trace_written_ns_ = now;
   callbacks_.write_trace(callbacks_.context, all);
   callbacks_.look(callbacks_.context);

@@ -23,8 +23,9 @@ struct TriggerCallbacks {
   void (*write_report)(void* context, const char* trigger, std::atomic<bool>& writing) noexcept;
   // Returns how long a report for a signal must wait, in nanoseconds: 0, or kForever for no report.
   std::uint64_t (*held_back_ns)(void* context) noexcept;
-  // Writes recorded events to the trace: full buffers, or all.
+  // Writes recorded events to the trace: full buffers, or all. has_trace(): whether there is one.
   void (*write_trace)(void* context, bool all) noexcept;
+  bool (*has_trace)(void* context) noexcept;
   // due() returns one due automatic trigger, or null. due_in_ns() returns in how many nanoseconds
   // one may be due, or kForever.
   const char* (*due)(void* context) noexcept;
@@ -70,10 +71,6 @@ class Triggers {
   // Whether the helper writes the reports, instead of the thread that asks for one.
   [[nodiscard]] bool writes_elsewhere() const noexcept { return has_thread_; }
 
-  // Makes the helper write all recorded events to the trace every half second, so that a killed
-  // process loses no more than that. Call it before start().
-  void keep_trace_fresh() noexcept { keeps_trace_fresh_ = true; }
-
   // Makes the helper look for full halves of trace buffers. Threads: any.
   void ring() noexcept { requests_.raise(); }
 
@@ -99,12 +96,13 @@ class Triggers {
   const TriggerCallbacks callbacks_;
   bool has_thread_ = false;
   pthread_t thread_{};  // the helper, which never ends
-  bool keeps_trace_fresh_ = false;
-  std::uint64_t trace_written_ns_ = 0;  // when all of it was written; used by the helper
-  Doorbell requests_;                   // raised by the signal and by report_and_wait
-  std::atomic<bool> writing_{false};    // figures are collected, the file is incomplete
-  WaitableCounter written_;             // raised when a report for a waiting thread is on disk
-  std::uint32_t served_signals_ = 0;    // the helper's own
+  // When all of the trace was written; used by the helper. Every half second, so that a killed
+  // process loses no more than that.
+  std::uint64_t trace_written_ns_ = 0;
+  Doorbell requests_;                 // raised by the signal and by report_and_wait
+  std::atomic<bool> writing_{false};  // figures are collected, the file is incomplete
+  WaitableCounter written_;           // raised when a report for a waiting thread is on disk
+  std::uint32_t served_signals_ = 0;  // the helper's own
   std::uint64_t held_until_ns_ =
       0;              // when a report for a signal may be written; 0: none; used by the helper
   HelperState told_;  // what the thread's name says; used by the helper

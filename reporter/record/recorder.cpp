@@ -61,7 +61,7 @@ struct Recorder::State {
 
   const Kept<RecorderRoot> root;
   LiveNames live_names;
-  std::unique_ptr<Trace> trace;  // before the counters, which know the trace's lanes
+  TraceSlot trace;  // before the counters, which know the trace's lanes
   ThreadCounters counters;
   ModuleTable modules;
   PythonCodes codes;
@@ -206,7 +206,8 @@ void Recorder::State::count_temporary(const Event& event) {
 }
 
 void Recorder::State::trace_event(trace::What what, const Event& event) {
-  counters.add_to(*trace, {.what = what, .thread = threads.current(), .event = event});
+  if (Trace* const to = trace.get())
+    counters.add_to(*to, {.what = what, .thread = threads.current(), .event = event});
 }
 
 // Returns whether the warning is a new one.
@@ -282,7 +283,7 @@ void Recorder::know(const Origin& origin, std::uintptr_t caller, Tag tag) noexce
   try {
     state_->counters.record(event);
     if (callback_.function != nullptr) state_->count_temporary(event);
-    if (state_->trace) state_->trace_event(what_of(event), event);
+    state_->trace_event(what_of(event), event);
   } catch (...) {
     count_unrecorded();
   }
@@ -293,7 +294,7 @@ void Recorder::count_refused(const Event& event) noexcept {
 }
 
 void Recorder::enter() noexcept {
-  if (!state_->trace) return;
+  if (trace() == nullptr) return;
   const KeptErrno kept;
   try {
     state_->counters.enter();
@@ -303,7 +304,7 @@ void Recorder::enter() noexcept {
 
 void Recorder::record_besides(const Event& event) noexcept {
   using trace::What;
-  if (!state_->trace) return;
+  if (trace() == nullptr) return;
   const KeptErrno kept;
   try {
     state_->trace_event(event.change == MemoryChange::came   ? What::came_besides
@@ -315,8 +316,7 @@ void Recorder::record_besides(const Event& event) noexcept {
   }
 }
 
-void Recorder::keep(std::unique_ptr<Trace> trace) noexcept { state_->trace = std::move(trace); }
-Trace* Recorder::trace() noexcept { return state_->trace.get(); }
+TraceSlot& Recorder::traces() noexcept { return state_->trace; }
 
 void Recorder::want_python(DlsymFunction real_dlsym) noexcept {
   const KeptErrno kept;

@@ -13,13 +13,13 @@
 #include "reporter/base/facts.h"
 #include "reporter/record/stack/known_tags.h"
 #include "reporter/record/stack/stack.h"
+#include "reporter/record/trace/trace_slot.h"
 
 namespace vramscope {
 
 class LiveMemory;
 class RangeTable;
 class StreamTable;
-class Trace;
 
 // Threads: any.
 class Recorder {
@@ -78,9 +78,9 @@ class Recorder {
   // allocated or freed (event.change), or that ended with its whole place (no change). Only a trace
   // keeps it.
   void record_besides(const Event& event) noexcept;
-  // Records into `trace` from the next event on. May be called once.
-  void keep(std::unique_ptr<Trace> trace) noexcept;
-  [[nodiscard]] Trace* trace() noexcept;
+  // The trace into which events are recorded.
+  [[nodiscard]] TraceSlot& traces() noexcept;
+  [[nodiscard]] Trace* trace() noexcept { return traces().get(); }
   void count_unrecorded() noexcept;
   // Adds a warning to reports. Equal texts are kept once.
   void warn(const char* text) noexcept;

@@ -62,6 +62,7 @@ std::vector<std::string> said_while(void (*take)()) {
                          Writing&) noexcept { reinterpret_cast<void (*)()>(taking)(); },
       .held_back_ns = [](void*) noexcept -> std::uint64_t { return 0; },
       .write_trace = [](void*, bool) noexcept {},
+      .has_trace = [](void*) noexcept { return false; },
       .due = [](void*) noexcept -> const char* { return nullptr; },
       .due_in_ns = [](void*) noexcept { return TriggerCallbacks::kForever; },
       .look = [](void*) noexcept {},

@@ -138,7 +138,7 @@ class RecordedThreads : public testing::Test {
   void SetUp() override {
     auto store = std::make_unique<TraceStore>();
     store_ = store.get();
-    recorder_.keep(std::make_unique<Trace>(std::move(store), Trace::Bell{}));
+    recorder_.traces().keep(std::make_unique<Trace>(std::move(store), Trace::Bell{}));
     const auto join = [](void* allocator, Tag tag, const Groups& groups) {
       static_cast<CachingAllocator*>(allocator)->join(tag, groups);
     };

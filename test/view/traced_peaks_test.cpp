@@ -71,7 +71,7 @@ void write_trace(const Process& run, const std::string& path) {
                 .wall_ns = run.boot_ns + 5,
                 .clock_ns = 5},
                {"none", "call"});
-  recorder.keep(std::move(trace));
+  recorder.traces().keep(std::move(trace));
   std::uint64_t serial = 0;
   for (const Change& change : run.changes) recorder.record(event_of(change, serial++));
   Trace& kept = *recorder.trace();

@@ -23,6 +23,7 @@ enum class What : std::uint8_t {
   went_besides,  // memory that a call freed in addition; the call's event follows
   place_ended,   // a place ended with all memory in it
   thread,        // the events that follow are those of another thread
+  live_before,   // memory that was live when the trace began; a reader makes it (begin.h)
 };
 inline constexpr std::uint8_t kWhat = 0x07;
 inline constexpr std::uint8_t kDetails = 0x08;   // a byte of details and the function follow; else

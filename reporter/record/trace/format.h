@@ -29,6 +29,7 @@ enum class ChunkType : std::uint8_t {
   repeated_marks = 6,  // instants whose names are repeated
   settings = 7,        // the settings that decide how memory is served
   unrecorded = 8,      // what of a device is used and not recorded
+  begin = 9,           // what was live when the trace began, amid the run
 };
 
 // A chunk of facts consists of facts: a byte for the type, the number of the described thing, its

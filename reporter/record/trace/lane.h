@@ -32,7 +32,7 @@ class TraceLane {
  public:
   static constexpr std::size_t kHalfBytes = std::size_t{1} << 16;
 
-  explicit TraceLane(std::uint32_t number) : number_(number) {}
+  TraceLane(std::uint32_t number, const void* trace) : trace(trace), number_(number) {}
 
   // The result of emptying halves.
   struct Written {
@@ -63,6 +63,7 @@ class TraceLane {
   // Writes the events in the halves. Returns false if another thread is writing one of them.
   [[nodiscard]] bool empty(Which which, ChunkSink& sink, Written& written) noexcept;
 
+  const void* const trace;    // to which it belongs
   TraceLane* next = nullptr;  // in the list of all lanes; set once
 
  private:

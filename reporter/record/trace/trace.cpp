@@ -5,9 +5,11 @@
 #include <array>
 #include <ctime>
 #include <new>
+#include <utility>
 
 #include "allocator/base/abandoned_locks.h"
 #include "allocator/base/nap.h"
+#include "reporter/record/trace/trace_slot.h"
 
 namespace vramscope {
 
@@ -19,6 +21,14 @@ constexpr long kPauseNs = 1'000'000;    // between two tries
 constexpr std::uint32_t kNoLane = ~0U;  // the lane of chunks that are not events
 
 }  // namespace
+
+TraceSlot::TraceSlot() noexcept = default;
+TraceSlot::~TraceSlot() = default;
+
+std::unique_ptr<Trace> TraceSlot::keep(std::unique_ptr<Trace> trace) noexcept {
+  now_.store(trace.get(), std::memory_order_release);
+  return std::exchange(kept_, std::move(trace));
+}
 
 Trace::Trace(std::unique_ptr<ChunkSink> sink, Bell bell) noexcept
     : sink_(std::move(sink)), bell_(bell) {}
@@ -33,7 +43,7 @@ Trace::~Trace() {
 
 TraceLane* Trace::new_lane() noexcept {
   auto* const lane =
-      new (std::nothrow) TraceLane(lane_count_.fetch_add(1, std::memory_order_relaxed));
+      new (std::nothrow) TraceLane(lane_count_.fetch_add(1, std::memory_order_relaxed), this);
   if (lane == nullptr) return nullptr;
   lane->next = lanes_.load(std::memory_order_relaxed);
   while (!lanes_.compare_exchange_weak(lane->next, lane, std::memory_order_acq_rel)) {
@@ -48,7 +58,7 @@ void Trace::count(const TraceLane::Written& written) noexcept {
 
 void Trace::add(TraceLane*& lane, const TraceEvent& event) noexcept {
   if (ended_.load(std::memory_order_relaxed)) return;
-  if (lane == nullptr) lane = new_lane();
+  if (lane == nullptr || lane->trace != this) lane = new_lane();
   if (lane == nullptr) [[unlikely]] {
     lost_.fetch_add(1, std::memory_order_relaxed);
     return;
@@ -119,6 +129,12 @@ void Trace::begin(const TraceProcess& process, const std::vector<std::string>& f
     write(ChunkType::facts, facts_.first(process, functions));
     write(ChunkType::settings, TraceFacts::settings(process));
   } catch (const std::bad_alloc&) {  // the events stay readable, without names
+  }
+}
+
+void Trace::begin_amid(const TraceBegin& begin, std::span<const Event> live) {
+  for (const std::string& chunk : put_begin(begin, live)) {
+    write(ChunkType::begin, std::as_bytes(std::span(chunk)));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "allocator/base/capability.h"
+#include "reporter/record/trace/begin.h"
 #include "reporter/record/trace/facts.h"
 #include "reporter/record/trace/lane.h"
 
@@ -33,8 +34,11 @@ class Trace {
 
   // Must be called once, before the first event.
   void begin(const TraceProcess& process, const std::vector<std::string>& functions) noexcept;
-  // Adds an event. `lane` is the calling thread's own lane; if it is null, it is made. It lives as
-  // long as the trace.
+  // Says that the trace begins amid a run: call it with kNeverBegun before the first event, and
+  // then with what was live. May throw bad_alloc.
+  void begin_amid(const TraceBegin& begin, std::span<const Event> live);
+  // Adds an event. `lane` is the calling thread's own lane; if it is null or another trace's, it is
+  // made. It lives as long as the trace.
   void add(TraceLane*& lane, const TraceEvent& event) noexcept;
   // Writes a change of a segment. It is in the file when this returns, so the file has it before
   // any event of a block in it. It is only called next to a call of the driver, since it costs a

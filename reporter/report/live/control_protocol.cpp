@@ -55,7 +55,8 @@ std::string line_of(const ControlRequest& request) {
   return "{\"protocol\":" + std::to_string(kControlProtocol) +
          ",\"command\":" + json_string(request.command) +
          ",\"device\":" + std::to_string(request.device) +
-         ",\"name\":" + json_string(request.name) + ",\"bytes\":" + std::to_string(request.bytes) +
+         ",\"name\":" + json_string(request.name) + ",\"path\":" + json_string(request.path) +
+         ",\"bytes\":" + std::to_string(request.bytes) +
          ",\"wait_ms\":" + std::to_string(request.wait_ms) + "}\n";
 }
 
@@ -68,6 +69,7 @@ std::variant<ControlRequest, std::string> read_request(std::string_view line) {
   for (const JsonMember& one : *members) {
     if (!take(one, "command", request.command)) return expected("command", "a text");
     if (!take(one, "name", request.name)) return expected("name", "a text");
+    if (!take(one, "path", request.path)) return expected("path", "a text");
     const bool is_number = take(one, "protocol", protocol) && take(one, "device", device) &&
                            take(one, "bytes", request.bytes) &&
                            take(one, "wait_ms", request.wait_ms);
@@ -107,7 +109,8 @@ ControlReply read_reply(std::string_view line) {
   for (const JsonMember& one : members.value_or(std::vector<JsonMember>{})) {
     is_right = is_right && take(one, "ok", reply.is_ok) && take(one, "waits", reply.waits) &&
                take(one, "busy", reply.busy) && take(one, "error", reply.error) &&
-               take(one, "report", reply.report) && take(one, "free_bytes", reply.free_bytes) &&
+               take(one, "report", reply.report) && take(one, "trace", reply.trace) &&
+               take(one, "free_bytes", reply.free_bytes) &&
                take(one, "total_bytes", reply.total_bytes) && take(one, "age_ns", reply.age_ns);
   }
   if (is_right) return reply;

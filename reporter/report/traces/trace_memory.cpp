@@ -81,10 +81,12 @@ void TraceMemory::end_place(Blocks& blocks, Place place, Changes& changes) {
 
 void TraceMemory::add(const TraceEvent& one, Changes& changes, bool passes) {
   const Event& event = one.event;
-  const bool direct = one.what > What::went || event.served == Served::direct;
+  const bool is_besides = one.what > What::went && one.what != What::live_before;
+  const bool direct = is_besides || event.served == Served::direct;
   switch (one.what) {
     case What::came:
     case What::came_besides:
+    case What::live_before:
       return come(event, direct, passes, changes);
     case What::went:
     case What::went_besides:

@@ -173,6 +173,8 @@ std::string TraceReader::take(const ChunkHead& head, std::span<const std::byte> 
       return take_unrecorded(content) ? "" : "expected memory in use that can be read";
     case ChunkType::settings:
       return take_settings(content) ? "" : "expected settings that can be read";
+    case ChunkType::begin:
+      return take_begin(content) ? "" : "expected live memory that can be read";
     case ChunkType::mark: {
       TraceBytes bytes(content);
       marked_ = bytes.number();
@@ -228,12 +230,22 @@ bool TraceReader::take_settings(std::span<const std::byte> content) {
   return !bytes.bad();
 }
 
+// The first such chunk says that the trace begins amid the run, before that is known to the end.
+bool TraceReader::take_begin(std::span<const std::byte> content) {
+  TraceBytes bytes(content);
+  return get_begin(bytes, begin_.emplace(), live_before_);
+}
+
 // Sorts as events by_change: what the driver was asked after an allocation comes after that
 // allocation.
 void TraceReader::sort_segments() {
   const auto is_before = [](const auto& a, const auto& b) {
     return std::tie(a.serial, a.at_ns) < std::tie(b.serial, b.at_ns);
   };
+  // Those without a time were there when the trace began.
+  std::erase_if(segments_, [&](const SegmentChange& change) {
+    return begin_ && change.at_ns != 0 && change.serial < begin_->serial;
+  });
   std::stable_sort(segments_.begin(), segments_.end(), is_before);
   std::stable_sort(unrecorded_.begin(), unrecorded_.end(), is_before);
 }
@@ -334,9 +346,19 @@ class TraceReader::Cursor {
 
 bool TraceReader::read(Order order, const std::function<void(const TraceEvent&)>& visit) {
   stops_ = false;
+  for (const TraceEvent& one : live_before_) {
+    visit(one);
+    if (stops_) return true;
+  }
   std::vector<std::unique_ptr<Cursor>> cursors;
+  const auto advance = [this](Cursor& cursor) {
+    while (cursor.advance()) {
+      if (!is_left_out(cursor.event())) return true;
+    }
+    return false;
+  };
   const auto keep_if_more = [&](std::unique_ptr<Cursor> cursor) {
-    if (cursor->advance()) {
+    if (advance(*cursor)) {
       cursors.push_back(std::move(cursor));
       return true;
     }
@@ -355,7 +377,7 @@ bool TraceReader::read(Order order, const std::function<void(const TraceEvent&)>
     for (;;) {
       visit(first->event());
       if (stops_) return true;
-      if (!first->advance()) break;
+      if (!advance(*first)) break;
       if (!cursors.empty() && cursors.front()->is_before(*first, order)) {
         cursors.push_back(std::move(first));
         std::push_heap(cursors.begin(), cursors.end(), later);

@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "reporter/base/facts.h"
+#include "reporter/record/trace/begin.h"
 #include "reporter/record/trace/code.h"
 #include "reporter/record/trace/fact_code.h"
 
@@ -40,6 +42,10 @@ class TraceReader {
   // Returns what of devices was used and not recorded, in order. Empty if an older version wrote
   // the trace.
   [[nodiscard]] const std::vector<UnrecordedChange>& unrecorded() const { return unrecorded_; }
+  // Returns when the trace began if it began amid the run, and what was live then, as the events
+  // that read() gives first. Null: it has the whole run.
+  [[nodiscard]] const TraceBegin* begin() const { return begin_ ? &*begin_ : nullptr; }
+  [[nodiscard]] const std::vector<TraceEvent>& live_before() const { return live_before_; }
   [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] std::uint64_t lost() const { return lost_; }  // according to its last mark
   [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
@@ -80,6 +86,10 @@ class TraceReader {
   [[nodiscard]] bool take_segments(std::span<const std::byte> content);
   [[nodiscard]] bool take_unrecorded(std::span<const std::byte> content);
   [[nodiscard]] bool take_settings(std::span<const std::byte> content);
+  [[nodiscard]] bool take_begin(std::span<const std::byte> content);
+  [[nodiscard]] bool is_left_out(const TraceEvent& event) const {
+    return begin_ && begin_->covers(event);
+  }
   void sort_segments();
   [[nodiscard]] bool skip_damage(std::size_t& at);
   [[nodiscard]] std::size_t most_missing() const;
@@ -95,6 +105,8 @@ class TraceReader {
   std::map<std::uint32_t, std::vector<Slice>> lanes_;
   std::vector<SegmentChange> segments_;
   std::vector<UnrecordedChange> unrecorded_;
+  std::optional<TraceBegin> begin_;
+  std::vector<TraceEvent> live_before_;
   std::uint64_t events_ = 0;
   std::uint64_t marked_ = 0;
   std::uint64_t lost_ = 0;

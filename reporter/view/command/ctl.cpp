@@ -1,6 +1,7 @@
 // vramscope ctl: PyTorch's functions of memory, for a running program.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <memory>
 
@@ -117,10 +118,35 @@ int ask_for_report_by_signal(pid_t pid) {
   return reply.problem.empty() ? publish({}, reply.report + "\n") : refuse(reply.problem);
 }
 
+// A relative path is one of the caller's, not of the program's; its name may have %p and others.
+std::string path_for_program(const std::string& given) {
+  std::error_code error;
+  if (given.starts_with('/')) return given;
+  std::string path;
+  for (const char c : std::filesystem::current_path(error).string())
+    path += c == '%' ? "%%" : std::string(1, c);
+  return path + "/" + given;
+}
+
+// Of "on FILE" or "off".
+std::string take_on_or_off(const Arguments& arguments, const std::string& name,
+                           ControlRequest& request) {
+  const std::vector<std::string>& values = arguments.values;
+  const bool is_on = values.size() == 2 && values[0] == "on" && !values[1].empty();
+  if (is_on) request.path = path_for_program(values[1]);
+  const bool is_off = values.size() == 1 && values[0] == "off";
+  return is_on || is_off
+             ? ""
+             : name + " needs 'on FILE' or 'off': vramscope ctl PID " + name + " on FILE";
+}
+
 // Returns what is wrong with the words behind the command; else it is in the request.
 std::string take_value(const Arguments& arguments, const ControlCommand& command,
                        ControlRequest& request) {
   const std::string name = command.name;
+  if (command.argument == ControlArgument::on_or_off) {
+    return take_on_or_off(arguments, name, request);
+  }
   const bool wants_one = command.argument != ControlArgument::none;
   if (arguments.values.size() > (wants_one ? 1 : 0)) {
     return name + " takes no '" + arguments.values.back() + "'";
@@ -162,6 +188,7 @@ int tell(const RunningProcess& process, const ControlOutcome& outcome, const Arg
   const std::string name = "process " + std::to_string(process.pid);
   if (!outcome.reply.is_ok) return refuse(name + ": " + outcome.reply.error);
   if (arguments.command == "report") return publish({}, outcome.reply.report + "\n");
+  if (arguments.command == "trace") return publish({}, outcome.reply.trace + "\n");
   if (arguments.command == "memory_snapshot") return tell_snapshot(outcome.parts);
   if (arguments.command == "get_memory_info") {
     return tell_memory_info(name, outcome.reply, arguments.json);
@@ -217,7 +244,8 @@ Verb add_ctl(CommandLine& line) {
   Command& command = line.add_verb("ctl", "Ask or steer a running program");
   command.positional("PID", &arguments->pid, "A process of vramscope list", not_a_count);
   command.positional("COMMAND", &arguments->command, "What to ask or do, see below", no_command);
-  command.words("VALUE", arguments->values, "NAME of mark; BYTES of set_limit, or none");
+  command.words("VALUE", arguments->values,
+                "NAME of mark; BYTES of set_limit, or none; on FILE or off of trace");
   command.option("--device", &arguments->device, "Choose GPU N",
                  {.value_name = "N", .why_not = not_a_count, .shows_default = true});
   command.option("--wait", &arguments->wait_seconds, "Wait so long for what the program must do",
@@ -236,7 +264,8 @@ Verb add_ctl(CommandLine& line) {
                  "  vramscope ctl 4711 memory_stats --device 1 --json\n"
                  "  vramscope ctl 4711 mark warmed-up\n"
                  "  vramscope ctl 4711 empty_cache --wait 60\n"
-                 "  vramscope ctl 4711 set_limit 40GiB");
+                 "  vramscope ctl 4711 set_limit 40GiB\n"
+                 "  vramscope ctl 4711 trace on step.trace");
   return {.command = &command, .act = [arguments] { return ctl(*arguments); }};
 }
 

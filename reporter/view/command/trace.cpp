@@ -61,6 +61,15 @@ std::string no_place_column(const std::string& sort) {
 
 }  // namespace
 
+static void note_begin(const TraceReader& reader, TraceListing& listing) {
+  if (reader.begin() == nullptr) return;
+  listing.begun_ns = reader.begin()->at_ns;
+  for (const TraceEvent& one : reader.live_before()) {
+    ++listing.before_count;
+    if (holds_memory(one.event.place.kind)) listing.before_bytes += one.event.bytes;
+  }
+}
+
 int show_trace(TraceArguments& arguments) {
   settle_rows(arguments.listing);
   if (arguments.listing.csv && !arguments.listing.sort.empty()) {
@@ -96,15 +105,16 @@ int show_trace(TraceArguments& arguments) {
                                    : lacks(arguments.file, trace.missing());
   }
   totals.finish();
-  const TraceListing listing{.followed = trace,
-                             .totals = totals,
-                             .file_bytes = input.file_bytes(),
-                             .bytes = input.bytes().size(),
-                             .lost = reader.lost(),
-                             .damaged = reader.damaged(),
-                             .complete = reader.is_complete(),
-                             .all_events = arguments.filter.is_empty() ? 0 : reader.events(),
-                             .stacks = arguments.stacks};
+  TraceListing listing{.followed = trace,
+                       .totals = totals,
+                       .file_bytes = input.file_bytes(),
+                       .bytes = input.bytes().size(),
+                       .lost = reader.lost(),
+                       .damaged = reader.damaged(),
+                       .complete = reader.is_complete(),
+                       .all_events = arguments.filter.is_empty() ? 0 : reader.events(),
+                       .stacks = arguments.stacks};
+  note_begin(reader, listing);
   const Listing& how = arguments.listing;
   if (how.json) return publish(how, trace_json(listing, name, how.rows()));
   Page page = page_of(how);

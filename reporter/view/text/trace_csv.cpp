@@ -10,8 +10,8 @@ namespace {
 
 using trace::What;
 
-constexpr std::array<std::string_view, 6> kWhats{"call",         "allocation", "free",
-                                                 "allocation +", "free +",     "place ended"};
+constexpr std::array<std::string_view, 8> kWhats{"call",   "allocation",  "free",   "allocation +",
+                                                 "free +", "place ended", "thread", "live before"};
 constexpr std::array<std::string_view, 3> kServed{"driver", "hit", "miss"};
 
 }  // namespace

@@ -81,6 +81,19 @@ std::string tenths(std::uint64_t whole, std::uint64_t parts) {
   return std::to_string(in_tenths / 10) + "." + std::to_string(in_tenths % 10);
 }
 
+std::uint64_t begun_at(const TraceListing& trace) {
+  return after(trace.followed.begin_ns(), trace.begun_ns.value_or(0));
+}
+
+std::string begin_text(const TraceListing& trace) {
+  if (*trace.begun_ns == 0) {
+    return "it begins amid the run, and ends before it says what was live then";
+  }
+  return "it begins amid the run, after " + duration_text(begun_at(trace)) + ", with " +
+         counted(trace.before_count, "allocation") + " of " + amount_text(trace.before_bytes) +
+         " live";
+}
+
 Document head_text(const TraceListing& trace) {
   const TraceProcess& process = trace.followed.names().process;
   const TraceTotals& totals = trace.totals;
@@ -96,6 +109,7 @@ Document head_text(const TraceListing& trace) {
   if (trace.all_events != 0) size += " of all " + count_text(events);
   if (trace.bytes != trace.file_bytes) size += ", compressed to " + bytes_text(trace.file_bytes);
   text.paragraph(size);
+  if (trace.begun_ns) text.paragraph(begin_text(trace));
   if (trace.lost != 0) {
     text.paragraph(counted(trace.lost, "event") + " not in the file: it could not be written");
   }
@@ -239,6 +253,10 @@ Columns<TraceListing> trace_fields(const Report& sites, const NameFrame& name,
            [](const All& all) { return all.followed.start_ns(); }},
           {"duration_ns", "from time 0 to the end of the last event",
            [](const All& all) { return after(all.followed.begin_ns(), all.totals.last_ns); }},
+          {"begins_at_ns", "when it began amid the run, after time 0; 0: it has the whole run",
+           begun_at},
+          {"live_before", "allocations that were live then", &All::before_count},
+          {"live_before_bytes", "their requested bytes", &All::before_bytes},
           {"kinds", "kinds and devices", kind_columns(), kind_rows},
           {"functions", "the most calls first", function_row_columns(),
            [choice](const All& all) {

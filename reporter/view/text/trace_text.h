@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ struct TraceListing {
   bool complete = true;
   std::uint64_t all_events = 0;  // where only some of them pass a filter; 0: all do
   StackChoice stacks = {};       // which frames of sites are shown
+  // If the trace began amid the run: when, by the clock of events, and what was live then.
+  std::optional<std::uint64_t> begun_ns = {};
+  std::uint64_t before_count = 0, before_bytes = 0;
 };
 
 // choice: of rows of sites and functions.

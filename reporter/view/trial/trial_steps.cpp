@@ -105,7 +105,8 @@ class Writer final : private TraceMemory::Changes {
   void add_uses_before(const TraceEvent& one) {
     const Event& event = one.event;
     const bool is_change = one.what != trace::What::call;
-    const bool comes = one.what == trace::What::came || one.what == trace::What::came_besides;
+    const bool comes = one.what == trace::What::came || one.what == trace::What::came_besides ||
+                       one.what == trace::What::live_before;
     const std::uint64_t serial = is_change ? event.serial : serial_;
     for (; next_use_ < steps_.uses.size(); ++next_use_) {
       const UnrecordedChange& next = steps_.uses[next_use_];

@@ -21,6 +21,7 @@ Address end_of(Address address, std::uint64_t bytes, std::uint64_t step) {
 
 // What ends has the number of the newest allocation before it, as a segment that changes has.
 bool is_before(const SegmentChange& change, const TraceEvent& event) {
+  if (event.what == What::live_before) return change.at_ns == 0;
   const bool comes = event.what == What::came || event.what == What::came_besides;
   return std::make_tuple(change.serial, true, change.at_ns) <
          std::make_tuple(event.event.serial, !comes, event.event.start_ns);

@@ -46,7 +46,7 @@ TraceTag& TraceTotals::touch(Tag tag, Place place) {
 }
 
 void TraceTotals::event(const FollowedEvent& now) {
-  if (!now.passes) return;
+  if (!now.passes || now.one.what == What::live_before) return;
   const Event& event = now.one.event;
   count(now.one);
   if (now.one.what > What::went || event.tag == 0 || !is_allocating(event.effect)) return;

@@ -7,8 +7,8 @@
 namespace vramscope {
 namespace {
 
-constexpr std::string_view kWords[] = {"call",   "allocation",  "free",  "allocation +",
-                                       "free +", "place ended", "thread"};
+constexpr std::string_view kWords[] = {"call",   "allocation",  "free",   "allocation +",
+                                       "free +", "place ended", "thread", "live before"};
 
 struct EventRow {
   const Exported& exported;
