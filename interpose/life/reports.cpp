@@ -77,6 +77,7 @@ Reports::Reports(Profiler& profiler, LiveFile& live_file, const Options& options
                  .growth_bytes = options.report_on_growth.value,
                  .peak_percent = options.report_at_peak.value},
                 now_ns()),
+      running_(options, schedule_),
       oom_(profiler.wanted_bytes()) {}
 
 TriggerCallbacks Reports::callbacks() noexcept {
@@ -125,8 +126,10 @@ SteeredReports Reports::control_reports() noexcept {
                 return static_cast<Reports*>(self)->write_asked(writing);
               },
           .end = [](void* self) noexcept { static_cast<Reports*>(self)->end_early(); },
+          .ring = [](void* self) { static_cast<Reports*>(self)->triggers_.ring(); },
           .context = this,
-          .trace = &trace_};
+          .trace = &trace_,
+          .options = &running_};
 }
 
 // As after the last report: none follows, at exit either. The helper thread stays, and waits for
@@ -176,7 +179,7 @@ void Reports::begin() noexcept {
   const auto serve = [](void* self, const Event& one) noexcept { of(self).oom_.note_served(one); };
   profiler_.on_refusal({refuse, serve, this});
   const auto grow = [](void* self) noexcept { of(self).note_growth(); };
-  if (schedule_.looks_at_memory()) profiler_.on_growth({grow, this});
+  profiler_.on_growth({grow, this});
   owner.store(getpid(), std::memory_order_relaxed);
   reports.store(this, std::memory_order_release);
 }
@@ -223,7 +226,7 @@ void Reports::note_failed_exec() noexcept {
 // it.
 void Reports::end_files(const char* trigger) noexcept {
   control_.withdraw();
-  has_failed_.store(ends_with_files() && options_.report_at_exit, std::memory_order_relaxed);
+  has_failed_.store(ends_with_files() && running_.reports_at_exit(), std::memory_order_relaxed);
   if (ends_with_files()) {
     const EndingThread ending(guard_mark != 0, system_locks_held != 0);
     triggers_.report_and_wait(trigger, kAtEnd);
@@ -240,7 +243,7 @@ void Reports::note_refusal(const Refusal& refusal) noexcept {
 // The helper thread writes the report while the program continues. Growth within the cache is
 // noticed at the helper's next check.
 void Reports::note_growth() noexcept {
-  if (of_this_process() != this) return;
+  if (!schedule_.looks_at_memory() || of_this_process() != this) return;
   bool is_wanted = false;
   own_stack::run([&] { is_wanted = schedule_.wants(uses()); });
   if (is_wanted) triggers_.ring();
@@ -287,12 +290,12 @@ const char* Reports::due() noexcept {
 }
 
 bool Reports::wants_report(const char* trigger) const noexcept {
-  return options_.report_at_exit || !is_last_word(trigger);
+  return running_.reports_at_exit() || !is_last_word(trigger);
 }
 
 bool Reports::is_to_be_written(std::string_view trigger) noexcept {
   if (trigger != "oom") return true;
-  return options_.on_oom == OnOom::report && oom_.deserves_report(now_ns());
+  return running_.reports_oom() && oom_.deserves_report(now_ns());
 }
 
 // A report before exec uses no number: a later report only exists if the exec failed, and gets the

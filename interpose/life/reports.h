@@ -17,6 +17,7 @@
 #include "interpose/life/oom_log.h"
 #include "interpose/life/process_trace.h"
 #include "interpose/life/report_quota.h"
+#include "interpose/life/running_options.h"
 #include "interpose/life/schedule.h"
 #include "interpose/life/triggers.h"
 #include "interpose/settings/options.h"
@@ -78,7 +79,7 @@ class Reports {
   // ends_with_files(): whether there is anything to write when the program ends, or a report may be
   // half written. wants_report(): whether this trigger gets a report.
   [[nodiscard]] bool ends_with_files() const noexcept {
-    return options_.report_at_exit || trace_.exists() || writes_by_itself();
+    return running_.reports_at_exit() || trace_.exists() || writes_by_itself();
   }
   [[nodiscard]] bool writes_by_itself() const noexcept {
     return schedule_.wait_ns(0) != Schedule::kForever;
@@ -97,6 +98,7 @@ class Reports {
   Triggers triggers_;
   ReportQuota quota_;  // of the helper thread, like the next three
   Schedule schedule_;
+  RunningOptions running_;
   KeptReports kept_;
   KeptRefusals kept_refusals_;
   ExecReports exec_reports_;

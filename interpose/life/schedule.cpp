@@ -21,7 +21,13 @@ std::uint64_t live_in(const DeviceUses& use) noexcept {
 
 std::uint64_t Schedule::wait_ns(std::uint64_t now_ns) const noexcept {
   const std::uint64_t look = looks_at_memory() ? until(look_end_, now_ns) : kForever;
-  return wishes_.interval_ns == 0 ? look : std::min(look, until(interval_end_, now_ns));
+  const bool has_interval = interval_ns_.load(std::memory_order_relaxed) != 0;
+  return has_interval ? std::min(look, until(interval_end_, now_ns)) : look;
+}
+
+void Schedule::every(std::uint64_t interval_ns, std::uint64_t now_ns) noexcept {
+  interval_end_ = now_ns + interval_ns;
+  interval_ns_.store(interval_ns, std::memory_order_relaxed);
 }
 
 const char* Schedule::due(std::uint64_t now_ns, const DeviceUses& use) noexcept {
@@ -38,10 +44,11 @@ const char* Schedule::due(std::uint64_t now_ns, const DeviceUses& use) noexcept 
     peaks_[i].store(now, std::memory_order_relaxed);
   }
   if (found) return "peak";
-  if (wishes_.interval_ns == 0 || now_ns < interval_end_) return nullptr;
+  const std::uint64_t interval_ns = interval_ns_.load(std::memory_order_relaxed);
+  if (interval_ns == 0 || now_ns < interval_end_) return nullptr;
   // Intervals that were missed, because a report took long or the machine slept, are skipped.
   const std::uint64_t late = now_ns - interval_end_;
-  interval_end_ += (late / wishes_.interval_ns + 1) * wishes_.interval_ns;
+  interval_end_ += (late / interval_ns + 1) * interval_ns;
   return "interval";
 }
 
@@ -57,18 +64,19 @@ void Schedule::note_told(std::string_view trigger, const DeviceUses& use) noexce
 }
 
 bool Schedule::has_grown(const DeviceUses& use) const noexcept {
-  if (wishes_.growth_bytes == 0) return false;
+  if (growth_bytes() == 0) return false;
   const std::uint64_t live = live_in(use);
   const std::uint64_t before = grown_from_.load(std::memory_order_relaxed);
-  return live >= before && live - before >= wishes_.growth_bytes;
+  return live >= before && live - before >= growth_bytes();
 }
 
 bool Schedule::is_peak(const DeviceUses& use) const noexcept {
-  if (wishes_.peak_percent == 0) return false;
+  const std::uint64_t percent = peak_percent();
+  if (percent == 0) return false;
   for (std::size_t i = 0; i < use.size(); ++i) {
     const std::uint64_t peak = use[i].peak_bytes;
     const std::uint64_t known = std::min(peaks_[i].load(std::memory_order_relaxed), peak);
-    const std::uint64_t more = known / 100 * wishes_.peak_percent;
+    const std::uint64_t more = known / 100 * percent;
     if (peak >= kLeastPeak && peak > known && peak - known >= more) return true;
   }
   return false;

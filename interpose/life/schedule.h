@@ -15,7 +15,7 @@ namespace vramscope {
 
 using DeviceUses = std::array<DeviceUse, kMaxDevices>;
 
-// Threads: one; wants(): any.
+// Threads: one; wants(), looks_at_memory() and wait_ns(0): any.
 class Schedule {
  public:
   // The requested schedules; 0: none.
@@ -30,7 +30,20 @@ class Schedule {
 
   // The interval begins at `now_ns`, on a clock that never falls.
   Schedule(Wishes wishes, std::uint64_t now_ns) noexcept
-      : wishes_(wishes), interval_end_(now_ns + wishes.interval_ns), look_end_(now_ns) {}
+      : growth_bytes_(wishes.growth_bytes),
+        peak_percent_(wishes.peak_percent),
+        interval_ns_(wishes.interval_ns),
+        interval_end_(now_ns + wishes.interval_ns),
+        look_end_(now_ns) {}
+
+  // Change a wish; 0: none. An interval begins now.
+  void every(std::uint64_t interval_ns, std::uint64_t now_ns) noexcept;
+  void on_growth(std::uint64_t bytes) noexcept {
+    growth_bytes_.store(bytes, std::memory_order_relaxed);
+  }
+  void at_peak(std::uint64_t percent) noexcept {
+    peak_percent_.store(percent, std::memory_order_relaxed);
+  }
 
   // Whether a trigger is one that due() returns.
   [[nodiscard]] static bool asks(std::string_view trigger) noexcept {
@@ -41,7 +54,7 @@ class Schedule {
     return has_grown(use) || is_peak(use);
   }
   [[nodiscard]] bool looks_at_memory() const noexcept {
-    return wishes_.growth_bytes != 0 || wishes_.peak_percent != 0;
+    return growth_bytes() != 0 || peak_percent() != 0;
   }
   // Returns for how many nanoseconds nothing can be due; kForever if no schedule was requested.
   [[nodiscard]] std::uint64_t wait_ns(std::uint64_t now_ns) const noexcept;
@@ -56,7 +69,16 @@ class Schedule {
   [[nodiscard]] bool has_grown(const DeviceUses& use) const noexcept;
   [[nodiscard]] bool is_peak(const DeviceUses& use) const noexcept;
 
-  const Wishes wishes_;
+  [[nodiscard]] std::uint64_t growth_bytes() const noexcept {
+    return growth_bytes_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t peak_percent() const noexcept {
+    return peak_percent_.load(std::memory_order_relaxed);
+  }
+
+  std::atomic<std::uint64_t> growth_bytes_;
+  std::atomic<std::uint64_t> peak_percent_;
+  std::atomic<std::uint64_t> interval_ns_;
   std::uint64_t interval_end_;
   std::uint64_t look_end_;
   std::atomic<std::uint64_t> grown_from_{0};  // live bytes at the last report on growth

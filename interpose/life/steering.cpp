@@ -10,6 +10,7 @@
 #include "interpose/life/control_answers.h"
 #include "interpose/life/process_trace.h"
 #include "interpose/life/run_note.h"
+#include "interpose/life/running_options.h"
 #include "interpose/loader/repointing.h"
 #include "interpose/settings/numbers.h"
 #include "interpose/settings/startup.h"
@@ -49,6 +50,7 @@ constexpr Steering::Row Steering::kRows[] = {
     {"detach", &Steering::detach},
     {"set_limit", &Steering::set_limit},
     {"trace", &Steering::trace},
+    {"set_option", &Steering::set_option},
 };
 
 std::unique_ptr<ControlAnswer> Steering::begin(const ControlRequest& request,
@@ -203,6 +205,16 @@ std::unique_ptr<ControlAnswer> Steering::trace(const ControlRequest& request) {
     note_trace(path);
   }
   return say(success_line(",\"trace\":" + json_string(path)));
+}
+
+std::unique_ptr<ControlAnswer> Steering::set_option(const ControlRequest& request) {
+  const std::string problem = reports_.options->set(request.name, request.value);
+  if (!problem.empty()) return say(failure_line(problem));
+  const std::string text = "the option " + request.name +
+                           " was changed while the program ran (vramscope ctl): " + request.value;
+  profiler_.recorder().warn(text.c_str());
+  reports_.ring(reports_.context);
+  return say(success_line());
 }
 
 }  // namespace vramscope

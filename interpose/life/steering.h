@@ -14,16 +14,19 @@
 namespace vramscope {
 
 class ProcessTrace;
+class RunningOptions;
 
-// Writes a report for a request. Returns its path, or, as the second, why there is none. trace: of
-// this process.
+// Writes a report for a request. Returns its path, or, as the second, why there is none. ring():
+// makes the helper look at its schedule. trace, options: of this process.
 struct SteeredReports {
   std::variant<std::string, std::string> (*write)(void* context,
                                                   std::atomic<bool>& writing) = nullptr;
   // Ends all reports of the process, and leaves no file but those that were written.
   void (*end)(void* context) noexcept = nullptr;
+  void (*ring)(void* context) = nullptr;
   void* context = nullptr;
   ProcessTrace* trace = nullptr;
+  RunningOptions* options = nullptr;
 };
 
 // It makes no CUDA call: what needs the device is posted for a thread of the program. Threads: the
@@ -59,6 +62,7 @@ class Steering {
   [[nodiscard]] Answer detach(const ControlRequest& request);
   [[nodiscard]] Answer set_limit(const ControlRequest& request);
   [[nodiscard]] Answer trace(const ControlRequest& request);
+  [[nodiscard]] Answer set_option(const ControlRequest& request);
 
   [[nodiscard]] bool has_used(std::uint16_t device) const;
   // is_old: newer figures wait for the program.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """ctl_test.py BUILD"""
 import json
+import pathlib
 import sys
 
 import harness
@@ -254,6 +255,50 @@ class Steer(Case):
         self.go_on(process)
         report = self.read(self.ask(process, "report").strip())
         self.assertIn("the limit of GPU 0 was changed", str(report["warnings"]))
+        self.end(process)
+
+    def triggers(self):
+        return sorted(self.read(path)["trigger"] for path in pathlib.Path(self.folder).glob("*.json"))
+
+    def test_options_of_reports_change_while_it_runs(self):
+        process = self.start()
+        self.assertEqual("", self.ask(process, "set-option", "interval", "0.05"))
+        self.wait_until(lambda: "interval" in self.triggers())
+        self.assertEqual("", self.ask(process, "set_option", "interval", "0"))
+        written = len(self.triggers())
+        self.ask(process, "set_option", "report-on-growth", "10MiB")
+        self.go_on(process)
+        self.wait_until(lambda: "growth" in self.triggers())
+        self.ask(process, "set_option", "report_on_growth", "0")
+        self.ask(process, "set_option", "report_at_peak", "1%")
+        self.go_on(process)
+        self.wait_until(lambda: "peak" in self.triggers())
+        self.assertLessEqual(len(self.triggers()), written + 3)
+        warnings = self.read(self.ask(process, "report").strip())["warnings"]
+        self.assertIn("the option interval was changed while the program ran (vramscope ctl): 0.05", warnings)
+        self.ask(process, "set_option", "report_at_exit", "off")
+        self.end(process)
+        self.assertNotIn("exit", self.triggers())
+
+    def test_a_report_of_the_end_can_be_asked_for_late(self):
+        process = self.start(VRAMSCOPE_REPORT_AT_EXIT="off")
+        self.ask(process, "set_option", "report_at_exit", "on")
+        self.end(process)
+        self.assertEqual(["exit"], self.triggers())
+
+    def test_other_options_say_why_they_do_not_change(self):
+        process = self.start()
+        wrong = {("interval", "often"): "interval: 'often' is not seconds such as 60 or 0.5, or 0",
+                 ("interval", ""): "interval: '' is not seconds",
+                 ("mode", "observe"): "the option 'mode' cannot be set now: it is read when the program starts, and stays 'cache'",
+                 ("device_memory_limit", "1GiB"): "cannot be set now: set_limit changes it",
+                 ("sample_bytes", "512KiB"): "estimates of a report have one distance",
+                 ("stacks", "none"): "pause and resume switch call stacks off and on",
+                 ("trace", "x"): "trace on FILE and trace off change it",
+                 ("speed", "1"): "there is no such option",
+                 ("interval",): "set_option needs a name and a value", (): "set_option needs a name and a value"}  # fmt: skip
+        for words, line in wrong.items():
+            self.assertIn(line, self.ask(process, "set_option", *words, status=2))
         self.end(process)
 
     def test_what_is_wrong_is_one_line(self):

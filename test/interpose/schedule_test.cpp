@@ -36,6 +36,22 @@ TEST(Schedule, AsksForNothingUnlessWished) {
   EXPECT_EQ(due(schedule, 1'000'000 * kMs, 1 << 30, 1 << 30), "");
 }
 
+TEST(Schedule, WishesChange) {
+  Schedule schedule({.interval_ns = 50 * kMs}, 0);
+  schedule.every(10 * kMs, 5 * kMs);
+  EXPECT_EQ(schedule.wait_ns(5 * kMs), 10 * kMs);
+  EXPECT_EQ(due(schedule, 15 * kMs), "interval");
+
+  schedule.every(0, 16 * kMs);
+  EXPECT_EQ(schedule.wait_ns(16 * kMs), Schedule::kForever);
+  EXPECT_EQ(due(schedule, 1000 * kMs), "");
+
+  schedule.on_growth(kMiB);
+  EXPECT_EQ(due(schedule, 2000 * kMs, kMiB), "growth");
+  schedule.on_growth(0);
+  EXPECT_EQ(due(schedule, 3000 * kMs, 9 * kMiB), "");
+}
+
 TEST(Schedule, AsksOnceAnInterval) {
   Schedule schedule({.interval_ns = 50 * kMs}, 10 * kMs);
 

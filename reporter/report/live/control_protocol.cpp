@@ -56,6 +56,7 @@ std::string line_of(const ControlRequest& request) {
          ",\"command\":" + json_string(request.command) +
          ",\"device\":" + std::to_string(request.device) +
          ",\"name\":" + json_string(request.name) + ",\"path\":" + json_string(request.path) +
+         ",\"value\":" + json_string(request.value) +
          ",\"bytes\":" + std::to_string(request.bytes) +
          ",\"wait_ms\":" + std::to_string(request.wait_ms) + "}\n";
 }
@@ -70,6 +71,7 @@ std::variant<ControlRequest, std::string> read_request(std::string_view line) {
     if (!take(one, "command", request.command)) return expected("command", "a text");
     if (!take(one, "name", request.name)) return expected("name", "a text");
     if (!take(one, "path", request.path)) return expected("path", "a text");
+    if (!take(one, "value", request.value)) return expected("value", "a text");
     const bool is_number = take(one, "protocol", protocol) && take(one, "device", device) &&
                            take(one, "bytes", request.bytes) &&
                            take(one, "wait_ms", request.wait_ms);

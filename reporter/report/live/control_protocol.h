@@ -16,7 +16,7 @@ inline constexpr std::size_t kMostRequestBytes = 4096;  // of a line, with its e
 inline constexpr std::uint64_t kMostWaitMs = 3'600'000;
 
 // What a command needs in addition to its name.
-enum class ControlArgument : std::uint8_t { none, name, bytes, on_or_off };
+enum class ControlArgument : std::uint8_t { none, name, bytes, on_or_off, option };
 inline constexpr std::uint64_t kNoLimit = 0;  // in `bytes` of set_limit
 
 struct ControlCommand {
@@ -40,12 +40,14 @@ inline constexpr ControlCommand kControlCommands[] = {
     {.name = "detach"},
     {.name = "set_limit", .argument = ControlArgument::bytes},
     {.name = "trace", .argument = ControlArgument::on_or_off},
+    {.name = "set_option", .argument = ControlArgument::option},
 };
 
 struct ControlRequest {
   std::string command = {};
   std::uint16_t device = 0;
-  std::string name = {};           // of a mark
+  std::string name = {};           // of a mark, or of an option
+  std::string value = {};          // of an option
   std::string path = {};           // of a trace to begin; "": end it
   std::uint64_t bytes = kNoLimit;  // a limit
   std::uint64_t wait_ms = 0;       // for what a thread of the program must do; at most kMostWaitMs

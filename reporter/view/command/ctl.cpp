@@ -147,6 +147,14 @@ std::string take_value(const Arguments& arguments, const ControlCommand& command
   if (command.argument == ControlArgument::on_or_off) {
     return take_on_or_off(arguments, name, request);
   }
+  if (command.argument == ControlArgument::option) {
+    if (arguments.values.size() != 2) {
+      return name + " needs a name and a value: vramscope ctl PID " + name + " NAME VALUE";
+    }
+    request.name = plain_name(arguments.values[0]);
+    request.value = arguments.values[1];
+    return "";
+  }
   const bool wants_one = command.argument != ControlArgument::none;
   if (arguments.values.size() > (wants_one ? 1 : 0)) {
     return name + " takes no '" + arguments.values.back() + "'";
@@ -245,7 +253,8 @@ Verb add_ctl(CommandLine& line) {
   command.positional("PID", &arguments->pid, "A process of vramscope list", not_a_count);
   command.positional("COMMAND", &arguments->command, "What to ask or do, see below", no_command);
   command.words("VALUE", arguments->values,
-                "NAME of mark; BYTES of set_limit, or none; on FILE or off of trace");
+                "NAME of mark; BYTES of set_limit, or none; on FILE or off of trace; NAME VALUE of "
+                "set_option");
   command.option("--device", &arguments->device, "Choose GPU N",
                  {.value_name = "N", .why_not = not_a_count, .shows_default = true});
   command.option("--wait", &arguments->wait_seconds, "Wait so long for what the program must do",
@@ -265,7 +274,8 @@ Verb add_ctl(CommandLine& line) {
                  "  vramscope ctl 4711 mark warmed-up\n"
                  "  vramscope ctl 4711 empty_cache --wait 60\n"
                  "  vramscope ctl 4711 set_limit 40GiB\n"
-                 "  vramscope ctl 4711 trace on step.trace");
+                 "  vramscope ctl 4711 trace on step.trace\n"
+                 "  vramscope ctl 4711 set_option interval 60");
   return {.command = &command, .act = [arguments] { return ctl(*arguments); }};
 }
 
