@@ -154,7 +154,43 @@ async function map(page) {
   return seen;
 }
 
-const ACTS = { flame, places, timeline, map };
+// The table of processes and the map: columns by their titles, rows by their cells' texts.
+async function ranks(page) {
+  const seen = {};
+  const column = (title) => page.$$eval('#ranks-table', ([table], title) => {
+    const at = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent === title);
+    return [...table.tBodies[0].rows].map((row) => row.cells[at].textContent);
+  }, title);
+  const sort = (title) => page.click(`#ranks-table th button:text-is("${title}")`);
+  seen.rows = (await column('Rank')).length;
+  await sort('Rank');
+  seen.ranks = await column('Rank');
+  await sort('Rank');
+  seen.downwards = await column('Rank');
+  await sort('Host memory');
+  seen.sorted = await page.$$eval('#ranks-table th', (all) => all.filter((one) => one.getAttribute('aria-sort') !== 'none').map((one) => one.textContent + ' ' + one.getAttribute('aria-sort')));
+  await sort('Rank');
+  // What is drawn: how opaque each cell is, a list a rank.
+  seen.cells = await page.$eval('#ranks-map', (canvas) => {
+    const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    return [...Array(height)].map((_, y) => [...Array(width)].map((_, x) => data[4 * (y * width + x) + 3]));
+  });
+  seen.height = await page.$eval('#ranks-map', (canvas) => canvas.getBoundingClientRect().height);
+  await page.focus('#ranks-map');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('End');
+  seen.byKey = await page.textContent('#ranks-detail');
+  await page.locator('#ranks-map').hover({ position: { x: 1, y: 1 } });
+  seen.byMouse = await page.textContent('#ranks-detail');
+  return seen;
+}
+
+async function moreRanks(page) {
+  await page.click('#processes-content > button');
+  return page.locator('#ranks-table tbody tr').count();
+}
+
+const ACTS = { flame, places, timeline, map, ranks, moreRanks };
 
 async function open(browser, job, seen) {
   const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });

@@ -233,7 +233,8 @@ std::vector<OutlierRow> outlier_rows(const Reports& reports) {
   if (reports.size() < 2 || !one_program(reports)) return {};
   const Spread spread = spread_of(reports, peak_figure());
   std::vector<OutlierRow> rows;
-  for (const Outlier& one : outliers(reports, peak_figure(), spread)) rows.push_back({one, spread});
+  for (const Outlier& one : outliers(reports, peak_figure(), spread))
+    rows.push_back({one, spread, rows.size() < kMostCompared});
   return rows;
 }
 

@@ -29,7 +29,9 @@ struct Outlier {
 struct OutlierRow {
   Outlier outlier;
   Spread spread;
+  bool is_compared = true;  // by call sites: the first kMostCompared, whose reports are read again
 };
+inline constexpr std::size_t kMostCompared = 20;
 // Of the peak alone: what made others differ is not known by site.
 [[nodiscard]] std::vector<OutlierRow> outlier_rows(const std::vector<ReportOfProcess>& reports);
 

@@ -21,10 +21,12 @@
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/merged_input.h"
 #include "reporter/view/command/newer.h"
+#include "reporter/view/command/repeated_processes.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/export/build_parts.h"
 #include "reporter/view/import/imports.h"
 #include "reporter/view/page/page.h"
+#include "reporter/view/page/page_ranks.h"
 #include "reporter/view/page/trace_page.h"
 #include "reporter/view/text/diff_text.h"
 #include "reporter/view/text/filter_text.h"
@@ -169,7 +171,10 @@ class ReportsAgain {
       : paths_(std::move(paths)), given_(given) {}
 
   [[nodiscard]] static std::string key_of(const ProcessFacts& process) {
-    return std::to_string(process.pid) + " on " + process.hostname;
+    return key_of(identity_of(process));
+  }
+  [[nodiscard]] static std::string key_of(const ProcessIdentity& who) {
+    return std::to_string(std::get<1>(who)) + " on " + std::get<0>(who);
   }
   // The last one of the process; nothing where it was merged of several.
   [[nodiscard]] std::optional<Report> operator()(const std::string& key) const {
@@ -179,6 +184,8 @@ class ReportsAgain {
       return path.find(pid) != std::string::npos;
     });
     for (std::string& path : paths) {
+      if (const WrittenBy other = written_by(path); other.is_known() && key_of(other.who) != key)
+        continue;
       std::optional<Report> report = open_report(path, given_.reading);
       if (!report || is_merged(*report) || key_of(report->process) != key) continue;
       const Filter filter = without_times(given_.filter);
@@ -196,17 +203,25 @@ class ReportsAgain {
   const Arguments& given_;
 };
 
-// The processes that were merged, as `report` has them.
-std::string runs_of(const Report& report, const ReportsAgain& again) {
-  if (!is_merged(report)) return "";
+struct Beside {
+  std::string diff = {};
+  std::string runs = {};
+  std::string ranks = {};
+  PageAnswers answers = {};
+};
+
+// The processes that were merged, as `report` and `timeline` have them.
+void add_runs(Beside& beside, const Report& report, const ReportsAgain& again) {
+  if (!is_merged(report)) return;
   std::vector<ReportOfProcess> all;
   for (const MergedProcess& process : report.processes) {
     all.push_back({ReportsAgain::key_of(process.process), process});
   }
   const RunsNaming naming{.read_again = again, .name = names_from_symbols()};
   JsonText json;
+  beside.ranks = ranks_for_page(all);
   add_runs_json(json, std::move(all), LeftAside{}, naming, 0);
-  return json.text();
+  beside.runs = json.text();
 }
 
 std::string moment_of(const Report& report) {
@@ -214,12 +229,6 @@ std::string moment_of(const Report& report) {
   return trigger_of(report) == Trigger::imported ? "when the snapshot was taken"
                                                  : "when it was written";
 }
-
-struct Beside {
-  std::string diff = {};
-  std::string runs = {};
-  PageAnswers answers = {};
-};
 
 int page_of_report(const Arguments& given, const std::string& path, Report& report,
                    const Beside& beside) {
@@ -239,6 +248,7 @@ int page_of_report(const Arguments& given, const std::string& path, Report& repo
                   .map = map,
                   .diff = beside.diff,
                   .runs = beside.runs,
+                  .ranks = beside.ranks,
                   .advice = beside.answers.advice,
                   .fit = beside.answers.fit,
                   .filter = filter_text(without_times(given.filter)),
@@ -282,9 +292,9 @@ int page_of_reports(const Arguments& given) {
       given.files.size() == 1 ? open_named(path, given.reading) : open_merged(paths, given.reading);
   const Filter filter = without_times(given.filter);
   if (!report || !Filtering(filter, kPageUse).applies(*report, path)) return kBadInput;
-  const PageAnswers answers = is_whole(filter)
-                                  ? answers_of_report(path, *report, given.reading, given.stacks)
-                                  : PageAnswers{};
+  Beside beside;
+  if (is_whole(filter))
+    beside.answers = answers_of_report(path, *report, given.reading, given.stacks);
   leave_out_views_of(*report, filter);
   choose_frames(*report, given.stacks);
   leave_out_small_rows(*report, filter, kPageUse);
@@ -295,8 +305,8 @@ int page_of_reports(const Arguments& given) {
       if (!own.empty()) paths.push_back(std::move(own));
     }
   }
-  return page_of_report(given, path, *report,
-                        {.runs = runs_of(*report, ReportsAgain(paths, given)), .answers = answers});
+  add_runs(beside, *report, ReportsAgain(paths, given));
+  return page_of_report(given, path, *report, beside);
 }
 
 int write_html(const Arguments& given) {

@@ -8,9 +8,10 @@ import { Holders } from './holders.js';
 import { SegmentMap } from './map.js';
 import { Model } from './model.js';
 import { durationText } from './numbers.js';
+import { Ranks } from './ranks.js';
 import { Places } from './tables.js';
 import { Timeline } from './timeline.js';
-import { changes, leaveOut, processes, refusals } from './views.js';
+import { changes, figures, leaveOut, refusals } from './views.js';
 
 const report = JSON.parse(document.getElementById('report').textContent);
 const model = new Model(report);
@@ -57,7 +58,8 @@ function overview() {
 head();
 overview();
 if (report.diff) show('changes', changes(report.diff));
-if (report.runs) show('processes', processes(report.runs));
+const ranks = report.runs ? new Ranks(report.runs, report.ranks) : null;
+if (ranks) show('processes', ...ranks.parts, ...figures(report.runs));
 if (report.advice) show('advice', ...advice(report.advice));
 if (report.fit) show('fit', ...fit(report.fit));
 const flame = new Flame(model, document.getElementById('flame-content'), state);
@@ -103,5 +105,5 @@ const chooseMemory = choice('Memory:', [...memories, ['-1', 'all, each at its ow
   state.memory = Number(value);
   drawBelow();
 });
-replace('controls', chooseMemory, themes(() => timeline.draw()));
+replace('controls', chooseMemory, themes(() => { timeline.draw(); if (ranks) ranks.paint(); }));
 navigation();

@@ -228,6 +228,7 @@ std::string data_of(const PageOf& of, const NameFrame& name, const Fixed& fixed,
       kCellsOfSite * most_sites);
   stacks.write(json);
   json.key("oom").json(fixed.oom).key("diff").json(of.diff).key("runs").json(of.runs);
+  json.key("ranks").json(of.ranks);
   json.key("advice").json(of.advice).key("fit").json(of.fit);
   return json_for_page(json.end().text());
 }

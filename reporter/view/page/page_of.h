@@ -27,6 +27,7 @@ struct PageOf {
   const PageMap& map;
   std::string diff = {};    // diff_json() of the report and an earlier one; "": none
   std::string runs = {};    // add_runs_json() of the processes that were merged; "": none
+  std::string ranks = {};   // ranks_for_page(); "": none
   std::string advice = {};  // advice_for_page(); "": none
   std::string fit = {};     // fit_for_page(); "": none
   const TraceWindows* windows = nullptr;  // only for a trace

@@ -47,10 +47,10 @@ export function changes(diff) {
   ];
 }
 
-const who = (one) => (one.rank === null ? String(one.pid) : `rank ${one.rank} (${one.pid})`);
+export const who = (one) => (one.rank === null ? String(one.pid) : `rank ${one.rank} (${one.pid})`);
 
 // How it ended; of a report amid the run "running (report: signal)".
-function ending(one) {
+export function ending(one) {
   if (one.ended_by) return one.ended_by;
   if (one.trigger === 'recovered') return 'died (recovered)';
   return one.trigger === 'exit' || one.trigger === 'exec' ? one.trigger : `running (report: ${one.trigger})`;
@@ -70,32 +70,20 @@ function bound(value, isBound) {
   return isBound ? make('span', {}, 'at most ', bytes(value)) : bytes(value);
 }
 
-function peakOf(one) {
+export function peakOf(one) {
   return bound(one.peak_bytes, one.peak_lower_bytes < one.peak_bytes);
 }
 
-export function processes(runs) {
-  const hasRanks = runs.processes.some((one) => one.rank !== null);
-  const rows = runs.processes.map((one) => [hasRanks ? String(one.rank ?? '') : null, String(one.pid), name(one.executable.split('/').pop()), name(one.hostname), ending(one), peakOf(one), bytes(one.current_bytes), count(one.allocations)].filter((cell) => cell !== null));
-  const most = Math.max(...runs.processes.map((one) => one.peak_bytes), 1);
-  const bars = runs.processes.map((one) => {
-    const meter = make('span', { class: 'meter' });
-    meter.style.width = (100 * one.peak_bytes) / most + '%';
-    return [who(one), peakOf(one), meter];
-  });
-  const peaks = table('Peaks side by side', ['Process', '#Peak', 'Share of the highest'], bars);
-  peaks.querySelectorAll('td:last-child').forEach((cell) => cell.classList.add('wide'));
+export function figures(runs) {
   const show = (figure, value, isBound) => (figure.figure === 'allocations' ? count(value) : bound(value, isBound));
   const holder = (one, pid) => {
     const process = runs.processes.find((process) => process.pid === pid);
     return one.min === one.max ? '-' : process ? who(process) : String(pid);
   };
-  const figures = runs.figures.map((one) => [one.figure.replaceAll('_', ' '), show(one, one.min, one.min_is_bound), show(one, one.median, one.median_is_bound), show(one, one.max, one.max_is_bound), holder(one, one.min_pid), holder(one, one.max_pid)]);
+  const rows = runs.figures.map((one) => [one.figure.replaceAll('_', ' '), show(one, one.min, one.min_is_bound), show(one, one.median, one.median_is_bound), show(one, one.max, one.max_is_bound), holder(one, one.min_pid), holder(one, one.max_pid)]);
   const devices = runs.devices.map((one) => [one.gpu, name(one.name), count(one.pids.length), bytes(one.lower_bytes), bytes(one.upper_bytes)]);
   return [
-    table('Processes, the highest peak first', [...(hasRanks ? ['Rank'] : []), 'Pid', 'Program', 'Host', 'Ended', '#Peak', '#Now', '#Allocations'], rows),
-    peaks,
-    table('Among the processes', ['Figure', '#Least', '#Median', '#Most', 'Least in', 'Most in'], figures),
+    table('Among the processes', ['Figure', '#Least', '#Median', '#Most', 'Least in', 'Most in'], rows),
     differences(runs),
     devices.length > 0 ? table('Together on each device', ['Device', 'Name', '#Processes', '#Peak at least', '#Peak at most'], devices) : null,
   ];

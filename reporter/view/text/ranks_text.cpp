@@ -269,8 +269,10 @@ Columns<OutlierRow> outlier_columns(const Reports& reports, const RunsNaming& na
            [=](const Row& row) { return pid(row.spread.median_in); }},
           {"median", "the median", [](const Row& row) { return row.spread.median; }},
           {"sites",
-           "call stacks that differ most between the peaks of these two processes, three at most",
+           "call stacks that differ most between the peaks of these two processes, three at most; "
+           "of the first 20 differences",
            site, [&](const Row& row) {
+             if (!row.is_compared) return std::vector<Difference>();
              const bool is_of_host = reports[row.outlier.which].is_of_host;
              return sites_behind(reports, row.spread, row.outlier, is_of_host, naming);
            }}};
