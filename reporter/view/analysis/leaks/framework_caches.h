@@ -64,6 +64,7 @@ class FrameworkCaches {
   [[nodiscard]] std::optional<std::size_t> by_size(const std::vector<std::uint32_t>& frames,
                                                    const SitePart& part) const;
   friend void note_caches(Report& report);
+  [[nodiscard]] bool is_of_cupy(const std::vector<std::uint32_t>& frames) const;
   // Returns whether the sizes of all requests of the process decide which cache it is.
   [[nodiscard]] bool is_told_by_process(const std::vector<std::uint32_t>& frames,
                                         const SitePart& part) const;
@@ -74,6 +75,7 @@ class FrameworkCaches {
   std::vector<KnownFrame> known_;  // by frame
   bool has_torch_cache_ = false;   // libc10_cuda.so asked only for segments
   bool has_xla_pool_ = false;      // XLA's library asked as its pool does
+  bool has_cupy_ = false;          // a file of it is in the report
   std::vector<std::uint32_t>
       handle_makers_;  // frames of PyTorch that called cuBLAS, which then allocated
 };
