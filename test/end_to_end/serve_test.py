@@ -12,6 +12,7 @@ import time
 import urllib.error
 
 import harness
+import programs
 from serve_case import ServeCase, quit_of, samples
 
 HELD = sum(100000 * (i + 1) for i in range(20)) - 100000  # of the victim `hold` at its first line
@@ -165,6 +166,45 @@ class Serve(ServeCase):
         text = self.scrape()
         self.assertEqual(0, self.value(text, "vramscope_process_readable", pid=process.pid))
         self.assertIsNone(self.value(text, "vramscope_requested_bytes", pid=process.pid))
+        quit_of(process)
+
+    def test_a_program_in_a_container_is_found_from_outside(self):
+        inside = "mount -t tmpfs tmpfs /dev/shm && exec " + harness.program("hold")
+        command = ["unshare", "-Urmpf", "--mount-proc", "sh", "-c", inside]
+        if subprocess.run([*command[:-1], "mount -t tmpfs tmpfs /dev/shm"], capture_output=True).returncode:
+            self.skipTest("no container can be made here")
+        process = self.start_program(command, "cache")
+        self.assertIn("ready", process.stdout.readline())
+        (pid,) = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+        self.serve()
+        self.assertEqual(HELD, self.value(self.scrape(), "vramscope_requested_bytes", pid=pid))
+        quit_of(process)
+        self.scraped_until("vramscope_process_ended", 1, pid=pid)
+
+    def in_control_group(self, process, path):
+        """Puts it into a group below one that may be changed here, or skips."""
+        for folder in ("/sys/fs/cgroup/freezer", "/sys/fs/cgroup/unified", "/sys/fs/cgroup"):
+            group = pathlib.Path(folder, path)
+            made = [one for one in (group, *group.parents) if str(one).startswith(folder + "/") and not one.exists()]
+            try:
+                group.mkdir(parents=True)
+                for one in reversed(made):
+                    self.addCleanup(os.rmdir, one)
+                self.addCleanup(programs.end, process)
+                (group / "cgroup.procs").write_text(str(process.pid), encoding="ascii")
+                return
+            except OSError:
+                continue
+        self.skipTest("no control group can be made here")
+
+    def test_container_and_pod_are_labels(self):
+        container, pod = "0123456789abcdef" * 4, "6a1f3c2e-90ab-4cde-8f01-23456789abcd"
+        process = self.start()
+        self.in_control_group(process, f"kubepods-test-{os.getpid()}/pod{pod}/{container}")
+        self.serve()
+        text = self.scrape()
+        self.assertEqual(HELD, self.value(text, "vramscope_requested_bytes", pid=process.pid, container_id=container, pod_uid=pod))
+        self.assertEqual(1, self.value(text, "vramscope_process_info", pid=process.pid, container_id=container, pod_uid=pod))
         quit_of(process)
 
     def test_the_profile_is_that_of_export(self):

@@ -201,7 +201,8 @@ INSTALL = {
             " rpm -i --nodeps /tmp/{name} || rpm -i --nodeps --force-debian /tmp/{name}",  # as old ones want it on Debian
 }  # fmt: skip
 USE = """vramscope --version; cd /tmp; vramscope run --sim -o r.json ./linked; vramscope report r.json;
-vramscope html -o r.html r.json; grep -q "<html" r.html; vramscope export --format sqlite -o r.sqlite r.json"""
+vramscope html -o r.html r.json; grep -q "<html" r.html; vramscope export --format sqlite -o r.sqlite r.json;
+timeout 2 vramscope serve --listen 0 || test $? = 124"""
 REMOVE = {
     ".deb": "apt-get -qq remove -y vramscope >/dev/null 2>&1; find /usr /opt /etc -name \"*vramscope*\"",
     ".rpm": "rpm -e --nodeps vramscope >/dev/null 2>&1; find /usr /opt /etc -name \"*vramscope*\"",
@@ -220,7 +221,7 @@ def check_use(release, kept, package, program, folder):
         return say("FAILED", what, "installing: " + "; ".join(done.stdout.strip().splitlines()[-3:]))
     used = inside(root, USE.replace("\n", " "))
     print("\n".join("  | " + line for line in used.stdout.splitlines()[:16]))
-    wanted = ("report in r.json", "What made up the peak", "Vramscope simulated device")
+    wanted = ("report in r.json", "serving http://127.0.0.1:", "What made up the peak", "Vramscope simulated device")
     problems = [f"status {used.returncode}: {used.stdout[-300:]}"] if used.returncode else []
     problems += [f"'{words}' is not in what it printed" for words in wanted if words not in used.stdout]
     if suffix in REMOVE:
