@@ -39,9 +39,9 @@ class ServeCase(harness.Case):
         self.assertIn("ready", process.stdout.readline())
         return process
 
-    def serve(self, *words):
-        """A server at a free port; its address is in self.url."""
-        server = programs.start([harness.TOOL, "serve", "--listen", "0", *words], harness.environment(), self.folder, text=True)
+    def serve(self, *words, before=()):
+        """A server at a free port; its address is in self.url. before: a command that starts it."""
+        server = programs.start([*before, harness.TOOL, "serve", "--listen", "0", *words], harness.environment(), self.folder, text=True)
         self.addCleanup(programs.end, server)
         line = server.stderr.readline()
         self.assertRegex(line, r"^vramscope: serving http://127\.0\.0\.1:\d+/metrics\n$")

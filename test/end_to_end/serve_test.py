@@ -155,7 +155,7 @@ class Serve(ServeCase):
         self.assertIn("ready", process.stdout.readline())
         self.serve()
         self.wait_until(lambda: self.value(self.scrape(), "vramscope_process_readable", pid=process.pid) == 1, pause=0.2)
-        self.assertNotIn("vramscope_process_ended{", self.scrape())
+        self.assertIsNone(self.value(self.scrape(), "vramscope_process_ended", pid=process.pid))
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
         harness.remove_live_files("killed.")

@@ -61,7 +61,12 @@ void drop(int socket) {
 // part of it: who sends a byte now and then would stay for ever.
 class Clients {
  public:
-  Clients(event_base* base, evconnlistener* listener) : base_(base), listener_(listener) {}
+  // Where there is no descriptor left for a client, the next sweep tries again: libevent would try
+  // all the time.
+  Clients(event_base* base, evconnlistener* listener) : base_(base), listener_(listener) {
+    evconnlistener_set_error_cb(
+        listener, [](evconnlistener* refused, void*) { evconnlistener_disable(refused); });
+  }
   ~Clients() {
     for (const Client& client : clients_) bufferevent_decref(client.connection);
   }
