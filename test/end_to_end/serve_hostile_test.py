@@ -110,7 +110,7 @@ class Hostile(ServeCase):
     def test_a_request_of_a_gigabyte_is_cut_off(self):
         server = self.serve()
         before = self.memory_of(server)
-        asks = (b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n", GET + b"X: ", b"GET /")
+        asks = (b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1073741824\r\n\r\n", GET + b"X: ", b"GET /")
         for ask in asks:
             sent = 0
             with contextlib.suppress(ConnectionError):
@@ -125,17 +125,24 @@ class Hostile(ServeCase):
     def test_what_is_no_request_is_refused(self):
         self.serve()
         for sent, statuses in ((b"\0" * 100 + b"\r\n\r\n", (0, 400)), (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", (0, 400)),
-                               (b"DELETE /metrics HTTP/1.1\r\nHost: x\r\n\r\n", (405,)),
-                               (b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab", (405,)),
-                               (b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", (404,)),
-                               (b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n", (0, 400)),
-                               (b"HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n", (200,))):  # fmt: skip
+                               (b"DELETE /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", (405,)),
+                               (b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nab", (405,)),
+                               (b"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", (404,)),
+                               (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n", (0, 400)),
+                               (b"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", (200,))):  # fmt: skip
             self.assertIn(self.status_of(self.connect(sent)), statuses, sent)
         self.assertIn("vramscope_processes", self.scrape())
 
+    def test_a_page_that_gives_its_name_our_address_reads_nothing(self):
+        self.serve()
+        for host, status in (("evil.example", 403), (f"evil.example:{self.port}", 403), ("127.0.0.1.evil.example", 403), ("localhost", 200),
+                             (f"127.0.0.1:{self.port}", 200), (f"[::1]:{self.port}", 200)):  # fmt: skip
+            client = self.connect(f"GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            self.assertEqual(status, self.status_of(client), host)
+
     def test_the_answer_to_head_has_no_body(self):
         self.serve()
-        client = self.connect(b"HEAD /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        client = self.connect(b"HEAD /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         answer = b""
         while part := client.recv(65536):
             answer += part

@@ -34,6 +34,15 @@ TEST(ServerAddress, IsAPortAndMayHaveAnAddress) {
   }
 }
 
+TEST(ServerAddress, TellsWhetherOnlyThisMachineReachesIt) {
+  for (const char* const text : {"127.0.0.1", "127.8.8.8", "::1"}) {
+    EXPECT_TRUE(is_loopback({.address = text})) << text;
+  }
+  for (const char* const text : {"0.0.0.0", "::", "10.0.0.1", "128.0.0.1", "fe80::1"}) {
+    EXPECT_FALSE(is_loopback({.address = text})) << text;
+  }
+}
+
 TEST(ServerAddress, OtherTextsAreNone) {
   for (const char* const text :
        {"", ":", "x", "65536", "-1", "80 ", " 80", "1.2.3:80", "::1", "::1:80", "[::1]", "[::1:80",

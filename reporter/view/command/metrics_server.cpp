@@ -13,6 +13,7 @@
 #include "reporter/view/analysis/stacks/stack_view.h"
 #include "reporter/view/export/build_parts.h"
 #include "reporter/view/export/formats.h"
+#include "reporter/view/listing/format.h"
 
 namespace vramscope {
 namespace {
@@ -48,6 +49,12 @@ std::string made_of(const Report& report) {
   std::string text = report.process.executable;
   for (const ModuleFact& module : report.modules) text.append("\n").append(module.build_id);
   return text;
+}
+
+// A page from elsewhere in a browser on this machine may give its own name our address, and could
+// read what is served then (DNS rebinding). Numbers and "localhost" are nobody's own name.
+bool is_number(const std::string& host) {
+  return host.empty() || server_address(host + ":0") || server_address("[" + host + "]:0");
 }
 
 // Call sites are those of Python where it has some, as in listings.
@@ -135,6 +142,11 @@ HttpAnswer MetricsServer::profile(const HttpRequest& request) {
 }
 
 HttpAnswer MetricsServer::answer(const HttpRequest& request) {
+  if (is_for_this_machine_ && !is_number(request.host)) {
+    return text_answer(403,
+                       "'" + harmless(request.host) +
+                           "' is not asked here: use 127.0.0.1, localhost or another --listen\n");
+  }
   if (request.path == kMetricsPath) return metrics(request);
   if (request.path == kProfilePath) return profile(request);
   if (request.path == "/") return text_answer(200, kIndex);
@@ -142,6 +154,7 @@ HttpAnswer MetricsServer::answer(const HttpRequest& request) {
 }
 
 std::string MetricsServer::serve(const ListeningSocket& socket, int stop) {
+  is_for_this_machine_ = is_loopback(socket.address());
   const HttpService service{
       .answer = [this](const HttpRequest& request) { return answer(request); },
       .look = [this] { watched_.look(LookFor::in_folders); }};

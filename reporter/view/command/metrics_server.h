@@ -47,6 +47,7 @@ class MetricsServer {
   std::map<std::string, std::unique_ptr<LiveRowNames>> names_;
   std::map<MetricsFormat, Text> texts_;  // until the programs are read again
   Clock::time_point next_reading_{};
+  bool is_for_this_machine_ = true;
 };
 
 // Checks "[ADDRESS:]PORT": returns "", or why it is none.

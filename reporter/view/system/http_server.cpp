@@ -125,7 +125,8 @@ HttpAnswer answer_to(evhttp_request* request, const HttpService& service) {
   try {
     return service.answer({.path = text_or_none(evhttp_uri_get_path(uri)),
                            .query = text_or_none(evhttp_uri_get_query(uri)),
-                           .accept = std::string(header(request, "Accept"))});
+                           .accept = std::string(header(request, "Accept")),
+                           .host = text_or_none(evhttp_request_get_host(request))});
   } catch (const std::bad_alloc&) {
     return text_answer(500, "out of memory\n");
   } catch (const std::exception& error) {

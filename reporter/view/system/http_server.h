@@ -17,6 +17,7 @@ struct HttpRequest {
   std::string path;    // "/metrics", without the query
   std::string query;   // behind the question mark, as it was sent; "": none
   std::string accept;  // the header; "": none
+  std::string host;    // for which name or address it was asked, without the port; "": none
 };
 
 struct HttpAnswer {

@@ -70,6 +70,13 @@ std::optional<ServerAddress> server_address(std::string_view text) {
   return found;
 }
 
+bool is_loopback(const ServerAddress& address) {
+  constexpr std::uint32_t kNetwork = 127;  // of IPv4
+  const Numbers numbers = numbers_of(address.address);
+  if (numbers.is_six) return IN6_IS_ADDR_LOOPBACK(&numbers.six);
+  return numbers.is_four && ntohl(numbers.four.s_addr) >> 24 == kNetwork;
+}
+
 std::string text_of(const ServerAddress& address) {
   const bool is_six = address.address.find(':') != address.address.npos;
   return (is_six ? "[" + address.address + "]" : address.address) + ":" +

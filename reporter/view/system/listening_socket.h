@@ -18,6 +18,9 @@ struct ServerAddress {
 // if the text is none.
 [[nodiscard]] std::optional<ServerAddress> server_address(std::string_view text);
 
+// Returns whether only this machine reaches the address.
+[[nodiscard]] bool is_loopback(const ServerAddress& address);
+
 // Returns "127.0.0.1:9847", or "[::1]:9847".
 [[nodiscard]] std::string text_of(const ServerAddress& address);
 
