@@ -1,13 +1,15 @@
 // Lets a library that was built with a new C library load on an older one. The compiler's static
-// libraries need two functions that glibc has since 2.35 and 2.36, and headers since 2.38 map
-// functions that parse numbers to new names. These hidden definitions serve our library, so that it
-// needs no glibc newer than 2.34.
+// libraries, and libevent's, need three functions that glibc has since 2.35 and 2.36, and headers
+// since 2.38 map functions that parse numbers to new names. These hidden definitions serve our
+// library, so that it needs no glibc newer than 2.34.
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/random.h>
+#include <sys/types.h>
 
 #include <cstdarg>
+#include <cstddef>
 #include <cstdint>
 
 #ifdef DLFO_EH_SEGMENT_TYPE  // glibc 2.35: libgcc's unwinder finds unwind tables with it
@@ -47,6 +49,15 @@ extern "C" __attribute__((visibility("hidden"))) int _dl_find_object(
   return dl_iterate_phdr(look_at, &search) == 1 ? 0 : -1;
 }
 #endif
+
+// libevent, which the tool has, pulls it in. Our code does not call it.
+extern "C" __attribute__((visibility("hidden"))) void arc4random_buf(void* to,
+                                                                     std::size_t bytes) noexcept {
+  for (std::size_t filled = 0; filled < bytes;) {
+    const ssize_t got = getrandom(static_cast<char*>(to) + filled, bytes - filled, 0);
+    if (got > 0) filled += static_cast<std::size_t>(got);
+  }
+}
 
 // libstdc++'s strings pull it in (by std::random_device). Our code does not call it.
 extern "C" __attribute__((visibility("hidden"))) std::uint32_t arc4random() noexcept {
