@@ -70,6 +70,16 @@ bool WatchedPrograms::is_known(const RunningProcess& process) const {
   });
 }
 
+// Those that run come first: last values are given up for them.
+bool WatchedPrograms::has_room() {
+  if (watched_.size() < kMost) return true;
+  const auto ended = std::ranges::find_if(
+      watched_, [](const Watched& one) { return one.program.end.has_value(); });
+  if (ended == watched_.end()) return false;
+  watched_.erase(ended);
+  return true;
+}
+
 void WatchedPrograms::add_new(LookFor where) {
   left_out_ = 0;
   for (RunningProcess& process : find_(where)) {
@@ -78,7 +88,7 @@ void WatchedPrograms::add_new(LookFor where) {
     // Two programs with one number would be one to a reader.
     std::erase_if(watched_,
                   [&](const Watched& one) { return one.program.process.pid == process.pid; });
-    if (watched_.size() >= kMost) {
+    if (!has_room()) {
       ++left_out_;
       continue;
     }

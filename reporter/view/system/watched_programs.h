@@ -66,6 +66,7 @@ class WatchedPrograms {
   struct Watched;
 
   [[nodiscard]] bool is_known(const RunningProcess& process) const;
+  [[nodiscard]] bool has_room();
   void add_new(LookFor where);
   void note_ends();
   void end(Watched& one);
