@@ -12,6 +12,7 @@
 #include "interpose/settings/startup.h"
 #include "interpose/tools/cupti_session.h"
 #include "interpose/tools/nvtx.h"
+#include "interpose/tools/nvtx_memory.h"
 #include "reporter/report/commit.h"
 #include "reporter/report/parts.h"
 
@@ -43,6 +44,7 @@ void Reports::collect_names(ReportParts& parts) {
   try {
     parts.recorder = profiler_.recorder().facts();
     if (const RangeTable* const named = ranges()) named->copy_to(parts.recorder);
+    parts.named_memory = named_memory();
   } catch (const LockLost&) {
     parts.recorder = {};
     parts.memory.tags = {};

@@ -118,18 +118,20 @@ template <class Character>
 std::string text_of(State&, const Character* text) {
   return text_of(text);
 }
-std::string text_of(State& now, const nvtxEventAttributes_t* event) {
-  if (event == nullptr) return {};
-  switch (event->messageType) {
+std::string text_of(State& now, std::int32_t type, nvtxMessageValue_t message) {
+  switch (type) {
     case NVTX_MESSAGE_TYPE_ASCII:
-      return text_of(event->message.ascii);
+      return text_of(message.ascii);
     case NVTX_MESSAGE_TYPE_UNICODE:
-      return text_of(event->message.unicode);
+      return text_of(message.unicode);
     case NVTX_MESSAGE_TYPE_REGISTERED:
-      return now.strings.find(event->message.registered);
+      return now.strings.find(message.registered);
     default:
       return {};
   }
+}
+std::string text_of(State& now, const nvtxEventAttributes_t* event) {
+  return event == nullptr ? std::string() : text_of(now, event->messageType, event->message);
 }
 
 // Runs our part of a call: keeps errno, and hides our failures from the program. It guards the
@@ -374,6 +376,15 @@ std::uint64_t start_range(const void* domain, std::string_view name, std::uint64
 }
 void end_range(std::uint64_t id) noexcept { (void)end(id); }
 void set_mark(const void* domain, std::string_view name) noexcept { (void)mark(domain, name); }
+std::string nvtx_name(const void* domain, std::uint32_t type, const void* message) {
+  State* const now = active();
+  if (now == nullptr) return {};
+  nvtxMessageValue_t value;
+  value.ascii = static_cast<const char*>(message);
+  const std::string name = text_of(*now, static_cast<std::int32_t>(type), value);
+  const std::string prefix = now->domains.find(domain);
+  return prefix.empty() ? name : prefix + ":" + name;
+}
 void* other_nvtx_library() noexcept { return other_library.load(std::memory_order_acquire); }
 bool keeps_ranges() noexcept { return active() != nullptr && !is_in_secure_execution(); }
 

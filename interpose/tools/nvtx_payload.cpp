@@ -12,27 +12,15 @@
 #include "allocator/base/kept_errno.h"
 #include "interpose/base/guard.h"
 #include "interpose/loader/loader.h"
+#include "interpose/settings/startup.h"
+#include "interpose/tools/nvtx.h"
+#include "interpose/tools/nvtx_extension.h"
+#include "interpose/tools/nvtx_memory.h"
 
 namespace vramscope {
 namespace {
 
-// Types of NVTX 3.1 and later (nvToolsExtPayload.h, nvtxDetail/nvtxExtTypes.h), which headers of
-// CUDA 11 lack.
-struct Segment {
-  std::size_t id;
-  std::size_t slot_count;
-  std::intptr_t* slots;  // 0: not initialised; a slot that nobody fills is switched off
-};
-struct Module {
-  std::uint16_t version;
-  std::uint16_t struct_size;
-  std::uint16_t id;
-  std::uint16_t compatibility;
-  std::size_t segment_count;
-  Segment* segments;
-  std::intptr_t (*get_export)(std::uint32_t id);
-  const void* information;
-};
+// Types of nvToolsExtPayload.h, which headers of CUDA 11 lack.
 struct Payload {
   std::uint64_t schema;
   std::size_t size;
@@ -65,6 +53,8 @@ enum Slot : std::size_t {
   slots_known = 7,
 };
 
+using nvtx::Module;
+using nvtx::Segment;
 using Initialise = int (*)(Module* module);
 
 // The functions of the user's own injection library; 0: none.
@@ -169,33 +159,35 @@ void end_with_data(const void* domain, std::uint64_t id, const Payload* payloads
   end_range(id);
 }
 
-template <class Function>
-void fill(Segment& segment, Slot slot, Function function) {
-  if (slot >= segment.slot_count) return;
-  others[slot] = segment.slots[slot];
-  segment.slots[slot] = reinterpret_cast<std::intptr_t>(function);
-}
-
 int extend(Module* module) {
   void* const library = other_nvtx_library();
   void* const function =
       library == nullptr ? nullptr : real_dlsym(library, "InitializeInjectionNvtxExtension");
   const int has_other = function == nullptr ? 0 : reinterpret_cast<Initialise>(function)(module);
-  const bool is_ours = module->id == kPayloads && module->segment_count != 0 &&
-                       module->segments != nullptr && module->segments->slots != nullptr;
-  if (!is_ours || !keeps_ranges()) return has_other;
+  const bool is_ours = (module->id == kPayloads || module->id == kMemoryExtension) &&
+                       module->segment_count != 0 && module->segments != nullptr &&
+                       module->segments->slots != nullptr;
+  if (!is_ours || switched_off() || is_in_secure_execution()) return has_other;
+  static_cast<void>(ranges_or_make());  // a program may use nothing else of NVTX
+  Segment& segment = *module->segments;
+  if (module->id == kMemoryExtension) {
+    take_memory_extension(segment);
+    return 1;
+  }
   if (schemas.load(std::memory_order_acquire) == nullptr) {
     auto* const made = new Schemas;
     Schemas* none = nullptr;
     if (!schemas.compare_exchange_strong(none, made, std::memory_order_acq_rel)) delete made;
   }
-  Segment& segment = *module->segments;
-  fill(segment, schema_register, register_schema);
-  fill(segment, mark_payload, mark_with_data);
-  fill(segment, push_payload, push_with_data);
-  fill(segment, pop_payload, pop_with_data);
-  fill(segment, start_payload, start_with_data);
-  fill(segment, end_payload, end_with_data);
+  const auto fill = [&](Slot slot, auto* function) {
+    nvtx::fill(segment, slot, function, others[slot]);
+  };
+  fill(schema_register, register_schema);
+  fill(mark_payload, mark_with_data);
+  fill(push_payload, push_with_data);
+  fill(pop_payload, pop_with_data);
+  fill(start_payload, start_with_data);
+  fill(end_payload, end_with_data);
   return 1;
 }
 

@@ -1,8 +1,9 @@
-// The functions of nvtx.cpp that NVTX's payload extension needs.
+// The functions of nvtx.cpp that NVTX's extensions need.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace vramscope {
@@ -16,6 +17,10 @@ int pop_range(const void* domain) noexcept;
                                         std::uint64_t other) noexcept;
 void end_range(std::uint64_t id) noexcept;
 void set_mark(const void* domain, std::string_view name) noexcept;
+
+// Returns the name in a message of the type (nvtxMessageType_t), behind that of the domain:
+// "domain:name". May throw bad_alloc.
+[[nodiscard]] std::string nvtx_name(const void* domain, std::uint32_t type, const void* message);
 
 // Returns the user's own injection library, or null.
 [[nodiscard]] void* other_nvtx_library() noexcept;

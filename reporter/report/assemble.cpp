@@ -144,6 +144,7 @@ void Assembly::describe_rest() {
   report_.modules = std::move(parts.recorder.modules);
   report_.sources = std::move(parts.recorder.sources);
   report_.codes = std::move(parts.recorder.codes);
+  report_.named_memory = std::move(parts.named_memory);
   report_.cupti = std::move(parts.cupti);
   report_.sample_bytes = parts.sample_bytes;
   report_.dropped_stacks = parts.recorder.dropped_stacks;

@@ -13,6 +13,7 @@
 
 #include "reporter/report/cupti_fields.h"
 #include "reporter/report/field_forms.h"
+#include "reporter/report/named_memory_fields.h"
 #include "reporter/report/oom_fields.h"
 #include "reporter/report/report.h"
 #include "reporter/report/symbol_fields.h"
@@ -371,6 +372,7 @@ void visit_fields(Self& report, F&& f) {
   f.elements("processes", report.processes);
   f("range_marks", report.range_marks);
   f.elements("marks", report.marks);
+  f.if_there("named_memory", report.named_memory);
   f("cupti", report.cupti);
   f("sample_bytes", report.sample_bytes);
   f("dropped_stacks", report.dropped_stacks);

@@ -12,6 +12,7 @@
 #include "reporter/base/facts.h"
 #include "reporter/report/cupti_facts.h"
 #include "reporter/report/facts.h"
+#include "reporter/report/named_memory.h"
 #include "reporter/report/oom_events.h"
 
 namespace vramscope {
@@ -25,6 +26,7 @@ struct ReportParts {
   std::vector<DeviceFacts> devices;
   std::uint64_t sample_bytes = 0;
   std::optional<CuptiFacts> cupti = {};
+  std::optional<NamedMemory> named_memory = {};
   std::vector<std::string> function_names;  // by row of functions.def
   Snapshot memory;
   RecorderFacts recorder;  // taken after `memory`, so that it knows every tag in it

@@ -12,6 +12,7 @@
 #include "reporter/base/facts.h"
 #include "reporter/report/cupti_facts.h"
 #include "reporter/report/facts.h"
+#include "reporter/report/named_memory.h"
 #include "reporter/report/oom_events.h"
 #include "reporter/report/symbol_facts.h"
 
@@ -328,7 +329,8 @@ struct Report {
                                               // else empty
   std::uint64_t range_marks = 0;
   std::vector<NamedInstant> marks = {};  // the first of these; only in reports of one process
-  std::optional<CuptiFacts> cupti;       // with the option of that name
+  std::optional<NamedMemory> named_memory = {};  // pools of the program's own, by NVTX
+  std::optional<CuptiFacts> cupti;               // with the option of that name
   std::uint64_t sample_bytes = 0;  // mean distance of the calls whose stacks were taken; 0: all
                                    // were
   std::uint64_t dropped_stacks = 0;

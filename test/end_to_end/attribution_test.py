@@ -96,6 +96,40 @@ class Attribution(AttributionTest):
             )
             self.assertEqual((1, ["half"]), (report["range_marks"], [mark["name"] for mark in report["marks"]]))
 
+    def test_pools_that_the_program_names_are_told_with_what_lies_in_them(self):
+        for mode in RECORDING:
+            outcome = self.run_program([harness.program("nvtx_memory")], mode, NVTX_INJECTION64_PATH=str(harness.LIBRARY))
+            self.assertEqual("its address\n", outcome.stdout)
+            memory = self.only_report(outcome)["named_memory"]
+            heaps = {heap["name"]: heap for heap in memory["heaps"]}
+            self.assertEqual((0, {"serve:kv cache", "scratch"}), (memory["left_out"], set(heaps)))
+            cache, scratch = heaps["serve:kv cache"], heaps["scratch"]
+            self.assertEqual((64 * MIB, True, False), (cache["bytes"], cache["is_live"], scratch["is_live"]))
+
+            def figures(regions):
+                return tuple(regions[key] // unit for key, unit in
+                             (("live_bytes", MIB), ("live_count", 1), ("peak_bytes", MIB), ("total_count", 1)))  # fmt: skip
+
+            self.assertEqual((34, 3, 38, 4), figures(cache["regions"]))
+            self.assertEqual(
+                {"keys": (8, 1, 12, 2), "values": (24, 1, 24, 1), "": (2, 1, 34, 1)},
+                {names["name"]: figures(names) for names in cache["names"]},
+            )
+            self.assertEqual((0, 0, 1, 2), figures(scratch["regions"]))
+        with_none = self.only_report(self.run_program([harness.program("nvtx_ranges")], "cache", NVTX_INJECTION64_PATH=str(harness.LIBRARY)))
+        self.assertNotIn("named_memory", with_none)
+
+    def test_the_report_shows_the_pools_that_the_program_named(self):
+        self.run_tool("run", "--sim", "--quiet", "-o", "pools.json", harness.program("nvtx_memory"))
+        shown = self.run_tool("report", "pools.json").stdout
+        self.assertRegex(shown, r"Pools of the program's own, as it named them \(NVTX\)\n"
+                                r" +PEAK +NOW +REGIONS +TOTAL +SIZE +POOL\n"
+                                r" +38.0 MiB +34.0 MiB +3 +4 +64.0 MiB  serve:kv cache\n"
+                                r" +34.0 MiB +2.00 MiB +1 +1 +  \(no name\)\n"
+                                r" +24.0 MiB +24.0 MiB +1 +1 +  values\n"
+                                r" +12.0 MiB +8.00 MiB +1 +2 +  keys\n"
+                                r" +1.00 MiB +0 B +0 +2 +16.0 MiB  scratch, gone\n")  # fmt: skip
+
     def test_ranges_that_carry_data_begin_and_end(self):
         """NCCL begins them by NVTX's core and ends them by its extension."""
         for mode in RECORDING:

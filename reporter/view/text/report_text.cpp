@@ -23,6 +23,7 @@
 #include "reporter/view/text/cupti_text.h"
 #include "reporter/view/text/device_text.h"
 #include "reporter/view/text/host_text.h"
+#include "reporter/view/text/named_memory_text.h"
 #include "reporter/view/text/process_text.h"
 #include "reporter/view/text/refusals_text.h"
 #include "reporter/view/text/suppressed_text.h"
@@ -370,6 +371,7 @@ Document report_text(const ShownReport& shown, const NameFrame& name, const Page
   add_live_sites(text, alive_heading(report, alive), alive.shares, half, report, name, page);
   text.paragraph(late_line(report, alive));
   text.append(host_text(report));
+  text.append(named_memory_text(report));
   text.append(cupti_text(report));
   text.append(totals_text(report, shown.leaked), kUnlessRepeated);
   text.append_apart(warnings_text(report));
