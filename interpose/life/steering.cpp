@@ -203,6 +203,7 @@ std::unique_ptr<ControlAnswer> Steering::trace(const ControlRequest& request) {
     if (!problem.empty()) return say(failure_line(problem));
     path = trace.path();
     note_trace(path);
+    reports_.ring(reports_.context);  // from now on the helper has something to write
   }
   return say(success_line(",\"trace\":" + json_string(path)));
 }

@@ -124,6 +124,15 @@ class LateTrace(TraceTest):
         self.assertIn(f"{process.pid}.trace", self.ask(process, "trace", "off"), "of the run, as well")
         self.end(process)
 
+    def test_events_are_written_before_the_socket_is_closed(self):
+        """The helper thread noticed the new trace only then."""
+        process = self.start("hold")
+        path = self.ask(process, "trace", "on", "%p.trace")
+        self.more(process)
+        self.wait_until(lambda: self.totals(path, "--partial")["events"])
+        self.assertTrue(list(harness.LIVE_FILES.glob(f"hold.{process.pid}.ctl")))
+        self.end(process)
+
     def test_that_of_a_killed_program_can_be_read(self):
         process = self.start("churn")
         path = self.ask(process, "trace", "on", "%p.trace")
