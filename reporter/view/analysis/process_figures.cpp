@@ -148,6 +148,7 @@ PeakBounds figure_bounds(const ReportOfProcess& one, const Figure& figure) {
 }
 
 PeakBounds peak_bounds(const ReportOfProcess& one) {
+  if (one.peak) return *one.peak;
   if (one.is_of_host) return host_bounds(one.process);
   if (one.traced_peak) return {.lower = *one.traced_peak, .upper = *one.traced_peak};
   return peak_bounds(one.process);

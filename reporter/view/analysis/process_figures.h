@@ -22,6 +22,8 @@ struct ReportOfProcess {
   bool is_merged = false;  // the file is of several processes
   // The most device memory that it held at one time, if its trace says so.
   std::optional<std::uint64_t> traced_peak = {};
+  // What peak_bounds() gives, once make_peaks_exact() has set it: the processes do not change then.
+  std::optional<PeakBounds> peak = {};
   bool is_of_host = false;  // its host memory counts, not that of devices
   RankFacts facts = {};     // empty where its own report was not read
 };

@@ -178,9 +178,13 @@ class Traces {
 
 void make_peaks_exact(std::vector<ReportOfProcess>& reports) {
   for (ReportOfProcess& one : reports) {
-    const PeakBounds bounds = peak_bounds(one);
-    if (bounds.lower == bounds.upper || one.is_of_host) continue;
-    if (const std::optional<Traced> found = traced(one)) one.traced_peak = found->peak;
+    one.peak.reset();
+    one.peak = peak_bounds(one);
+    if (one.peak->lower == one.peak->upper || one.is_of_host) continue;
+    if (const std::optional<Traced> found = traced(one)) {
+      one.traced_peak = found->peak;
+      one.peak = {.lower = found->peak, .upper = found->peak};
+    }
   }
 }
 

@@ -31,8 +31,8 @@ struct SumOfKind {
 };
 [[nodiscard]] SumOfKind sum_of_kind(const Report& report, Kind kind, std::uint16_t device);
 
-// Sets the traced peak of each process that has only bounds and whose trace exists as above. May
-// throw bad_alloc.
+// Sets the peak of each process, and the traced peak of one that has only bounds and whose trace
+// exists as above. May throw bad_alloc.
 void make_peaks_exact(std::vector<ReportOfProcess>& reports);
 
 // Sets the report's joint_bounds: a row for each device of which its process held several kinds of
