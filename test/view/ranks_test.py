@@ -143,6 +143,14 @@ class RanksOverTime(JobTest):
                 del rank["file"]
         self.assertEqual(apart, merged)
 
+    def test_ranks_of_what_has_none_are_refused(self):
+        self.job_of(2)
+        for words in (["--each", "job"], ["--site", "x", "job"]):
+            result = self.call("timeline", "--ranks", *words)
+            self.assertEqual((2, 1), (result.returncode, result.stderr.count("\n")), result.stderr)
+            self.assertIn("--ranks lays processes of reports over each other", result.stderr)
+        self.assertEqual(0, self.call("timeline", "--ranks", "job/rank0.1000.json").returncode)
+
     def test_each_has_a_timeline_of_its_own(self):
         self.job_of(4)
         self.assertEqual(4, len(json.loads(self.call("timeline", "--each", "--json", "job").stdout)))

@@ -268,6 +268,11 @@ int show(OneReport& arguments, const Makers& make, const OpenReport& open_one) {
   int status = paths.empty() ? kBadInput : kFine;
   OpenReport open = open_one;
   if (arguments.together && add_up(arguments, paths)) return arguments.together(paths);
+  if (arguments.is_together_asked && !paths.empty()) {
+    return refuse(
+        "--ranks lays processes of reports over each other; it does not go with --each, "
+        "with traces, or with a filter that only a trace can answer");
+  }
   if (add_up(arguments, paths)) {
     open = [&arguments, &status, parts = std::move(paths)](std::string&) {
       MergedReadable all = open_readable(parts, arguments.reading);

@@ -64,6 +64,28 @@ std::optional<Report> open_trace(const std::string& path, const Arguments& given
   return report;
 }
 
+// The report of `path`, or its trace, from which `timeline` is made then; says why not.
+std::optional<Report> open_timeline(std::string& path, Arguments& given,
+                                    const TimelineChoice& choice, RunTimeline& timeline) {
+  given.is_trace = is_trace(path) || is_import(path);
+  given.next = is_trace(path) ? "map --at peak" : "peak";
+  std::optional<Report> report;
+  if (!given.is_trace) report = open_report(path, given.reading);
+  if (report && takes_its_trace(given.filter, given.use, *report, path)) {
+    given.is_trace = true;
+    given.next = "map --at peak";
+  }
+  if (given.is_trace) report = open_trace(path, given, choice, timeline);
+  if (is_import(path) && timeline.length_ns == 0) be_snapshot(timeline);
+  if (!report || !choice.from_ns) return report;
+  const std::uint64_t length_ns =
+      given.is_trace ? timeline.length_ns : run_timeline(*report, {}).length_ns;
+  const std::string none = ends_before(length_ns, *choice.from_ns, "--from");
+  if (none.empty() || length_ns == 0) return report;  // 0: nobody knows
+  say("'" + path + "' " + none);
+  return std::optional<Report>();
+}
+
 int show_timeline(Arguments& given) {
   const TimelineChoice choice = choice_of(given);
   if (choice.from_ns && choice.to_ns && *choice.to_ns <= *choice.from_ns) {
@@ -101,23 +123,7 @@ int show_timeline(Arguments& given) {
   given.columns = {given.listing.csv ? names_of(bucket_columns()) : names_of(curve_columns()),
                    given.listing.csv ? names_of(rank_step_columns()) : rank_column_names()};
   const auto opens = [&](std::string& path) {
-    given.is_trace = is_trace(path) || is_import(path);
-    given.next = is_trace(path) ? "map --at peak" : "peak";
-    std::optional<Report> report;
-    if (!given.is_trace) report = open_report(path, given.reading);
-    if (report && takes_its_trace(given.filter, given.use, *report, path)) {
-      given.is_trace = true;
-      given.next = "map --at peak";
-    }
-    if (given.is_trace) report = open_trace(path, given, choice, timeline);
-    if (is_import(path) && timeline.length_ns == 0) be_snapshot(timeline);
-    if (!report || !choice.from_ns) return report;
-    const std::uint64_t length_ns =
-        given.is_trace ? timeline.length_ns : run_timeline(*report, {}).length_ns;
-    const std::string none = ends_before(length_ns, *choice.from_ns, "--from");
-    if (none.empty() || length_ns == 0) return report;  // 0: nobody knows
-    say("'" + path + "' " + none);
-    return std::optional<Report>();
+    return open_timeline(path, given, choice, timeline);
   };
   return show(given, {text, json, csv}, opens);
 }
