@@ -190,7 +190,10 @@ class NothingButOurs(Case):
                 words = ["--output", work / "written", "--force", *words]
             if verb == "recover":
                 words = ["--wait", "0", *words]
-            return verb, words, self.tool_as(user, [verb, *words], where, **variables)
+            starter = []
+            if verb == "serve" and not words:  # it serves until it is ended, and looks twice until then
+                words, starter = ["--listen", "0"], ["timeout", "--preserve-status", "2"]
+            return verb, words, self.tool_as(user, [verb, *words], where, starter, **variables)
 
         for verb in verbs:
             flags = flags_of(self.tool, verb)

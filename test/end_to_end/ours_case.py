@@ -36,10 +36,11 @@ class Case(harness.Case):
         os.chown(path, user, -1)
         return path
 
-    def tool_as(self, user, words, folder, **variables):
+    def tool_as(self, user, words, folder, before=(), **variables):
+        """before: a command that starts it."""
         other = {} if user == os.geteuid() else {"user": user, "group": user, "extra_groups": []}
         more = {"VRAMSCOPE_LIBRARY": self.library, "TMPDIR": self.folder, **variables}
-        return harness.programs.finish([self.tool, *map(str, words)], harness.environment(**more), folder,
+        return harness.programs.finish([*before, self.tool, *map(str, words)], harness.environment(**more), folder,
                                        harness.DEADLINE_S, **other)  # fmt: skip
 
     def dead_file(self, folder, **variables):
