@@ -1,5 +1,6 @@
 // The process, its GPUs, and the counters that PyTorch has, too.
 // SPDX-License-Identifier: Apache-2.0
+#include "reporter/report/files/file_name.h"
 #include "reporter/report/memory_name.h"
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/merged_process.h"
@@ -26,6 +27,10 @@ Columns<Report> process_columns() {
       {"restart", "how often it had been restarted; null: not known",
        if_told(&ProcessFacts::restart)},
       {"hostname", "machine", of(&ProcessFacts::hostname)},
+      {"program", "name of the program, or of the script that Python runs",
+       [](const Report& report) {
+         return harmless(program_name(report.process.executable, report.process.arguments));
+       }},
       {"executable", "path of the program", of(&ProcessFacts::executable)},
       {"command", "program and arguments", command_of},
       {"build", "build ID of the executable; empty: none, or not known",
