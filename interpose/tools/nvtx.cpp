@@ -22,7 +22,7 @@
 #include "interpose/loader/loader.h"
 #include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"
-#include "interpose/tools/nvtx_payload.h"
+#include "interpose/tools/nvtx_extension.h"
 #include "interpose/tools/nvtx_table.h"
 #include "reporter/record/stream_table.h"
 
@@ -119,16 +119,10 @@ std::string text_of(State&, const Character* text) {
   return text_of(text);
 }
 std::string text_of(State& now, std::int32_t type, nvtxMessageValue_t message) {
-  switch (type) {
-    case NVTX_MESSAGE_TYPE_ASCII:
-      return text_of(message.ascii);
-    case NVTX_MESSAGE_TYPE_UNICODE:
-      return text_of(message.unicode);
-    case NVTX_MESSAGE_TYPE_REGISTERED:
-      return now.strings.find(message.registered);
-    default:
-      return {};
-  }
+  if (type == NVTX_MESSAGE_TYPE_ASCII) return text_of(message.ascii);
+  if (type == NVTX_MESSAGE_TYPE_UNICODE) return text_of(message.unicode);
+  if (type == NVTX_MESSAGE_TYPE_REGISTERED) return now.strings.find(message.registered);
+  return {};
 }
 std::string text_of(State& now, const nvtxEventAttributes_t* event) {
   return event == nullptr ? std::string() : text_of(now, event->messageType, event->message);

@@ -11,7 +11,6 @@
 #include "allocator/base/capability.h"
 #include "allocator/base/kept_errno.h"
 #include "interpose/base/guard.h"
-#include "interpose/tools/nvtx_payload.h"
 
 namespace vramscope {
 namespace {
@@ -328,14 +327,14 @@ void name_regions(const void* domain, const NameBatch* batch) {
 
 }  // namespace
 
-void take_memory_extension(nvtx::Segment& segment) {
+void take_memory_extension(ExtensionSegment& segment) {
   if (heaps.load(std::memory_order_acquire) == nullptr) {
     auto* const made = new Heaps;
     Heaps* none = nullptr;
     if (!heaps.compare_exchange_strong(none, made, std::memory_order_acq_rel)) delete made;
   }
   const auto fill = [&](Slot slot, auto* function) {
-    nvtx::fill(segment, slot, function, others[slot]);
+    fill_slot(segment, slot, function, others[slot]);
   };
   fill(heap_register, register_heap);
   fill(heap_unregister, unregister_heap);

@@ -14,7 +14,7 @@ inline constexpr std::uint16_t kMemoryExtension = 1;  // its number (NVTX_EXT_MO
 
 // Puts our functions into the extension's slots, after the user's own library had its turn. May
 // throw bad_alloc. Threads: any.
-void take_memory_extension(nvtx::Segment& segment);
+void take_memory_extension(ExtensionSegment& segment);
 
 // Returns what the program has named so far; nothing if it named nothing. May throw bad_alloc.
 // Threads: any.

@@ -1,7 +1,6 @@
 // Handles ranges and marks with data (NVTX's payload extension). NCCL begins its ranges with core
 // functions, and ends those with data with the extension's (nvtxRangePopPayload).
 // SPDX-License-Identifier: Apache-2.0
-#include "interpose/tools/nvtx_payload.h"
 
 #include <atomic>
 #include <cstddef>
@@ -53,9 +52,7 @@ enum Slot : std::size_t {
   slots_known = 7,
 };
 
-using nvtx::Module;
-using nvtx::Segment;
-using Initialise = int (*)(Module* module);
+using Initialise = int (*)(ExtensionModule* module);
 
 // The functions of the user's own injection library; 0: none.
 std::intptr_t others[slots_known];
@@ -159,7 +156,7 @@ void end_with_data(const void* domain, std::uint64_t id, const Payload* payloads
   end_range(id);
 }
 
-int extend(Module* module) {
+int extend(ExtensionModule* module) {
   void* const library = other_nvtx_library();
   void* const function =
       library == nullptr ? nullptr : real_dlsym(library, "InitializeInjectionNvtxExtension");
@@ -169,7 +166,7 @@ int extend(Module* module) {
                        module->segments->slots != nullptr;
   if (!is_ours || switched_off() || is_in_secure_execution()) return has_other;
   static_cast<void>(ranges_or_make());  // a program may use nothing else of NVTX
-  Segment& segment = *module->segments;
+  ExtensionSegment& segment = *module->segments;
   if (module->id == kMemoryExtension) {
     take_memory_extension(segment);
     return 1;
@@ -180,7 +177,7 @@ int extend(Module* module) {
     if (!schemas.compare_exchange_strong(none, made, std::memory_order_acq_rel)) delete made;
   }
   const auto fill = [&](Slot slot, auto* function) {
-    nvtx::fill(segment, slot, function, others[slot]);
+    fill_slot(segment, slot, function, others[slot]);
   };
   fill(schema_register, register_schema);
   fill(mark_payload, mark_with_data);
@@ -199,7 +196,8 @@ int extend(Module* module) {
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(
     void* module) {
   try {
-    return module == nullptr ? 0 : vramscope::extend(static_cast<vramscope::Module*>(module));
+    return module == nullptr ? 0
+                             : vramscope::extend(static_cast<vramscope::ExtensionModule*>(module));
   } catch (...) {
     return 0;
   }

@@ -98,7 +98,7 @@ class Run(Case):
             for report in reports:
                 recount.check(self, report)
                 self.assertEqual(("recovered", 1 << 20), (report["trigger"], recount.live_bytes(report)))
-            self.assertIn(f"vramscope: {workers} processes; highest peak 1.00 MiB requested by python3", done.stderr)
+            self.assertIn(f"vramscope: {workers} processes; highest peak 1.00 MiB requested by pool.py", done.stderr)
             self.assertIn(f"recovered of {workers} descendants that ended without one: python3", done.stderr)
             self.assertLessEqual(len(done.stderr.splitlines()), 3)
             self.assertIn(f"next: vramscope report {os.path.basename(folder)}\n", done.stderr)

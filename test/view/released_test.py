@@ -14,7 +14,7 @@ import unittest
 TOOL = os.path.abspath(sys.argv[1])
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 KEPT = SOURCE / "test/golden/reports"
-SHOWS_NO_REPORT = {"run", "recover", "snapshot", "list", "live", "serve", "ctl", "functions", "options", "completion", "manual", "doctor",
+SHOWS_NO_REPORT = {"run", "recover", "snapshot", "list", "live", "serve", "ctl", "attach", "detach", "functions", "options", "completion", "manual", "doctor",
                    "symbols"}
 OF_TRACES = {"trace": [], "replay": [], "fit": [], "tune": [], "timeline": [], "map": ["--at", "0.001s"], "html": ["-o", "written"]}
 NEEDS = {"export": ["--format", "folded"], "check": ["--max-peak", "1TiB"], "html": ["-o", "written"], "merge": ["-o", "written"]}

@@ -136,12 +136,12 @@ class TableFolder::Files final : public TableWriter {
     if (file_ != nullptr) file_->add(cells_);
   }
   void end() override {
+    // Rows of a report that this one replaces would stay.
+    if (file_ == nullptr && access(path_of(facts_->name).c_str(), F_OK) == 0) make_file();
     if (file_ != nullptr) {
       if (const std::string why = file_->end(); !why.empty()) {
         fail("cannot write '" + path_of(facts_->name) + "': " + why);
       }
-    } else {
-      empty_.push_back(path_of(facts_->name));
     }
     file_.reset();
   }
@@ -155,7 +155,6 @@ class TableFolder::Files final : public TableWriter {
 
   // Gives all files their names, in the order of the tables. Returns "" or why not.
   [[nodiscard]] std::string publish(std::uint64_t& bytes) {
-    for (const std::string& path : empty_) unlink(path.c_str());  // of the report that is replaced
     for (Written& written : outputs_) {
       if (problem_.empty()) problem_ = written.output->end();
       struct stat found {};
@@ -184,7 +183,6 @@ class TableFolder::Files final : public TableWriter {
   std::vector<CellValue> cells_;
   std::vector<Written> outputs_;  // before the file, which writes to the last of them
   std::unique_ptr<TableFile> file_;
-  std::vector<std::string> empty_;  // paths of tables without rows
   std::string problem_;
 };
 
