@@ -99,7 +99,7 @@ class Run(Case):
                 recount.check(self, report)
                 self.assertEqual(("recovered", 1 << 20), (report["trigger"], recount.live_bytes(report)))
             self.assertIn(f"vramscope: {workers} processes; highest peak 1.00 MiB requested by pool.py", done.stderr)
-            self.assertIn(f"recovered of {workers} descendants that ended without one: python3", done.stderr)
+            self.assertIn(f"recovered of {workers} descendants that ended without one: pool.py", done.stderr)
             self.assertLessEqual(len(done.stderr.splitlines()), 3)
             self.assertIn(f"next: vramscope report {os.path.basename(folder)}\n", done.stderr)
             table = self.run_tool("report", folder).stdout
