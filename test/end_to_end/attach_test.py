@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import unittest
 
 import harness
 import recount
@@ -160,6 +161,19 @@ class Attach(harness.Case):
         self.end(process)
         left = [name for name in os.listdir(harness.LIVE_FILES) if str(process.pid) in name]
         self.assertEqual([], left)
+
+    @unittest.skipUnless(os.geteuid() == 0, "who is not root traces no process of another user")
+    def test_root_attaches_to_a_program_of_another_user_whose_files_are_that_users(self):
+        nobody = 65534
+        os.chmod(self.folder, 0o777)
+        process = self.start_program(["setpriv", f"--reuid={nobody}", f"--regid={nobody}", "--clear-groups", program("churn")])
+        self.assertEqual("ready\n", process.stdout.readline())
+        self.attach(process, "-o", "nobody.json")
+        place = pathlib.Path(f"/dev/shm/vramscope-{nobody}")
+        self.assertEqual([f"churn.{process.pid}.live"], [one.name for one in place.iterdir() if str(process.pid) in one.name])
+        self.assertEqual([nobody], sorted({one.stat().st_uid for one in [place, *place.iterdir()]}))
+        self.assertIn("done\n", self.end(process))
+        self.assertEqual(nobody, pathlib.Path(self.folder, "nobody.json").stat().st_uid)
 
     def test_settings_of_a_tool_that_was_killed_go_later_and_look_alikes_stay(self):
         folder = harness.LIVE_FILES

@@ -83,7 +83,8 @@ std::string why_not_loaded(Loading result, const std::string& seconds) {
       return "none of its threads waited in a system call within " + seconds +
              " s, where it can load the library; see --wait";
     case Loading::unfinished:
-      return "it has not loaded the library within " + seconds + " s, and goes on doing so";
+      return "it has not loaded the library within " + seconds +
+             " s, and goes on doing so: then it is recorded";
     case Loading::forbidden:
       return "the system does not allow to trace it; ask as root";
     case Loading::stopped:
@@ -122,9 +123,10 @@ int attach(const Arguments& arguments) {
   const InstalledFile library = find_library();
   if (!library.error.empty()) return refuse(library.error);
   const std::string held = held_by(arguments.pid);
-  const AttachSettings settings(arguments.pid, settings_of(arguments, held));
+  AttachSettings settings(arguments.pid, settings_of(arguments, held));
   if (!settings.problem().empty()) return refuse_process(settings.problem());
   const Loading result = load_into(arguments.pid, library.path, arguments.wait_seconds);
+  if (result == Loading::unfinished) settings.keep();
   why = why_not_loaded(result, std::to_string(arguments.wait_seconds));
   if (!why.empty()) return refuse_process(why);
   try {

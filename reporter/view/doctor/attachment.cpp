@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "reporter/view/system/as_owner.h"
 #include "reporter/view/system/executable.h"
 #include "reporter/view/system/running.h"
 
@@ -54,6 +55,7 @@ std::string why_not_by_program(const ProcessFiles& process) {
 }  // namespace
 
 bool is_recorded(pid_t pid) {
+  const AsOwner owner(pid);
   return std::ranges::any_of(running_processes(),
                              [=](const RunningProcess& one) { return one.pid == pid; });
 }

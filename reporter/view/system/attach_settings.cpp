@@ -11,6 +11,7 @@
 #include "reporter/report/files/descriptor.h"
 #include "reporter/report/live/attach_file.h"
 #include "reporter/report/live/live_folder.h"
+#include "reporter/view/system/as_owner.h"
 
 namespace vramscope {
 
@@ -45,7 +46,8 @@ bool AttachSettings::make(const std::string& folder, const std::string& text) {
 }
 
 AttachSettings::AttachSettings(pid_t process, const std::vector<std::string>& settings)
-    : name_(attach_file_name(process)) {
+    : process_(process), name_(attach_file_name(process)) {
+  const AsOwner owner(process);
   const std::string text = attach_text(settings);
   if (name_.empty()) {
     problem_ = "it has ended";
@@ -63,6 +65,7 @@ AttachSettings::AttachSettings(pid_t process, const std::vector<std::string>& se
 
 AttachSettings::~AttachSettings() {
   if (folder_ < 0) return;
+  const AsOwner owner(process_);
   remove_own_file(folder_, name_.c_str(), file_);
   close(folder_);
 }

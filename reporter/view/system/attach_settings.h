@@ -20,11 +20,14 @@ class AttachSettings {
   AttachSettings(const AttachSettings&) = delete;
   AttachSettings& operator=(const AttachSettings&) = delete;
 
+  // Leaves the file to a process that has not read it yet.
+  void keep() { file_ = {}; }
   [[nodiscard]] const std::string& problem() const { return problem_; }  // one line; "": none
 
  private:
   bool make(const std::string& folder, const std::string& text);
 
+  const pid_t process_;
   std::string name_;
   std::string problem_;
   int folder_ = -1;
