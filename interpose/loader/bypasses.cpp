@@ -90,22 +90,13 @@ int note_bypass(dl_phdr_info* info, std::size_t, void* argument) noexcept {
 }
 
 // Whether a driver is mapped that our loader namespace does not know.
-bool has_foreign_driver(const std::string& maps, const std::vector<MappedObject>& drivers) {
-  for (std::size_t at = 0; at < maps.size();) {
-    const std::size_t end = std::min(maps.find('\n', at), maps.size());
-    const std::string line = maps.substr(at, end - at);
-    at = end + 1;
-    unsigned long begin = 0;
-    std::array<char, 5> rights{};
-    const std::size_t path = line.find('/');
-    if (path == line.npos || !is_driver_file(line.c_str() + path)) continue;
-    if (std::sscanf(line.c_str(), "%lx-%*x %4s", &begin, rights.data()) != 2) continue;
-    const bool known = std::any_of(drivers.begin(), drivers.end(), [&](const MappedObject& driver) {
-      return driver.contains(begin);
-    });
-    if (rights[2] == 'x' && !known) return true;
-  }
-  return false;
+bool has_foreign_driver(const std::vector<MappedObject>& drivers) {
+  const std::vector<Mapping> all = mappings();
+  return std::any_of(all.begin(), all.end(), [&](const Mapping& one) {
+    if (!one.is_code || !is_driver_file(one.path.c_str())) return false;
+    return std::none_of(drivers.begin(), drivers.end(),
+                        [&](const MappedObject& driver) { return driver.contains(one.begin); });
+  });
 }
 
 }  // namespace
@@ -125,7 +116,7 @@ std::vector<std::string> find_bypasses(bool comes_first) {
     if (symbol_of_mapped(driver.path.c_str(), "cuInit") == init) continue;  // it comes before ours
     lines.push_back(driver.path + " is a second driver: calls to it are not recorded");
   }
-  if (has_foreign_driver(mappings_text(), search.drivers)) {
+  if (has_foreign_driver(search.drivers)) {
     lines.emplace_back("a driver was loaded with dlmopen: calls to it are not recorded");
   }
   return lines;

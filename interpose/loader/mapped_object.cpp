@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <utility>
 
 namespace vramscope {
 namespace {
@@ -30,6 +32,19 @@ std::size_t count_by_gnu_hash(const std::uint32_t* table) {
   if (last < left_out) return left_out;
   while ((chains[last - left_out] & 1) == 0) ++last;
   return last + 1;
+}
+
+// Uses /proc/thread-self, because /proc/self is empty after the main thread has ended.
+std::string mappings_text() {
+  std::string text;
+  const int file = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return text;
+  std::array<char, 1 << 14> part{};
+  for (ssize_t got; (got = ::read(file, part.data(), part.size())) > 0;) {
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  close(file);
+  return text;
 }
 
 }  // namespace
@@ -74,17 +89,26 @@ std::span<const ElfW(Sym)> symbols_in(const DynamicTables& tables) {
   return {};
 }
 
-// Uses /proc/thread-self, because /proc/self is empty after the main thread has ended.
-std::string mappings_text() {
-  std::string text;
-  const int file = open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return text;
-  std::array<char, 1 << 14> part{};
-  for (ssize_t got; (got = ::read(file, part.data(), part.size())) > 0;) {
-    text.append(part.data(), static_cast<std::size_t>(got));
+std::vector<Mapping> mappings() {
+  std::vector<Mapping> all;
+  const std::string text = mappings_text();
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    Mapping found;
+    std::array<char, 5> rights{};
+    const int fields =
+        std::sscanf(line.c_str(), "%lx-%lx %4s", &found.begin, &found.end, rights.data());
+    if (fields != 3) continue;
+    found.is_read = rights[0] == 'r';
+    found.is_written = rights[1] == 'w';
+    found.is_code = rights[2] == 'x';
+    const std::size_t path = line.find('/');
+    if (path != line.npos) found.path = line.substr(path);
+    all.push_back(std::move(found));
   }
-  close(file);
-  return text;
+  return all;
 }
 
 }  // namespace vramscope

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace vramscope {
 
@@ -42,7 +43,13 @@ struct DynamicTables {
 // hash table, which alone says how many there are.
 [[nodiscard]] std::span<const ElfW(Sym)> symbols_in(const DynamicTables& tables);
 
-// Returns the text of /proc/self/maps, or what could be read of it. May throw bad_alloc.
-[[nodiscard]] std::string mappings_text();
+struct Mapping {
+  std::uintptr_t begin = 0, end = 0;
+  bool is_read = false, is_written = false, is_code = false;
+  std::string path;  // of the file; "": of none
+};
+
+// Returns the mappings of this process, or what could be read of them. May throw bad_alloc.
+[[nodiscard]] std::vector<Mapping> mappings();
 
 }  // namespace vramscope

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <new>
 #include <string_view>
 #include <vector>
@@ -62,28 +61,6 @@ Changes changes(Towards what) {
   add(Function::symbol, reinterpret_cast<Word>(driver.symbol.pointer()));
 #include "interpose/table/functions.def"
   all.sort();
-  return all;
-}
-
-struct Mapping {
-  Word begin = 0, end = 0;
-  bool is_read = false, is_written = false;
-};
-
-std::vector<Mapping> mappings() {
-  std::vector<Mapping> all;
-  const std::string text = mappings_text();
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = text.substr(at, end - at);
-    at = end + 1;
-    Mapping found;
-    char rights[5] = {};
-    if (std::sscanf(line.c_str(), "%lx-%lx %4s", &found.begin, &found.end, rights) != 3) continue;
-    found.is_read = rights[0] == 'r';
-    found.is_written = rights[1] == 'w';
-    all.push_back(found);
-  }
   return all;
 }
 
