@@ -7,6 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "allocator/base/kept_errno.h"
+#include "interpose/base/guard.h"
+
 namespace vramscope {
 
 // Types of NVTX 3.1 and later (nvtxDetail/nvtxExtTypes.h), which headers of CUDA 11 lack.
@@ -33,6 +36,19 @@ void fill_slot(ExtensionSegment& segment, std::size_t slot, Function function,
   if (slot >= segment.slot_count) return;
   other = segment.slots[slot];
   segment.slots[slot] = reinterpret_cast<std::intptr_t>(function);
+}
+
+// Runs our part of a call: keeps errno, and hides our failures from the program.
+template <class F>
+auto unseen(F&& f) noexcept -> decltype(f()) {
+  using Result = decltype(f());
+  const KeptErrno kept;
+  const CallGuard guard(CallGuard::Ends::without_waiting);
+  try {
+    return f();
+  } catch (...) {  // no memory for a name
+    return Result();
+  }
 }
 
 // Ranges of a domain by its handle, as in RangeTable. They do nothing in a forked child, or if

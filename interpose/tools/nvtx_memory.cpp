@@ -9,8 +9,6 @@
 #include <vector>
 
 #include "allocator/base/capability.h"
-#include "allocator/base/kept_errno.h"
-#include "interpose/base/guard.h"
 
 namespace vramscope {
 namespace {
@@ -246,17 +244,13 @@ class Heaps {
 // Made at first use and never destroyed, because pools may end in the program's last exit handlers.
 std::atomic<Heaps*> heaps{nullptr};
 
-// Runs our part of a call: keeps errno, and hides our failures from the program.
+// Calls f with the heaps. What it lacks memory for goes unnamed.
 template <class F>
-void unseen(F&& f) noexcept {
-  const KeptErrno kept;
-  const CallGuard guard(CallGuard::Ends::without_waiting);
-  Heaps* const known = heaps.load(std::memory_order_acquire);
-  if (known == nullptr || !keeps_ranges()) return;
-  try {
-    f(*known);
-  } catch (...) {  // no memory for it: it goes unnamed
-  }
+void with_heaps(F&& f) noexcept {
+  unseen([&] {
+    Heaps* const known = heaps.load(std::memory_order_acquire);
+    if (known != nullptr && keeps_ranges()) f(*known);
+  });
 }
 
 // Returns element `i` of a batch.
@@ -270,7 +264,7 @@ const void* register_heap(const void* domain, const HeapDescription* heap) {
   const void* handle = ask_other<const void*>(heap_register, domain, heap);
   if (heap == nullptr || heap->type != kAddresses || heap->range == nullptr) return handle;
   if (handle == nullptr) handle = heap->range->address;
-  unseen([&](Heaps& all) {
+  with_heaps([&](Heaps& all) {
     all.add_heap(handle, {.name = nvtx_name(domain, heap->message_type, heap->message),
                           .address = reinterpret_cast<std::uintptr_t>(heap->range->address),
                           .bytes = heap->range->size});
@@ -279,11 +273,11 @@ const void* register_heap(const void* domain, const HeapDescription* heap) {
 }
 void unregister_heap(const void* domain, const void* heap) {
   ask_other<void>(heap_unregister, domain, heap);
-  unseen([&](Heaps& all) { all.remove_heap(heap); });
+  with_heaps([&](Heaps& all) { all.remove_heap(heap); });
 }
 void reset_heap(const void* domain, const void* heap) {
   ask_other<void>(heap_reset, domain, heap);
-  unseen([&](Heaps& all) { all.empty_heap(heap); });
+  with_heaps([&](Heaps& all) { all.empty_heap(heap); });
 }
 void register_regions(const void* domain, const RegisterBatch* batch) {
   ask_other<void>(regions_register, domain, batch);
@@ -293,7 +287,7 @@ void register_regions(const void* domain, const RegisterBatch* batch) {
   for (std::size_t i = 0; i < batch->count; ++i) {
     const Range& range = element<Range>(batch->elements, batch->element_size, i);
     if (has_handles && !are_theirs) batch->handles[i] = range.address;
-    unseen([&](Heaps& all) {
+    with_heaps([&](Heaps& all) {
       all.add_region(batch->heap, are_theirs ? batch->handles[i] : range.address, range.size);
     });
   }
@@ -303,7 +297,7 @@ void resize_regions(const void* domain, const ResizeBatch* batch) {
   if (batch == nullptr || batch->type != kAddresses || batch->elements == nullptr) return;
   for (std::size_t i = 0; i < batch->count; ++i) {
     const Range& range = element<Range>(batch->elements, batch->element_size, i);
-    unseen([&](Heaps& all) { all.resize_region(range.address, range.size); });
+    with_heaps([&](Heaps& all) { all.resize_region(range.address, range.size); });
   }
 }
 void unregister_regions(const void* domain, const UnregisterBatch* batch) {
@@ -311,7 +305,7 @@ void unregister_regions(const void* domain, const UnregisterBatch* batch) {
   if (batch == nullptr || batch->elements == nullptr) return;
   for (std::size_t i = 0; i < batch->count; ++i) {
     const void* const region = element<const void*>(batch->elements, batch->element_size, i);
-    unseen([&](Heaps& all) { all.remove_region(region); });
+    with_heaps([&](Heaps& all) { all.remove_region(region); });
   }
 }
 void name_regions(const void* domain, const NameBatch* batch) {
@@ -319,7 +313,7 @@ void name_regions(const void* domain, const NameBatch* batch) {
   if (batch == nullptr || batch->elements == nullptr) return;
   for (std::size_t i = 0; i < batch->count; ++i) {
     const auto& named = element<NamedRegion>(batch->elements, batch->element_size, i);
-    unseen([&](Heaps& all) {
+    with_heaps([&](Heaps& all) {
       all.name_region(named.region, nvtx_name(nullptr, named.message_type, named.message));
     });
   }

@@ -8,8 +8,6 @@
 #include <unordered_map>
 
 #include "allocator/base/capability.h"
-#include "allocator/base/kept_errno.h"
-#include "interpose/base/guard.h"
 #include "interpose/loader/loader.h"
 #include "interpose/settings/startup.h"
 #include "interpose/tools/nvtx.h"
@@ -93,18 +91,6 @@ class Schemas {
 // Made at first use and never destroyed, because ranges may end in the program's last exit
 // handlers.
 std::atomic<Schemas*> schemas{nullptr};
-
-// Runs our part of a call: keeps errno, and hides our failures from the program.
-template <class F>
-auto unseen(F&& f) noexcept -> decltype(f()) {
-  const KeptErrno kept;
-  const CallGuard guard(CallGuard::Ends::without_waiting);
-  try {
-    return f();
-  } catch (...) {  // no memory for a name
-    return {};
-  }
-}
 
 std::string name_of(const void* domain, const Payload* payloads, std::size_t count) noexcept {
   return unseen([&] {
