@@ -14,6 +14,11 @@ namespace vramscope {
 // can, unless all its threads are busy. Stops nothing. May throw bad_alloc.
 [[nodiscard]] std::string why_not_attachable(pid_t pid, const ProcessFiles& process);
 
+// Returns why no loader takes a library into a program of that file, such as "is linked
+// statically";
+// "": it may. path: of the program.
+[[nodiscard]] std::string why_not_by_file(const std::string& path);
+
 // Returns whether list, live and the other verbs see the process. May throw bad_alloc.
 [[nodiscard]] bool is_recorded(pid_t pid);
 

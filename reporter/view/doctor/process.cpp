@@ -14,7 +14,6 @@
 #include "reporter/view/doctor/attachment.h"
 #include "reporter/view/doctor/examinations.h"
 #include "reporter/view/doctor/process_files.h"
-#include "reporter/view/system/executable.h"
 #include "reporter/view/system/host.h"
 #include "reporter/view/system/installation.h"
 #include "reporter/view/system/target.h"
@@ -28,14 +27,6 @@ constexpr const char* kStart = "start it with vramscope run";
 bool runs_under_us(pid_t pid) {
   const std::optional<TargetFiles> files = read_target(pid);
   return files && files->maps.find("/libvramscope.so") != std::string::npos;
-}
-
-// Why the loader took no library along, by the file that runs.
-std::string why_not_by_file(const std::string& path) {
-  const Executable program = find_executable(path);
-  if (program.narrow) return "is a 32-bit program";
-  if (program.elf && program.native && program.loader.empty()) return "is linked statically";
-  return more_rights(path);
 }
 
 void examine_absence(pid_t pid, const ProcessFiles& process, Findings& findings) {

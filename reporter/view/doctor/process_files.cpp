@@ -32,7 +32,7 @@ std::string content_of(const std::string& path) {
 std::string field(const std::string& status, const std::string& name) {
   const std::size_t at = status.find("\n" + name + ":");
   if (at == status.npos) return "";
-  const std::size_t begin = at + name.size() + 2;
+  const std::size_t begin = status.find_first_not_of(" \t", at + name.size() + 2);
   return status.substr(begin, status.find('\n', begin) - begin);
 }
 
@@ -106,6 +106,10 @@ std::optional<std::string> ProcessFiles::variable(std::string_view name) const {
   return std::nullopt;
 }
 
+std::string ProcessFiles::status(const std::string& name) const {
+  return field(files_.status, name);
+}
+
 bool ProcessFiles::blocks(int signal) const {
   if (signal < 1 || signal > 64) return false;
   std::size_t counted = 0;
@@ -125,9 +129,7 @@ bool ProcessFiles::is_recording() const {
                      [](const Thread& thread) { return helper_state(thread.name).has_value(); });
 }
 
-pid_t ProcessFiles::parent() const {
-  return static_cast<pid_t>(std::atoi(field(files_.status, "PPid").c_str()));
-}
+pid_t ProcessFiles::parent() const { return static_cast<pid_t>(std::atoi(status("PPid").c_str())); }
 
 std::vector<pid_t> ProcessFiles::children() const {
   std::istringstream numbers(

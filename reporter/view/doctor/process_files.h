@@ -24,6 +24,8 @@ class ProcessFiles {
   // Returns the paths of mapped files whose names begin with `name`, each once; " (deleted)" stays
   // at the end.
   [[nodiscard]] std::vector<std::string> mapped(std::string_view name) const;
+  // Returns what /proc/PID/status says of `name`, without the space before it; "": nothing.
+  [[nodiscard]] std::string status(const std::string& name) const;
   // Returns the value of a variable with which the process started, or nothing if it was not set.
   [[nodiscard]] std::optional<std::string> variable(std::string_view name) const;
   // Returns "NAME=value" for collect_settings(), with null at the end. Valid as long as this
