@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/types.h>
 
-#include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -33,18 +31,6 @@ struct Arguments {
   GivenOptions options;
 };
 
-// A file's name means the folder in which attach was typed, not that of the program.
-std::string in_this_folder(const std::string& pattern) {
-  if (pattern.starts_with('/')) return pattern;
-  std::error_code error;
-  std::string folder;
-  for (const char letter : std::filesystem::current_path(error).string()) {
-    folder += letter;
-    if (letter == '%') folder += '%';
-  }
-  return folder + "/" + pattern;
-}
-
 std::vector<std::string> settings_of(const Arguments& arguments, const std::string& held) {
   std::vector<std::string> settings;
   if (!held.empty()) settings.push_back(kHeldBefore + held);
@@ -58,7 +44,7 @@ std::vector<std::string> settings_of(const Arguments& arguments, const std::stri
     if (given.empty()) continue;
     const bool is_inside = has_folder && (row.name == "output" || row.name == "trace");
     const bool is_path = row.name == "output" || row.name == "trace" || row.name == "output_folder";
-    if (is_path && !is_inside) given = in_this_folder(given);
+    if (is_path && !is_inside) given = path_for_program(given);
     settings.push_back(row.variable + "=" + given);
   }
   return settings;

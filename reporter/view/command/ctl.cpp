@@ -1,7 +1,6 @@
 // vramscope ctl: PyTorch's functions of memory, for a running program.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <memory>
 
@@ -11,6 +10,7 @@
 #include "reporter/report/memory_stats.h"
 #include "reporter/report/report.h"
 #include "reporter/view/command/live_process.h"
+#include "reporter/view/command/recording_options.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/json_text.h"
 #include "reporter/view/system/control_call.h"
@@ -116,16 +116,6 @@ int ask_for_report_by_signal(pid_t pid) {
   constexpr unsigned kWaitSeconds = 10;
   const ReportReply reply = request_report({.pid = pid, .wait_seconds = kWaitSeconds}, say);
   return reply.problem.empty() ? publish({}, reply.report + "\n") : refuse(reply.problem);
-}
-
-// A relative path is one of the caller's, not of the program's; its name may have %p and others.
-std::string path_for_program(const std::string& given) {
-  std::error_code error;
-  if (given.starts_with('/')) return given;
-  std::string path;
-  for (const char c : std::filesystem::current_path(error).string())
-    path += c == '%' ? "%%" : std::string(1, c);
-  return path + "/" + given;
 }
 
 // Of "on FILE" or "off".

@@ -2,6 +2,8 @@
 #include "reporter/view/command/recording_options.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "reporter/report/files/file_name.h"
 
@@ -43,6 +45,16 @@ void add_recording_options(Command& command, GivenOptions& options,
       command.option(flags, &value, help, traits);
     }
   }
+}
+
+std::string path_for_program(const std::string& given) {
+  if (given.starts_with('/')) return given;
+  std::error_code error;
+  std::string path;
+  for (const char c : std::filesystem::current_path(error).string()) {
+    path += c == '%' ? "%%" : std::string(1, c);
+  }
+  return path + "/" + given;
 }
 
 }  // namespace vramscope

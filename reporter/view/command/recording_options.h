@@ -17,4 +17,8 @@ using GivenOptions = std::vector<std::pair<OptionRow, std::string>>;  // "": it 
 void add_recording_options(Command& command, GivenOptions& options,
                            const std::vector<std::string>& left_out = {});
 
+// Returns the pattern of a file's name for a program that runs in another folder: what was typed is
+// relative to the folder of this process.
+[[nodiscard]] std::string path_for_program(const std::string& given);
+
 }  // namespace vramscope
