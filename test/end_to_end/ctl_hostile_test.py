@@ -374,13 +374,7 @@ class Programs(Case):
         self.end(process)
 
     def test_a_program_in_a_container_is_reached_from_outside(self):
-        inside = "mount -t tmpfs tmpfs /dev/shm && exec " + harness.program("hold")
-        command = ["unshare", "-Urmpf", "--mount-proc", "sh", "-c", inside]
-        if subprocess.run([*command[:-1], "mount -t tmpfs tmpfs /dev/shm"], capture_output=True).returncode:
-            self.skipTest("no container can be made here")
-        process = self.start_program(command, "cache")
-        self.assertIn("ready", process.stdout.readline())
-        (pid,) = open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="utf-8").read().split()
+        process, pid = self.start_in_container(harness.program("hold"))
         self.assertEqual("", self.run_tool("ctl", pid, "mark", "from outside").stderr)
         self.assertGreater(int(self.run_tool("ctl", pid, "memory_allocated").stdout), 0)
         process.communicate("quit\n", timeout=harness.DEADLINE_S)

@@ -169,13 +169,7 @@ class Serve(ServeCase):
         quit_of(process)
 
     def test_a_program_in_a_container_is_found_from_outside(self):
-        inside = "mount -t tmpfs tmpfs /dev/shm && exec " + harness.program("hold")
-        command = ["unshare", "-Urmpf", "--mount-proc", "sh", "-c", inside]
-        if subprocess.run([*command[:-1], "mount -t tmpfs tmpfs /dev/shm"], capture_output=True).returncode:
-            self.skipTest("no container can be made here")
-        process = self.start_program(command, "cache")
-        self.assertIn("ready", process.stdout.readline())
-        (pid,) = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text(encoding="ascii").split()
+        process, pid = self.start_in_container(harness.program("hold"))
         self.serve()
         self.assertEqual(HELD, self.value(self.scrape(), "vramscope_requested_bytes", pid=pid))
         quit_of(process)
