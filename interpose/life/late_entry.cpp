@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/life/late_entry.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <exception>
 
 #include "allocator/base/kept_errno.h"
 #include "interpose/base/message.h"
 #include "interpose/life/start.h"
-#include "interpose/loader/loader.h"
 #include "interpose/loader/real.h"
 #include "interpose/loader/repointing.h"
 #include "interpose/settings/startup.h"

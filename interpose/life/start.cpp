@@ -106,8 +106,7 @@ void warn_of_way_in(Recorder& recorder) noexcept {
   if (way_in() == WayIn::by_driver) {
     return recorder.warn(
         "the driver loaded Vramscope (CUDA_INJECTION64_PATH), so calls are only observed, and "
-        "those "
-        "through pointers that a heap keeps are missed");
+        "those through pointers that a heap keeps are missed");
   }
   if (way_in() == WayIn::attached) return warn_of_attachment(recorder);
   try {

@@ -253,7 +253,7 @@ std::vector<ProcessDifference> process_differences(const Reports& reports, const
     }
   }
   for (ProcessDifference& of_kind : kind_rows(reports)) {
-    // What the peak of all kinds tells is told with it.
+    // A peak of one kind adds nothing where the peak of all kinds tells the same of a process.
     std::erase_if(of_kind.outliers,
                   [&](const Outlier& one) { return tells_of_process(all, *of_kind.figure, one); });
     if (!of_kind.outliers.empty()) all.push_back(std::move(of_kind));
