@@ -17,12 +17,6 @@
 namespace vramscope {
 namespace {
 
-std::uint64_t positive(std::int64_t bytes) {
-  return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
-}
-
-std::uint32_t own_pid() { return static_cast<std::uint32_t>(getpid()); }
-
 constexpr int kMostTries = 4;  // to measure without another process making a context meanwhile
 
 std::int64_t difference(std::uint64_t before, std::uint64_t after) {
@@ -43,7 +37,7 @@ void UnrecordedUse::note_free(std::uint16_t device, std::uint64_t free_bytes,
 
 void UnrecordedUse::note_unrecorded(std::uint16_t device, std::uint64_t bytes) noexcept {
   const std::uint64_t managed = allocator_.capacity(device).managed;
-  const std::optional<Kept> kept = ask_pools(device);
+  const std::optional<Kept> kept = ask_pools(device, bytes);
   {
     const SystemLock lock(mutex_);
     set_outside(device, bytes);
@@ -55,12 +49,19 @@ void UnrecordedUse::note_unrecorded(std::uint16_t device, std::uint64_t bytes) n
 
 // Freed memory stays in the pool, and counts as used there until its stream has reached the free.
 // Returns nothing while a stream is captured, because the question would end the capture.
-std::optional<UnrecordedUse::Kept> UnrecordedUse::ask_pools(std::uint16_t device) noexcept {
+std::optional<UnrecordedUse::Kept> UnrecordedUse::ask_pools(std::uint16_t device,
+                                                            std::uint64_t outside) noexcept {
   if (captures_.any()) return std::nullopt;
   const PoolUse use = pools_.use(device);
   const std::uint64_t live = allocator_.capacity(device).in_pools;
   const std::uint64_t kept = use.reserved_bytes - std::min(use.reserved_bytes, live);
   const std::uint64_t idle = use.reserved_bytes - std::min(use.reserved_bytes, use.used_bytes);
+  // Live memory of an attached process may be from before.
+  const bool had_more = before_.saw(device, {.outside_bytes = outside,
+                                             .reserved_bytes = use.reserved_bytes,
+                                             .idle_bytes = idle,
+                                             .recorded_bytes = live});
+  if (had_more) return Kept{.bytes = idle};
   return Kept{.bytes = kept, .pending_bytes = kept - std::min(kept, idle)};
 }
 
@@ -68,6 +69,18 @@ std::optional<UnrecordedUse::Kept> UnrecordedUse::ask_pools(std::uint16_t device
 void UnrecordedUse::set_outside(std::uint16_t device, std::uint64_t bytes) {
   outside_[device] = bytes;
   exported_[device] = std::min(exported_[device], bytes);
+}
+
+void UnrecordedUse::freed_from_before(const FromBefore::Block& block,
+                                      FromBefore::To where) noexcept {
+  if (!before_.freed(block, where)) return;
+  {
+    const SystemLock lock(mutex_);
+    std::uint64_t& outside = outside_[block.device];
+    if (where == FromBefore::To::pool) kept_[block.device].bytes += block.bytes;
+    if (where == FromBefore::To::driver) outside -= std::min(block.bytes, outside);
+  }
+  publish(block.device);
 }
 
 void UnrecordedUse::gave_up_exported(std::uint16_t device, std::uint64_t bytes) noexcept {
@@ -148,91 +161,9 @@ void UnrecordedUse::made_first_context(CUcontext context, std::uint16_t device,
   measure_first_context(device);
 }
 
-// If `run` reported the free memory, it can also be asked.
-void UnrecordedUse::measure_first_context(std::uint16_t device) noexcept {
-  if (is_simulated_for_one_process()) return;
-  try {
-    {
-      const std::string uuid = uuid_of(device);
-      const SystemLock lock(mutex_);
-      told_[device].uuid = uuid;
-    }
-    const std::optional<Answer> answer = answer_of_nvml(device);
-    if (!answer) return;
-    {
-      const SystemLock lock(mutex_);
-      take_answer(device, *answer);
-      Told& told = told_[device];
-      const std::uint64_t contexts = contexts_on(device);
-      if (told.context_bytes == 0 && contexts != 0) {
-        told.context_bytes = told.driver_bytes / contexts;
-      }
-    }
-    publish(device);
-  } catch (...) {  // no memory for an answer: the difference counts
-  }
-}
-
 std::uint64_t UnrecordedUse::contexts_on(std::uint16_t device) const {
   const auto on_device = [&](const Part& part) { return part.device == device; };
   return static_cast<std::uint64_t>(std::count_if(parts_.begin(), parts_.end(), on_device));
-}
-
-// The record and NVML's answer match only if no memory changed in between.
-std::optional<UnrecordedUse::Answer> UnrecordedUse::answer_of_nvml(std::uint16_t device) {
-  constexpr int kMostAnswers = 3;
-  std::string uuid;
-  {
-    const SystemLock lock(mutex_);
-    uuid = told_[device].uuid;
-  }
-  if (uuid.empty()) return std::nullopt;
-  std::optional<Answer> answer;
-  for (int i = 0; i < kMostAnswers && !(answer && answer->held); ++i) {
-    const DeviceCapacity before = allocator_.capacity(device);
-    auto processes = ask_use(startup().note_file.c_str(), uuid);
-    if (!processes) break;
-    const DeviceCapacity after = allocator_.capacity(device);
-    answer = Answer{.processes = *std::move(processes), .held = {}, .managed = after.managed};
-    const bool is_same = before.held == after.held && before.rounding == after.rounding;
-    if (is_same) answer->held = after.held + after.rounding;
-  }
-  return answer;
-}
-
-// NVML counts the pages of managed memory on the device, whose number is not available elsewhere.
-// So with managed memory the driver's use is only known within bounds, and the differences choose
-// between them. The pools report what they keep.
-void UnrecordedUse::take_answer(std::uint16_t device, const Answer& answer) {
-  Told& told = told_[device];
-  const auto own =
-      std::find_if(answer.processes.begin(), answer.processes.end(),
-                   [](const DeviceProcess& process) { return process.pid == own_pid(); });
-  if (own == answer.processes.end()) {  // not seen, or NVML uses other process numbers
-    if (contexts_on(device) == 0) told.driver_bytes = 0;
-    return;
-  }
-  if (!answer.held) return;
-  const std::uint64_t recorded = *answer.held + kept_[device].bytes;
-  const std::uint64_t least = own->bytes - std::min(recorded, own->bytes);
-  const std::uint64_t most = own->bytes - std::min(recorded - answer.managed, own->bytes);
-  std::int64_t modules = 0;
-  for (const Part& part : parts_) modules += part.device == device ? part.module_bytes : 0;
-  const std::uint64_t measured = told.context_bytes * contexts_on(device) + positive(modules);
-  told.driver_bytes = std::clamp(measured, least, most);
-}
-
-std::vector<DeviceProcess> UnrecordedUse::ask_nvml(std::uint16_t device) {
-  std::optional<Answer> answer = answer_of_nvml(device);
-  if (!answer) return {};
-  const SystemLock lock(mutex_);
-  take_answer(device, *answer);
-  std::vector<DeviceProcess>& all = answer->processes;
-  const std::size_t before = all.size();
-  std::erase_if(all, [](const DeviceProcess& process) { return process.pid == own_pid(); });
-  // An NVML that does not see this process uses process numbers of another namespace.
-  if (all.size() == before && contexts_on(device) != 0) return {};
-  return std::move(all);
 }
 
 void UnrecordedUse::announce(std::uint16_t device, std::uint64_t before) noexcept {
@@ -332,7 +263,8 @@ UnrecordedUse::Figures UnrecordedUse::sum(std::uint16_t device) const {
           .measure = measure_of(device),
           .exported_bytes = exported_[device],
           .pool_bytes = in_pools,
-          .pool_pending_bytes = std::min(kept.pending_bytes, in_pools)};
+          .pool_pending_bytes = std::min(kept.pending_bytes, in_pools),
+          .before_bytes = before_.bytes(device)};
 }
 
 void UnrecordedUse::begin_telling() noexcept {
@@ -386,6 +318,7 @@ void UnrecordedUse::publish(std::uint16_t device, Tell tells) noexcept {
     numbers.exported_bytes = figures.exported_bytes;
     numbers.pool_bytes = figures.pool_bytes;
     numbers.pool_pending_bytes = figures.pool_pending_bytes;
+    numbers.before_bytes = figures.before_bytes;
     numbers.pages = backend_.pages().times(device);
   });
 }

@@ -12,6 +12,7 @@
 #include "allocator/base/capability.h"
 #include "allocator/caching_allocator.h"
 #include "interpose/driver/captures.h"
+#include "interpose/driver/from_before.h"
 #include "interpose/driver/peer_processes.h"
 #include "interpose/driver/pool_devices.h"
 #include "interpose/settings/startup.h"
@@ -38,6 +39,7 @@ class UnrecordedUse {
     std::uint64_t exported_bytes = 0;       // of these: freed, and perhaps open elsewhere; at most
     std::uint64_t pool_bytes = 0;           // of these: freed, and kept by the driver's pools
     std::uint64_t pool_pending_bytes = 0;   // of pool_bytes: until the streams reach the frees
+    std::optional<std::uint64_t> before_bytes = {};  // of these: from before an attachment
   };
   // Throws only LockLost, on a thread that skips abandoned locks.
   [[nodiscard]] Figures figures(std::uint16_t device);
@@ -81,6 +83,10 @@ class UnrecordedUse {
   void changed_code(CUcontext context, std::uint16_t device, std::uint64_t before,
                     std::uint64_t after) noexcept;
   void ended(CUcontext context) noexcept;
+  // What the process held when Vramscope was attached.
+  [[nodiscard]] FromBefore& from_before() noexcept { return before_; }
+  // Notes that the program freed such a block.
+  void freed_from_before(const FromBefore::Block& block, FromBefore::To where) noexcept;
   // Notes that `bytes` that this process had exported and freed are still used.
   void gave_up_exported(std::uint16_t device, std::uint64_t bytes) noexcept;
 
@@ -104,6 +110,9 @@ class UnrecordedUse {
     std::optional<std::uint64_t> held;  // what is recorded
     std::uint64_t managed = 0;          // of `held`
   };
+  [[nodiscard]] static std::uint64_t positive(std::int64_t bytes) noexcept {
+    return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+  }
   [[nodiscard]] std::optional<Answer> answer_of_nvml(std::uint16_t device);
   void take_answer(std::uint16_t device, const Answer& answer) VRAMSCOPE_REQUIRES(mutex_);
   [[nodiscard]] MeasuredBy measure_of(std::uint16_t device) const VRAMSCOPE_REQUIRES(mutex_);
@@ -127,6 +136,7 @@ class UnrecordedUse {
   PoolDevices& pools_;
   const Captures& captures_;
   LiveProcess& live_;
+  FromBefore before_;
   PeerProcesses peers_{startup().runtime_folder};
   Callback callback_;
   mutable SystemMutex mutex_;
@@ -136,7 +146,7 @@ class UnrecordedUse {
     std::uint64_t bytes = 0;
     std::uint64_t pending_bytes = 0;
   };
-  [[nodiscard]] std::optional<Kept> ask_pools(std::uint16_t device) noexcept;
+  [[nodiscard]] std::optional<Kept> ask_pools(std::uint16_t device, std::uint64_t outside) noexcept;
 
   // As if all managed memory, which was managed_ then, were on the device.
   std::array<std::uint64_t, kMaxDevices> outside_ VRAMSCOPE_GUARDED_BY(mutex_){};

@@ -17,6 +17,7 @@ void UsedDevices::note(std::uint16_t device) noexcept {
       const DeviceCapacity now = allocator_.capacity(device);
       allocator_.set_capacity(device, {}, now.kept, CachingAllocator::Memory::is_hosts);
     }
+    use_.from_before().begin(device);
     backend_.note_free_memory(device, facts.free_bytes, facts.total_bytes);
     const SystemLock lock(mutex_);
     devices_.push_back(std::move(facts));
@@ -50,6 +51,7 @@ std::vector<DeviceFacts> UsedDevices::facts() {
     facts.exported_bytes = figures.exported_bytes;
     facts.pool_bytes = figures.pool_bytes;
     facts.pool_pending_bytes = figures.pool_pending_bytes;
+    facts.before_bytes = figures.before_bytes;
     facts.pages = backend_.pages().times(facts.index);
   }
   return copy;

@@ -90,15 +90,12 @@ void warn_of_missing_functions(Recorder& recorder, int driver_version) noexcept 
 }
 
 void warn_of_attachment(Recorder& recorder) noexcept {
-  constexpr const char* kText =
-      "Vramscope was attached while the program ran: memory that it had before is not recorded, "
-      "nor are calls through pointers that a heap keeps";
-  const std::string& held = startup().held_before;
-  try {
-    recorder.warn((kText + (held.empty() ? held : "; it held " + held + " then")).c_str());
-  } catch (const std::exception&) {
-    recorder.warn(kText);
-  }
+  recorder.warn(
+      startup().held_before.empty()
+          ? "Vramscope was attached while the program ran: memory from before is not recorded, "
+            "and NVML did not tell its sum; calls through pointers on a heap are missed"
+          : "Vramscope was attached while the program ran: memory from before is one line of the "
+            "ledger; calls through pointers on a heap are missed");
 }
 
 // What LD_PRELOAD does and this way in cannot.

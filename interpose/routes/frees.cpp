@@ -38,8 +38,8 @@ CUresult free_ours(Call& call, Address address, Wait when, Only only, Refuse ref
 
 // Memory that a launch left behind ends when no executable holds it.
 template <class RealFree>
-CUresult free_foreign(Call& call, const DirectCall& direct, CUdeviceptr address,
-                      RealFree real_free) {
+CUresult free_not_ours(Call& call, const DirectCall& direct, CUdeviceptr address,
+                       RealFree real_free) {
   GraphMemory& memory = call.profiler().graph_memory();
   if (!memory.any()) return direct();
   const GraphMemory::Number launch = memory.left_behind(address);
@@ -47,6 +47,19 @@ CUresult free_foreign(Call& call, const DirectCall& direct, CUdeviceptr address,
   (void)call.find(Kind::graph, address);
   const CUresult code = call.pass(real_free);
   if (code == CUDA_SUCCESS) memory.freed(address, launch);
+  return code;
+}
+
+// Memory that the program had before an attachment has no record. Until the free the driver knows
+// its size.
+template <class RealFree>
+CUresult free_foreign(Call& call, const DirectCall& direct, CUdeviceptr address,
+                      FromBefore::To where, RealFree real_free) {
+  UnrecordedUse& use = call.profiler().unrecorded_use();
+  if (!use.from_before().any()) return free_not_ours(call, direct, address, real_free);
+  const FromBefore::Block block = use.from_before().block_at(call.profiler().allocator(), address);
+  const CUresult code = free_not_ours(call, direct, address, real_free);
+  if (code == CUDA_SUCCESS) use.freed_from_before(block, where);
   return code;
 }
 
@@ -69,7 +82,7 @@ CUresult free_in_order(Call& call, const DirectCall& direct, CUdeviceptr address
   if (!found.owned) {
     const auto as_it_is = [&] { return real_free(address, stream); };
     return graph != nullptr ? capture_free(call, graph, address, as_it_is)
-                            : free_foreign(call, direct, address, as_it_is);
+                            : free_foreign(call, direct, address, FromBefore::To::pool, as_it_is);
   }
   const auto refuse = [&] { return real_free(unknown_address(), stream); };
   if (found.where.kind == Kind::pinned) return refuse();
@@ -87,7 +100,8 @@ namespace {
 
 CUresult free_device(Call& call, const DirectCall& direct, CUdeviceptr dptr) {
   const auto foreign = [&] {
-    return free_foreign(call, direct, dptr, [dptr] { return real().cuMemFree_v2(dptr); });
+    return free_foreign(call, direct, dptr, FromBefore::To::driver,
+                        [dptr] { return real().cuMemFree_v2(dptr); });
   };
   if (!call.profiler().allocator().may_own(dptr)) return foreign();
   const auto refuse = [] { return real().cuMemFree_v2(unknown_address()); };

@@ -21,7 +21,6 @@
 #include "interpose/base/clock.h"
 #include "interpose/settings/private_variables.h"
 #include "reporter/report/files/file_name.h"
-#include "reporter/report/live/attach_file.h"
 
 // A function of the memory sanitizer's runtime, if the program uses it.
 extern "C" [[gnu::weak]] void __msan_init();
@@ -99,7 +98,7 @@ ParseResult parsed_settings(Startup& now) {
   std::vector<const char*> lines;
   for (const std::string& line : *left) {
     lines.push_back(line.c_str());
-    if (line.starts_with(kHeldBefore)) now.held_before = line.substr(std::strlen(kHeldBefore));
+    if (auto held = held_before_in(line)) now.held_before.push_back(*std::move(held));
   }
   lines.push_back(nullptr);
   const std::vector<Setting> more = collect_settings(lines.data());

@@ -11,6 +11,7 @@
 #include "interpose/settings/options.h"
 #include "reporter/report/facts.h"
 #include "reporter/report/launcher.h"
+#include "reporter/report/live/attach_file.h"
 
 namespace vramscope {
 
@@ -21,9 +22,9 @@ struct Startup {
   std::string note_file;              // kNoteVariable: where `vramscope run` reads our files' names
   std::string runtime_folder;         // the variable XDG_RUNTIME_DIR; "": it is not set
   bool is_attached = false;           // by vramscope attach, which left settings for it
-  std::string held_before;            // then, of its GPUs, in words; "": not known
-  std::uint64_t start_time_ns = 0;    // nanoseconds since the epoch
-  JobPlace place;                     // in a job, by a launcher
+  std::vector<HeldBefore> held_before;  // then, of its GPUs, as far as that is known
+  std::uint64_t start_time_ns = 0;      // nanoseconds since the epoch
+  JobPlace place;                       // in a job, by a launcher
   std::vector<std::pair<std::string, std::string>>
       environment;  // kept if the report pattern uses it
 };

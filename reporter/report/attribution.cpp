@@ -188,8 +188,8 @@ class Rounding {
   explicit Rounding(const ReportParts& parts) {
     for (const SegmentSnapshot& segment : parts.memory.segments) add(parts, segment);
     for (const DeviceFacts& facts : parts.devices) {
-      const std::uint64_t known =
-          facts.context_bytes + facts.module_bytes + facts.exported_bytes + facts.pool_bytes;
+      const std::uint64_t known = facts.context_bytes + facts.module_bytes + facts.exported_bytes +
+                                  facts.pool_bytes + facts.before_bytes.value_or(0);
       gaps_[facts.index] = std::min(gaps_on(parts.memory, facts.index),
                                     facts.outside_bytes - std::min(known, facts.outside_bytes));
     }
@@ -310,6 +310,9 @@ void add_rest(const DeviceFacts& facts, const Snapshot& memory, const Rounding& 
   add(LedgerRow::pools, in_pools);
   outside -= in_pools;
   outside -= std::min(rounding.gaps(facts.index), outside);
+  const std::uint64_t before = std::min(facts.before_bytes.value_or(0), outside);
+  add(LedgerRow::before, before);
+  outside -= before;
   for (const DeviceProcess& process : facts.other_processes) {
     const std::uint64_t bytes = std::min(process.bytes, outside);
     add(LedgerRow::others, bytes);

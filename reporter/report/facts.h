@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,9 @@ struct DeviceFacts {
   std::uint64_t exported_bytes = 0;
   std::uint64_t pool_bytes = 0;
   std::uint64_t pool_pending_bytes = 0;
+  // Of outside_bytes, what the process held when Vramscope was attached, less what it has freed of
+  // it since; nothing: it was not attached, or NVML did not say.
+  std::optional<std::uint64_t> before_bytes = {};
   PageTimes pages = {};
 };
 

@@ -134,6 +134,7 @@ void visit_fields(Self& device, F&& f) {
   f("exported_bytes", device.facts.exported_bytes);
   f("pool_bytes", device.facts.pool_bytes);
   f("pool_pending_bytes", device.facts.pool_pending_bytes);
+  f.if_there("before_bytes", device.facts.before_bytes);
   f("memory_stats", FlatStatistics{device});
   f("timing", device.timing);
   f("pages", device.facts.pages);

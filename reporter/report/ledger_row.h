@@ -19,6 +19,7 @@ enum class LedgerRow : std::uint8_t {
   contexts,     // kept by the driver for contexts of this process
   modules,      // kept by the driver for their code and variables
   exported,     // kept by the driver for handles to memory of others
+  before,       // held by this process when Vramscope was attached, contexts and code included
   unaccounted,  // used for anything else
   others,       // used by other processes, or by nobody that is known
 };
@@ -38,6 +39,8 @@ inline constexpr const char* kUnaccounted = "unaccounted";
       return {kUnaccounted, "modules"};
     case LedgerRow::exported:
       return {kUnaccounted, "exported"};
+    case LedgerRow::before:
+      return {kUnaccounted, "from before"};
     case LedgerRow::others:
       return {"others", "others"};
     case LedgerRow::memory:
@@ -57,8 +60,8 @@ inline constexpr const char* kUnaccounted = "unaccounted";
 }
 
 [[nodiscard]] constexpr LedgerRow row_of(std::string_view kind, std::string_view owner) {
-  for (const LedgerRow row :
-       {LedgerRow::pools, LedgerRow::contexts, LedgerRow::modules, LedgerRow::exported}) {
+  for (const LedgerRow row : {LedgerRow::pools, LedgerRow::contexts, LedgerRow::modules,
+                              LedgerRow::exported, LedgerRow::before}) {
     if (has_kind_of(row, kind) && owner == words_of(row).second) return row;
   }
   if (has_kind_of(LedgerRow::cached, kind)) return LedgerRow::cached;

@@ -108,6 +108,7 @@ inline void add_numbers(DeviceFacts& sum, const DeviceFacts& more) {
   sum.exported_bytes += more.exported_bytes;
   sum.pool_bytes += more.pool_bytes;
   sum.pool_pending_bytes += more.pool_pending_bytes;
+  if (more.before_bytes) sum.before_bytes = sum.before_bytes.value_or(0) + *more.before_bytes;
   add_numbers(sum.pages.map, more.pages.map);
   add_numbers(sum.pages.access, more.pages.access);
   add_numbers(sum.pages.unmap, more.pages.unmap);

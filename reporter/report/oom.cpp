@@ -172,13 +172,13 @@ void add_use_by_others(const ReportParts& parts, OomEvent& event) {
     event.module_bytes = facts.module_bytes;
     event.pool_bytes = facts.pool_bytes;
     event.pool_pending_bytes = facts.pool_pending_bytes;
+    event.before_bytes = facts.before_bytes;
   }
 }
 
 // What is free in pages shared by small allocations counts as in use, but not by others.
 void take_gaps_from_others(const Snapshot& memory, OomEvent& event) {
-  const std::uint64_t others = event.outside_bytes - own_outside(event) - pools_then(event);
-  const std::uint64_t taken = std::min(gaps_on(memory, event.device), others);
+  const std::uint64_t taken = std::min(gaps_on(memory, event.device), others_then(event));
   event.outside_bytes -= taken;
   event.rounding_bytes += taken;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,8 @@ struct OomEvent {
   std::uint64_t pool_bytes = 0;  // of these, kept by the driver's pools after the process freed it
   std::uint64_t pool_pending_bytes = 0;  // of these, kept until the process's streams reach the
                                          // free
+  // Of outside_bytes, what an attached process had before; see DeviceFacts.
+  std::optional<std::uint64_t> before_bytes = {};
   // An estimate of the free memory if the driver itself had served each block.
   std::uint64_t native_free_bytes = 0;
   std::vector<OomShare> shares = {};  // the largest first, at most 10, of every kind
@@ -94,6 +97,15 @@ struct OomEvent {
 // Returns what the driver's pools kept of memory that this process had freed.
 [[nodiscard]] inline std::uint64_t pools_then(const OomEvent& event) {
   return std::min(event.pool_bytes, event.outside_bytes - own_outside(event));
+}
+// Returns what an attached process still had of what it held before.
+[[nodiscard]] inline std::uint64_t before_then(const OomEvent& event) {
+  return std::min(event.before_bytes.value_or(0),
+                  event.outside_bytes - own_outside(event) - pools_then(event));
+}
+// Returns what of outside_bytes is not known to be this process's.
+[[nodiscard]] inline std::uint64_t others_then(const OomEvent& event) {
+  return event.outside_bytes - own_outside(event) - pools_then(event) - before_then(event);
 }
 
 struct OomReport {

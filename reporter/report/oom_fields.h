@@ -67,6 +67,7 @@ void visit_fields(Self& event, F&& f) {
   f("module_bytes", event.module_bytes);
   f("pool_bytes", event.pool_bytes);
   f("pool_pending_bytes", event.pool_pending_bytes);
+  f.if_there("before_bytes", event.before_bytes);
   f("native_free_bytes", event.native_free_bytes);
   f("shares", event.shares);
   f("owners", event.owners);

@@ -30,6 +30,32 @@ for line in sys.stdin:
         blocks.append(block)
 """
 
+# Has stream-ordered memory, some of it freed, when it is attached, and frees and asks for more when a line comes.
+POOL = harness.ASKS_DRIVER + """
+def call(name, *arguments):
+    assert driver[name](*arguments) == 0
+blocks = []
+def ask():
+    block = ctypes.c_uint64()
+    call("cuMemAllocAsync", ctypes.byref(block), ctypes.c_size_t(32 << 20), None)
+    blocks.append(block)
+def free():
+    call("cuMemFreeAsync", blocks.pop(0), None)
+    call("cuStreamSynchronize", None)
+pool = ctypes.c_void_p()
+call("cuDeviceGetDefaultMemPool", ctypes.byref(pool), 0)
+call("cuMemPoolSetAttribute", pool, 4, ctypes.byref(ctypes.c_uint64(1 << 40)))  # keep what is freed
+for i in range(5):
+    ask()
+free()
+print("ready", flush=True)
+for line in sys.stdin:
+    if line == "\\n": break
+    ask() if line == "ask\\n" else free()
+    call("cuMemGetInfo_v2", ctypes.byref(ctypes.c_size_t()), ctypes.byref(ctypes.c_size_t()))
+    print("done", flush=True)
+"""
+
 
 class Attach(harness.Case):
     def start(self, *command):
@@ -103,14 +129,57 @@ class Attach(harness.Case):
         self.assertTrue(any("was attached while the program ran" in line for line in report["warnings"]))
 
     def test_what_it_held_before_is_told_where_nvml_knows_it(self):
-        shared = {"VRAMSCOPE_SIM": f"capacity=1GiB,context_bytes=100MiB,shared={self.folder}/device"}
+        shared = self.shared_device()
         process = self.start_program([program("churn")], **shared)
         self.assertEqual("ready\n", process.stdout.readline())
         said = self.run_tool("attach", str(process.pid), **shared).stderr
-        held = re.search(r"not recorded is what it had before: (1[56]\d MiB of GPU memory, contexts included)\n", said)
+        held = re.search(r"not recorded is what it had before: (1[56]\d) MiB of GPU memory, contexts included\n", said)
         self.assertIsNotNone(held, said)
-        self.assertIn(f"; it held {held[1]} then", " ".join(self.detach(process)["warnings"]))
+        live = json.loads(self.run_tool("live", str(process.pid), "--json").stdout)
+        before = live["devices"][0]["before_bytes"]
+        near = 4 * MIB  # blocks of its four threads from before, and the driver's pages, which small blocks share
+        self.assertAlmostEqual(int(held[1]) * MIB, before, delta=near)
+        for _ in range(10):
+            self.assertEqual("less\n", self.say(process, "less"))
+        report = self.detach(process)
+        self.assertIn("memory from before is one line of the ledger", " ".join(report["warnings"]))
+        rows = {(row["kind"], row["owner"]): row["device_bytes"] for row in report["ledger"]}
+        self.assertAlmostEqual(before - 10 * MIB, rows["unaccounted", "from before"], delta=near)
+        self.assertAlmostEqual(before - 10 * MIB, report["devices"][0]["before_bytes"], delta=near)
         self.end(process)
+
+    def shared_device(self):
+        """A device of which NVML knows what each process holds."""
+        return {"VRAMSCOPE_SIM": f"capacity=1GiB,context_bytes=100MiB,shared={self.folder}/device"}
+
+    def ledger_of(self, report):
+        """MiB of the only device by kind and owner."""
+        (device,) = report["devices"]
+        rows = {(row["kind"], row["owner"]): row["device_bytes"] for row in report["ledger"]}
+        self.assertEqual(device["total_bytes"] - device["free_bytes"], sum(rows.values()), rows)
+        return {name: round(bytes / MIB) for name, bytes in rows.items()}
+
+    def test_freeing_what_it_held_before_makes_its_row_smaller_by_each_block(self):
+        shared = self.shared_device()
+        other = self.start_program([program("churn")], **shared)
+        self.assertEqual("ready\n", other.stdout.readline())
+        process = self.start_program([sys.executable, "-c", POOL], **shared)
+        self.assertEqual("ready\n", process.stdout.readline())
+        self.assertEqual(0, self.run_tool("attach", str(process.pid), **shared).returncode)
+        for line in ("ask", "free", "free"):
+            self.assertEqual("done\n", self.say(process, line))
+        ledger = self.ledger_of(self.detach(process))
+        # 100 MiB are the context's. Four blocks were live and one free in the pool: the program took that one, and
+        # freed two from before.
+        self.assertEqual({"from before": 100 + 64, "pools": 64},
+                         {owner: ledger[kind, owner] for kind, owner in
+                          (("unaccounted", "from before"), ("cached", "pools"))}, ledger)  # fmt: skip
+        (path,) = [name for name in os.listdir(self.folder) if name.endswith(".json")]
+        owners = self.run_tool("owners", path).stdout
+        self.assertRegex(owners, r"164 MiB +\S+ % +unaccounted +from before")
+        self.assertIn("what the process held of the GPU when Vramscope was attached, by NVML", owners)
+        for one in (process, other):
+            self.end(one)
 
     def test_after_detach_the_driver_is_as_it_was_and_nothing_more_is_recorded(self):
         process = self.start(sys.executable, "-c", ASKS)

@@ -1,7 +1,8 @@
 // Four threads allocate and free without an end, beside memory that stays, until a line comes.
 // SPDX-License-Identifier: Apache-2.0
-// Prints "ready" and reads lines: "more" allocates 1 MiB that stays, "quit" ends it at once; the
-// end of the input, or any other line, frees everything and ends it.
+// Prints "ready" and reads lines: "more" allocates 1 MiB that stays, "less" frees the oldest such
+// block, "quit" ends it at once; the end of the input, or any other line, frees everything and ends
+// it.
 #include <unistd.h>
 
 #include <atomic>
@@ -35,9 +36,15 @@ int main() {
   std::cout << "ready" << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "quit") _exit(2);
-    if (line != "more") break;
-    kept.push_back(keep(kMiB));
-    std::cout << "more" << std::endl;
+    if (line == "more") {
+      kept.push_back(keep(kMiB));
+    } else if (line == "less") {
+      MUST(cuMemFree(kept.front()));
+      kept.erase(kept.begin());
+    } else {
+      break;
+    }
+    std::cout << line << std::endl;
   }
   ends = true;
   for (std::thread& one : threads) one.join();

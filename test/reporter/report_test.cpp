@@ -174,6 +174,26 @@ TEST(Report, HasALedgerThatAddsUpToTheDevice) {
   EXPECT_EQ(report.ledger[9].device_bytes, 20U << 20);
 }
 
+TEST(Report, TellsWhatAnAttachedProcessHeldBeforeApartFromOthers) {
+  ReportParts parts = sample_parts();
+  DeviceFacts& facts = parts.devices[1];  // device 0
+  facts.measured_by = word_of(MeasuredBy::none);
+  facts.before_bytes = 200U << 20;
+  facts.other_processes.clear();
+  const std::uint64_t explained = facts.exported_bytes + facts.pool_bytes + *facts.before_bytes;
+  const std::uint64_t outside = facts.outside_bytes;
+
+  Report report = assemble(std::move(parts));
+
+  std::map<LedgerRow, std::uint64_t> rows;
+  for (const LedgerEntry& row : report.ledger) {
+    if (row.device == 0) rows[row_of(row)] += row.device_bytes;
+  }
+  EXPECT_EQ(rows[LedgerRow::before], 200U << 20);
+  EXPECT_LE(rows[LedgerRow::others], outside - explained);
+  EXPECT_GE(rows[LedgerRow::others] + (std::uint64_t{2} << 20), outside - explained);  // a page
+}
+
 TEST(Report, CountsADifferenceOfFreeMemoryWithTheOthers) {
   ReportParts parts = sample_parts();
   parts.devices[1].measured_by = word_of(MeasuredBy::difference);  // device 0
@@ -322,8 +342,9 @@ TEST(Words, OfTriggersAndLedgersAreReadAsTheyAreWritten) {
   for (const char* const word : {"untold", "other", "tomorrow"}) {
     EXPECT_EQ(trigger_of(word), Trigger::other) << word;
   }
-  for (const LedgerRow row : {LedgerRow::cached, LedgerRow::pools, LedgerRow::contexts,
-                              LedgerRow::modules, LedgerRow::exported, LedgerRow::others}) {
+  for (const LedgerRow row :
+       {LedgerRow::cached, LedgerRow::pools, LedgerRow::contexts, LedgerRow::modules,
+        LedgerRow::exported, LedgerRow::before, LedgerRow::others}) {
     const auto [kind, owner] = words_of(row);
     EXPECT_EQ(row_of(kind, owner), row) << kind << ' ' << owner;
   }

@@ -102,6 +102,20 @@ TEST(Oom, TellsContextsOfThisProcessFromOthers) {
   EXPECT_TRUE(has(text_of(report), "hint: most of the memory is held by others"));
 }
 
+TEST(Oom, OfAnAttachedProcessBlamesWhatItHadBeforeAndNotOthers) {
+  Report report = refused();
+  OomEvent& event = report.oom.events[0];
+  event.native_free_bytes = event.split_free_bytes = 0;
+  event.context_bytes = event.module_bytes = event.pool_bytes = 0;
+  event.outside_bytes = 900 << 20;
+  event.before_bytes = 850 << 20;
+  EXPECT_TRUE(has(text_of(report), "850 MiB  83.0 %  from before Vramscope was attached, contexts"))
+      << text_of(report);
+  EXPECT_TRUE(has(text_of(report), "50.0 MiB   4.9 %  others: other processes")) << text_of(report);
+  EXPECT_TRUE(has(hint_for(report, event, {}), "most of the memory is from before Vramscope was"))
+      << hint_for(report, event, {});
+}
+
 TEST(Oom, TellsWhatPoolsOfThisProcessKeepFromOthers) {
   Report report = refused();
   OomEvent& event = report.oom.events[0];  // lacks 176 MiB

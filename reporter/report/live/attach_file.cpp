@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <string_view>
 
@@ -17,6 +18,7 @@ namespace vramscope {
 namespace {
 
 constexpr std::string_view kPrefix = "attach.";
+constexpr std::string_view kHeldBefore = "held-before=";
 
 // Each setting ends with a null byte.
 std::vector<std::string> settings_in(std::string_view text) {
@@ -63,6 +65,24 @@ pid_t process_of_attach_file(const std::string& name) {
   const int found = std::sscanf(name.c_str(), "attach.%d.%llu%n", &process, &started, &length);
   const bool is_whole = found == 2 && static_cast<std::size_t>(length) == name.size();
   return is_whole ? process : 0;
+}
+
+std::string held_before_line(const HeldBefore& held) {
+  return std::string(kHeldBefore) + std::to_string(held.bytes) + "=" + held.uuid;
+}
+
+std::optional<HeldBefore> held_before_in(const std::string& line) {
+  if (!line.starts_with(kHeldBefore)) return std::nullopt;
+  const std::string_view text = std::string_view(line).substr(kHeldBefore.size());
+  const std::size_t end = text.find('=');
+  HeldBefore held;
+  const auto read =
+      std::from_chars(text.data(), text.data() + std::min(end, text.size()), held.bytes);
+  if (end == text.npos || read.ec != std::errc() || read.ptr != text.data() + end) {
+    return std::nullopt;
+  }
+  held.uuid = text.substr(end + 1);
+  return held;
 }
 
 std::string attach_text(const std::vector<std::string>& settings) {

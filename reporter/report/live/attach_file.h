@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,9 +21,16 @@ inline constexpr std::size_t kMostAttachBytes = std::size_t{1} << 16;
 // number. May throw bad_alloc, as all functions here.
 [[nodiscard]] std::string attach_file_name(pid_t pid);
 
-// A line of the file that is no setting: what the process held of its GPUs before, in words; absent
-// if it is not known.
-inline constexpr const char* kHeldBefore = "held-before=";
+// What the process held of a GPU when it was attached, by NVML: contexts, code, and memory that is
+// not recorded.
+struct HeldBefore {
+  std::string uuid;  // of the GPU, as the driver tells it
+  std::uint64_t bytes = 0;
+};
+// A line of the file that is no setting, for each GPU of which that is known.
+[[nodiscard]] std::string held_before_line(const HeldBefore& held);
+// Reads such a line. Returns nothing for any other.
+[[nodiscard]] std::optional<HeldBefore> held_before_in(const std::string& line);
 
 // Returns the process in such a name, or 0 if it is none.
 [[nodiscard]] pid_t process_of_attach_file(const std::string& name);

@@ -72,6 +72,7 @@ DeviceFacts device_of(const LiveDevice& device, std::uint64_t last_ns) {
           .exported_bytes = numbers.exported_bytes,
           .pool_bytes = numbers.pool_bytes,
           .pool_pending_bytes = numbers.pool_pending_bytes,
+          .before_bytes = numbers.before_bytes,
           .pages = numbers.pages};
 }
 

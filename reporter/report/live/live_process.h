@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ struct LiveDeviceNumbers {
   std::uint64_t exported_bytes = 0;
   std::uint64_t pool_bytes = 0;
   std::uint64_t pool_pending_bytes = 0;
+  std::optional<std::uint64_t> before_bytes = {};
   PageTimes pages = {};
 };
 struct LiveDevice {

@@ -39,6 +39,7 @@ void add_rest(const Report& report, LiveGpu& device) {
     if (row == LedgerRow::others) device.others_bytes += entry.device_bytes;
     const bool is_drivers = row == LedgerRow::contexts || row == LedgerRow::modules ||
                             row == LedgerRow::exported || row == LedgerRow::pools;
+    if (row == LedgerRow::before) device.before_bytes += entry.device_bytes;
     if (is_drivers) device.driver_bytes += entry.device_bytes;
   }
 }

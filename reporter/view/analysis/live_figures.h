@@ -28,9 +28,10 @@ struct LiveGpu {
   std::uint64_t cached_bytes = 0;  // reserved beyond that: freed memory, rounding
   std::uint64_t driver_bytes = 0;  // contexts, code, memory of the driver's pools
   std::uint64_t others_bytes = 0;  // of other processes, or not known whose, at the last sample
+  std::uint64_t before_bytes = 0;  // of this process, from before it was attached
   std::uint64_t peak_bytes = 0;    // of what was live
   [[nodiscard]] std::uint64_t used_bytes() const {
-    return live_bytes + cached_bytes + driver_bytes + others_bytes;
+    return live_bytes + cached_bytes + driver_bytes + others_bytes + before_bytes;
   }
 };
 // It refers to the report, which outlives it. May throw bad_alloc, like all functions here.

@@ -31,9 +31,10 @@ struct Arguments {
   GivenOptions options;
 };
 
-std::vector<std::string> settings_of(const Arguments& arguments, const std::string& held) {
+std::vector<std::string> settings_of(const Arguments& arguments,
+                                     const std::vector<HeldBefore>& held) {
   std::vector<std::string> settings;
-  if (!held.empty()) settings.push_back(kHeldBefore + held);
+  for (const HeldBefore& gpu : held) settings.push_back(held_before_line(gpu));
   bool has_folder = false;
   for (const auto& [row, value] : arguments.options) {
     has_folder = has_folder || (row.name == "output_folder" && !value.empty());
@@ -50,15 +51,23 @@ std::vector<std::string> settings_of(const Arguments& arguments, const std::stri
   return settings;
 }
 
-// "3.20 GiB of GPU memory, contexts included", by NVML; "": it does not say.
-std::string held_by(pid_t pid) {
-  std::uint64_t bytes = 0;
+std::vector<HeldBefore> held_by(pid_t pid) {
+  std::vector<HeldBefore> held;
   for (const GpuUse& gpu : ask_nvml(kNvml)) {
     for (const GpuProcess& process : gpu.processes) {
-      if (process.pid == static_cast<std::uint32_t>(pid)) bytes += process.bytes;
+      if (process.pid != static_cast<std::uint32_t>(pid) || process.bytes == 0) continue;
+      held.push_back({.uuid = gpu.uuid, .bytes = process.bytes});
     }
   }
-  return bytes == 0 ? "" : amount_text(bytes) + " of GPU memory, contexts included";
+  return held;
+}
+
+void say_what_was_before(const std::vector<HeldBefore>& held) {
+  std::uint64_t bytes = 0;
+  for (const HeldBefore& gpu : held) bytes += gpu.bytes;
+  if (bytes == 0) return;
+  say("not recorded is what it had before: " + amount_text(bytes) +
+      " of GPU memory, contexts included");
 }
 
 std::string why_not_loaded(Loading result, const std::string& seconds) {
@@ -108,7 +117,7 @@ int attach(const Arguments& arguments) {
   if (!why.empty()) return refuse_process(why);
   const InstalledFile library = find_library();
   if (!library.error.empty()) return refuse(library.error);
-  const std::string held = held_by(arguments.pid);
+  const std::vector<HeldBefore> held = held_by(arguments.pid);
   AttachSettings settings(arguments.pid, settings_of(arguments, held));
   if (!settings.problem().empty()) return refuse_process(settings.problem());
   const Loading result = load_into(arguments.pid, library.path, arguments.wait_seconds);
@@ -125,7 +134,7 @@ int attach(const Arguments& arguments) {
   const bool is_seen = await_recording(arguments.pid, arguments.wait_seconds);
   say(process + (is_seen ? " is recorded from now on, in mode observe"
                          : " is recorded from its next CUDA call on, in mode observe"));
-  if (!held.empty()) say("not recorded is what it had before: " + held);
+  say_what_was_before(held);
   say("next: vramscope live " + std::to_string(arguments.pid));
   return kFine;
 }

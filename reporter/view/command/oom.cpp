@@ -46,7 +46,7 @@ std::string others_line(std::uint16_t device, const char* when,
 std::string others_text(const Report& report) {
   if (report.oom.events.empty()) return "";
   const OomEvent& last = report.oom.events.back();
-  if (last.outside_bytes <= own_outside(last) + pools_then(last)) return "";
+  if (others_then(last) == 0) return "";
   if (trigger_of(report) == Trigger::oom) {
     std::vector<OtherProcess> named;
     for (const DeviceReport& device : report.devices) {

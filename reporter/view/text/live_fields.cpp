@@ -40,7 +40,10 @@ Columns<Row> device_figures(Of of) {
           {"driver_bytes", "contexts, code and memory of the driver's pools, at the last sample",
            figure(&LiveGpu::driver_bytes)},
           {"others_bytes", "of other processes, or not known whose, at the last sample",
-           figure(&LiveGpu::others_bytes)}};
+           figure(&LiveGpu::others_bytes)},
+          {"before_bytes",
+           "of an attached process: what it held before, contexts included, less what it freed",
+           figure(&LiveGpu::before_bytes)}};
 }
 
 Columns<LiveGpu> device_columns() {

@@ -70,6 +70,7 @@ ScreenLine bar_of(const LiveGpu& device, std::size_t cells, const Page& page) {
   };
   const Part parts[] = {{device.live_bytes, Style::live, "\u2588", "#"},
                         {device.cached_bytes, Style::cached, "\u2593", "="},
+                        {device.before_bytes, Style::driver, "\u2592", "+"},
                         {device.driver_bytes, Style::driver, "\u2592", "+"},
                         {device.others_bytes, Style::others, "\u2592", "x"}};
   const std::uint64_t whole = std::max(device.total_bytes, device.used_bytes());
@@ -105,15 +106,19 @@ void add_device(const Report& report, const LiveGpu& device, const ScreenSize& s
   }
   screen.add(std::move(title), Style::bold);
   screen.lines.push_back(bar_of(device, size.columns > 5 ? size.columns - 5 : 1, page));
-  screen.lines.push_back({{"  live ", Style::plain},
-                          {amount_text(device.live_bytes), Style::live},
-                          {" (peak " + amount_text(device.peak_bytes) + ")", Style::plain},
-                          {"  cached ", Style::plain},
-                          {amount_text(device.cached_bytes), Style::cached},
-                          {"  contexts ", Style::plain},
-                          {amount_text(device.driver_bytes), Style::driver},
-                          {"  others ", Style::plain},
-                          {amount_text(device.others_bytes), Style::others}});
+  ScreenLine parts{{"  live ", Style::plain},
+                   {amount_text(device.live_bytes), Style::live},
+                   {" (peak " + amount_text(device.peak_bytes) + ")", Style::plain}};
+  const auto add = [&](const char* what, std::uint64_t bytes, Style style) {
+    parts.push_back({what, Style::plain});
+    parts.push_back({amount_text(bytes), style});
+  };
+  add("  cached ", device.cached_bytes, Style::cached);
+  if (device.before_bytes != 0) add("  from before ", device.before_bytes, Style::driver);
+  if (device.before_bytes == 0 || device.driver_bytes != 0)
+    add("  contexts ", device.driver_bytes, Style::driver);
+  add("  others ", device.others_bytes, Style::others);
+  screen.lines.push_back(std::move(parts));
 }
 
 // Memory that takes of no device.

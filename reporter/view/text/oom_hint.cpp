@@ -174,11 +174,16 @@ std::string hint_of_holders(const Report& report, const OomEvent& event, const L
   const std::uint64_t ours = event.allocated_bytes + event.direct_bytes + event.rounding_bytes;
   const std::uint64_t own = own_outside(event);
   const std::uint64_t pools = pools_then(event);
-  const std::uint64_t others = event.outside_bytes - own - pools;
+  const std::uint64_t others = others_then(event);
+  const std::uint64_t before = before_then(event);
+  if (before > ours && before > own && before > pools && before > others) {
+    return "most of the memory is " + std::string(kFromBefore) +
+           ": start the program under vramscope run to see whose it is" + pools_clause(event);
+  }
   if (pools > ours && pools > own && pools > others)
     return pools_text(event, " most of the memory");
   if (others > ours && others > own) {
-    const bool are_told = are_contexts_measured(report, event.device);
+    const bool are_told = are_contexts_measured(report, event.device) || event.before_bytes;
     return "most of the memory is held by " +
            std::string(are_told ? "others" : kContextsAndOthers) +
            ": see vramscope owners, or nvidia-smi" + pools_clause(event);

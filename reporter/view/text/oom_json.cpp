@@ -35,6 +35,9 @@ Columns<OomEvent> held_columns() {
           {"pool_pending_bytes",
            "part of `pool_bytes` that is pending until the freeing streams reach the free",
            &Row::pool_pending_bytes},
+          {"before_bytes",
+           "of an attached process: what it had before, contexts included, in `outside_bytes`",
+           before_then},
           {"native_free_bytes", "estimate of what would have been free without the cache",
            &Row::native_free_bytes}};
 }

@@ -125,8 +125,10 @@ void add_device(Document& text, const Report& report, const OomEvent& event,
                           " free; the limit does not allow its use");
   }
   add(pools_then(event), pools_row(event));
-  add(event.outside_bytes - (is_told ? own_outside(event) : 0) - pools_then(event),
-      is_told ? "others: other processes, unrecorded memory" : std::string(kContextsAndOthers));
+  add(before_then(event), kFromBefore);
+  add(others_then(event) + (is_told ? 0 : own_outside(event)),
+      is_told || event.before_bytes ? "others: other processes, unrecorded memory"
+                                    : std::string(kContextsAndOthers));
   add(event.free_bytes, "free according to the driver: the most that it could have served");
   text.table(std::move(table));
 }

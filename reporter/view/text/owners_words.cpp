@@ -21,8 +21,9 @@ std::string others_meaning(const Report& report) {
            "contexts, code, other processes, and what this process allocates without CUDA";
   }
   const bool are_measured =
-      std::all_of(report.devices.begin(), report.devices.end(),
-                  [](const DeviceReport& device) { return is_measured(device.facts.measured_by); });
+      std::all_of(report.devices.begin(), report.devices.end(), [](const DeviceReport& device) {
+        return is_measured(device.facts.measured_by) || device.facts.before_bytes;
+      });
   const bool are_untold =
       std::any_of(report.devices.begin(), report.devices.end(), [](const DeviceReport& device) {
         return device.facts.measured_by == word_of(MeasuredBy::none);
@@ -43,6 +44,11 @@ Document owners_words(const Report& report, const std::vector<LedgerEntry>& rows
                        [&](const LedgerEntry& row) { return row_of(row) == what; });
   };
   Document text;
+  if (has(LedgerRow::before)) {
+    text.paragraph(
+        "from before: what the process held of the GPU when Vramscope was attached, by NVML "
+        "(contexts, code, and memory that is not recorded), less what it has freed of it since");
+  }
   if (has(LedgerRow::contexts) || has(LedgerRow::modules) || has(LedgerRow::exported) ||
       has(LedgerRow::unaccounted)) {
     text.paragraph(

@@ -34,6 +34,8 @@ std::string words_of(const PeakUseRow& row) {
       return "memory that the driver's pools keep beyond live memory";
     case PeakPart::driver:
       return "contexts and code of this process" + std::string(row.bytes ? ", as last seen" : "");
+    case PeakPart::before:
+      return kFromBefore;
     case PeakPart::others:
       return row.has_contexts ? std::string(kContextsAndOthers)
                               : "other processes and unexplained memory";
@@ -177,8 +179,8 @@ Columns<PeakUseRow> peak_use_columns() {
        "framework's cache, idle or not; `reserved`: upper bound of what Vramscope's cache holds "
        "beyond requests (rounding, free beside live blocks, idle); `driver_pages`: rounding to the "
        "driver's pages; `pools`: kept by the driver's pools beyond live memory; `contexts`: "
-       "contexts "
-       "and code of the process; `others`: other processes and the rest",
+       "contexts and code of the process; `from_before`: what an attached process held before; "
+       "`others`: other processes and the rest",
        &Row::part, OneOf(kPeakPartNames)},
       {"owner", "program or library whose code requested it, or the name of the cache; else empty",
        &Row::owner},

@@ -54,6 +54,10 @@ inline constexpr std::string_view kNothingPasses = "Nothing that passes was ";
 // What nothing recorded accounts for, where nobody measured what of it this process's is.
 inline constexpr std::string_view kContextsAndOthers = "contexts, code and other processes";
 
+// Memory of an attached process, told as one sum.
+inline constexpr const char* kFromBefore =
+    "from before Vramscope was attached, contexts and code included";
+
 // "180 MiB" if both bounds are equal, "120 MiB to 200 MiB", "at most 200 MiB" if both round to
 // that.
 [[nodiscard]] std::string interval_text(const PeakBounds& bounds);

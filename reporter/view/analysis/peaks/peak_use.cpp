@@ -194,6 +194,11 @@ class OfDevice {
     use.lacks_pages = asked.has_others || !is_cached;
     if (use.lacks_pages) unknown(PeakPart::pages, pages_at_end());
     if (asked.has_pools) unknown(PeakPart::pools, at_end(LedgerRow::pools));
+    if (device_.facts.before_bytes) {  // contexts included
+      unknown(PeakPart::before, at_end(LedgerRow::before));
+      use.lacks_contexts = true;
+      return unknown(PeakPart::others, at_end(LedgerRow::others));
+    }
     PeakUseRow driver{.part = PeakPart::driver};
     if (is_measured(device_.facts.measured_by)) {
       const std::uint64_t bytes = at_end(LedgerRow::contexts) + at_end(LedgerRow::modules);

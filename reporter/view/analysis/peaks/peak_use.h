@@ -22,10 +22,12 @@ enum class PeakPart : std::uint8_t {
   pages,     // what the driver rounds up to whole pages
   pools,     // freed memory that the driver's pools keep
   driver,    // contexts and code
+  before,    // of an attached process: what it held before
   others,    // other processes, and what no row explains
 };
-inline constexpr std::string_view kPeakPartNames[] = {
-    "requested", "framework_cache", "reserved", "driver_pages", "pools", "contexts", "others"};
+inline constexpr std::string_view kPeakPartNames[] = {"requested",    "framework_cache", "reserved",
+                                                      "driver_pages", "pools",           "contexts",
+                                                      "from_before",  "others"};
 
 struct PeakUseRow {
   PeakPart part = PeakPart::memory;
