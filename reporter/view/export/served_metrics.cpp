@@ -8,6 +8,7 @@
 #include <map>
 #include <tuple>
 
+#include "reporter/report/files/file_name.h"
 #include "reporter/view/analysis/live_figures.h"
 #include "reporter/view/export/report_metrics.h"
 #include "reporter/view/system/watched_programs.h"
@@ -18,8 +19,7 @@ namespace {
 constexpr std::string_view kOther = "other";
 
 std::string program_in(const Report& report) {
-  const std::string& executable = report.process.executable;
-  return executable.substr(executable.rfind('/') + 1);
+  return program_name(report.process.executable, report.process.arguments);
 }
 
 MetricLabels labels_of(const WatchedProgram& one) {
