@@ -10,7 +10,8 @@ NATIVE = "native"
 CANDIDATE_MODES = ("cache", "cache at-reuse", "dedicated", "observe", "off")
 BUDGET_S = 720
 # In the order in which they run: what needs quiet has the device for itself.
-PARTS = ("questions", "kills", "load", "frameworks", "programs", "threads", "measurements", "alternating", "pages")
+PARTS = ("questions", "ways", "kills", "load", "frameworks", "programs", "threads", "measurements", "alternating",
+         "pages")  # fmt: skip
 
 
 # Blocks that are mapped by hand, where the library serves any.
@@ -84,6 +85,16 @@ RUNTIMES = [
     Program(("train_static",), "sim"),
     Program(("last_error",)),
 ]
+
+# What CUDA_INJECTION64_PATH and attach have to do with: the driver itself, a runtime, frameworks.
+INJECTED = [
+    Program(("linked",)),
+    Program(("train",)),
+    framework("torch_train.py"),
+    framework("cupy_arrays.py"),
+    framework("jax_steps.py", ("XLA_PYTHON_CLIENT_ALLOCATOR", "platform")),
+]
+ATTACHED = (("churn",), *(("gpu_attached.py", name) for name in ("torch", "jax", "cupy", "numba")))
 
 # They fill the device or count what is free, so that others beside them would show.
 ALONE = ("meminfo", "oom", "memory_limit", "device_limit", "ipc_processes", "capture_ends", "capture_room", "free_async",

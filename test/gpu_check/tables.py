@@ -20,7 +20,7 @@ def programs(rows, modes):
     """One line a program, one column a mode; what is not the same is told below."""
     print("\nPrograms: the same output, exit status and plausible reports as without Vramscope?\n")
     names = list(dict.fromkeys(row["what"] for row in rows))
-    columns = ["native", *modes]
+    columns = list(dict.fromkeys(["native", *modes, *(row["mode"] for row in rows if row["mode"] != "all")]))
     lines = []
     for name in names:
         mine = {row["mode"]: row for row in rows if row["what"] == name}

@@ -1,0 +1,125 @@
+"""The other ways into a program: CUDA_INJECTION64_PATH, and attach to one that runs already."""
+# SPDX-License-Identifier: Apache-2.0
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import plan
+import programs  # of test/end_to_end
+import runner
+
+INJECTED, ATTACHED = "injected", "attached"
+LIMIT_S = 90
+ROUNDS = 3  # of allocations after the attachment
+
+
+def inject(run, document, chosen):
+    """Programs that the driver brings the library into: their answers are compared with the native ones."""
+    for program in chosen:
+        if not run.is_built(program.words):
+            document.add("programs", [runner.row(program.name, INJECTED, "skipped", "not in this build folder")])
+            continue
+        native, reason = run.run(program.words, plan.NATIVE, program.limit_s, program.variables)
+        if native is None or native.status == runner.MISSING:
+            reason = reason or native.first_line()
+            document.add("programs", [runner.row(program.name, INJECTED, "skipped", reason)])
+            continue
+        variables = (*program.variables, ("CUDA_INJECTION64_PATH", str(run.library)), ("VRAMSCOPE_OUTPUT", "injected.%p.json"))
+        found, reason = run.run(program.words, plan.NATIVE, program.limit_s, variables)
+        judged = run.judge(program, INJECTED, lambda *_: False, native, found, reason)
+        if judged["verdict"] == "same" and not found.reports:
+            judged = runner.row(program.name, INJECTED, "FAILED", "no report: the driver did not load the library")
+        document.add("programs", [judged])
+
+
+class Attached:
+    """A program that says "ready", answers each line with one, and ends when its input does."""
+
+    def __init__(self, run, words, folder):
+        self.run, self.folder, self.answers = run, folder, []
+        self.process = programs.start(run.command(words), run.environment(plan.NATIVE, folder), folder,
+                                      stdin=subprocess.PIPE, text=True)  # fmt: skip
+        self.heard()
+
+    def heard(self):
+        line = self.process.stdout.readline()
+        self.answers.append(line.strip())
+        return line
+
+    def say(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+        return self.heard()
+
+    def tool(self, *words):
+        return programs.finish([self.run.installation.tool, *words], self.run.environment(plan.NATIVE, self.folder),
+                               self.folder, LIMIT_S)  # fmt: skip
+
+    def end(self):
+        out, errors = self.process.communicate(timeout=LIMIT_S)
+        return self.process.returncode, self.answers + out.splitlines(), errors
+
+
+def course(run, words, is_attached):
+    """(status, answers, what is wrong, the report): the same lines are said, with an attachment or without."""
+    with tempfile.TemporaryDirectory(prefix="gpu-check-") as folder:
+        program, problem, report = Attached(run, words, folder), "", {}
+        try:
+            if program.answers[-1] == "ready":
+                if is_attached:
+                    done = program.tool("attach", str(program.process.pid), "-o", "attached.json")
+                    problem = done.stderr.strip() if done.returncode else ""
+                for _ in range(ROUNDS):
+                    program.say("more")
+                if is_attached and not problem:
+                    done = program.tool("detach", str(program.process.pid))
+                    problem = done.stderr.strip() if done.returncode else ""
+                    report = json.loads(pathlib.Path(done.stdout.strip()).read_text()) if not problem else {}
+                program.say("more")
+            status, answers, errors = program.end()
+            if status and not problem:
+                problem = f"ended with {status}: {errors.strip()[-200:]}"
+            return status, answers, problem, report
+        finally:
+            programs.end(program.process)
+
+
+def wrong_in(run, report):
+    """What a report of an attached program must have."""
+    calls = sum(one["calls"] for one in report["functions"])
+    if not calls or not any(site["total_count"] for site in report["sites"]):
+        return f"nothing was recorded: {calls} calls"
+    return runner.implausible([report], run.installation.recount)
+
+
+def attach_to(run, words):
+    name = " ".join(words)
+    if not run.is_built(words):
+        return runner.row(name, ATTACHED, "skipped", "not in this build folder")
+    status, answers, problem, _ = course(run, words, False)
+    if status == runner.MISSING:
+        return runner.row(name, ATTACHED, "skipped", answers[0])
+    if problem:
+        return runner.row(name, ATTACHED, "FAILED", f"natively: {problem}")
+    attached_status, attached_answers, problem, report = course(run, words, True)
+    if not problem and (status, answers) != (attached_status, attached_answers):
+        problem = f"{attached_answers} instead of {answers}"
+    problem = problem or wrong_in(run, report)
+    before = [device.get("before_bytes") for device in report.get("devices", [])]
+    return runner.row(name, ATTACHED, "FAILED" if problem else "same", problem, before=before)
+
+
+def try_all(run, document, only):
+    inject(run, document, [one for one in plan.INJECTED if only in one.name])
+    for words in plan.ATTACHED:
+        if only not in " ".join(words):
+            continue
+        if run.budget.left() < LIMIT_S / 3:
+            run.is_complete = False
+            return
+        try:
+            document.add("programs", [attach_to(run, words)])
+        except Exception as error:  # whatever a machine that nobody here has seen comes up with
+            note = f"{type(error).__name__}: {error}"
+            document.add("programs", [runner.row(" ".join(words), ATTACHED, "FAILED", note)])
