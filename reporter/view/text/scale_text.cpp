@@ -70,6 +70,12 @@ std::string sure_of_scale(const Scaled& scaled) {
          (*answer.check < 0 ? " too low." : " too high.");
 }
 
+// A curve with a term for each run goes through all of them.
+std::string off_by_text(const ScaleRow& row) {
+  const std::size_t terms = static_cast<std::size_t>(row.model.growth) + 1;
+  return row.bytes.size() <= terms ? "-" : amount_text(whole(row.model.residual));
+}
+
 std::string head_of_scale(const Scaled& scaled) {
   std::vector<std::string> batches;
   for (const ScaledRun& run : scaled.answer.runs) {
@@ -102,8 +108,7 @@ Columns<ScaleRow> scale_columns(const std::string& what) {
       {{"AT LARGEST", Table::Align::right},
        [](const Row& row) { return amount_text(row.bytes.back()); }},
       {{"BY " + in_capitals(what), Table::Align::right}, model_text},
-      {{"OFF BY", Table::Align::right, 1},
-       [](const Row& row) { return amount_text(whole(row.model.residual)); }},
+      {{"OFF BY", Table::Align::right, 1}, off_by_text},
       {{"WHERE"}, [](const Row& row) {
          if (row.is_rest) return std::string(kRest);
          return row.site.where.empty() ? std::string("unknown") : row.site.where;
@@ -133,7 +138,8 @@ Document scale_text(const Scaled& scaled, const Page& page, const RowChoice& cho
   text.gap();
   text.paragraph("BY " + in_capitals(scaled.what) +
                  ": what each one more adds, or how it grows. OFF BY: the most that this is off at "
-                 "a run. LEAST: the smallest amount of GPU memory with which the run completes, "
+                 "a run (-: too few runs to tell). LEAST: the smallest amount of GPU memory with "
+                 "which the run completes, "
                  "under the recording's settings.");
   text.paragraph(sure_of_scale(scaled));
   return text;
