@@ -3,6 +3,7 @@
 
 #include "allocator/base/fault.h"
 #include "interpose/base/event_of.h"
+#include "interpose/loader/real.h"
 
 namespace vramscope {
 namespace {
@@ -13,11 +14,24 @@ namespace {
 constexpr Kind kKindsOfContext[] = {Kind::device, Kind::managed,  Kind::pinned,   Kind::registered,
                                     Kind::array,  Kind::imported, Kind::external, Kind::graphics};
 
+// A context from before may never have been seen.
+std::optional<std::uint16_t> device_from_before(Profiler& profiler, CUcontext context) {
+  const Real& driver = real();
+  const bool may_be = context != nullptr && profiler.unrecorded_use().from_before().any();
+  if (!may_be || driver.cuCtxPushCurrent_v2(context) != CUDA_SUCCESS) return std::nullopt;
+  CUdevice device = -1;
+  const bool is_known = driver.cuCtxGetDevice(&device) == CUDA_SUCCESS && device >= 0;
+  driver.cuCtxPopCurrent_v2(&context);
+  if (!is_known || device >= CUdevice{kMaxDevices}) return std::nullopt;
+  return static_cast<std::uint16_t>(device);
+}
+
 }  // namespace
 
 ContextEnd::ContextEnd(Profiler& profiler, CUcontext context, Contexts::Ending::Uses uses) noexcept
     : profiler_(profiler),
       context_(context),
+      device_(device_from_before(profiler, context)),
       generation_(profiler.contexts().begin_end(context)),
       ending_(profiler.contexts(), generation_, uses) {}
 
@@ -32,7 +46,7 @@ void ContextEnd::happened() noexcept {
     graph_memory.ended(graph, graph_memory.number_of(graph));
   });
   profiler_.contexts().forget_attachments(context_);
-  profiler_.unrecorded_use().ended(context_);
+  profiler_.unrecorded_use().ended(context_, device_);
   if (fault(Fault::wrong_epoch)) return;
   const auto forget = [this](Place place) {
     Outcome ended;

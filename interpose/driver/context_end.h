@@ -3,6 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "interpose/driver/profiler.h"
 
 namespace vramscope {
@@ -24,6 +27,7 @@ class ContextEnd {
  private:
   Profiler& profiler_;
   const CUcontext context_;
+  const std::optional<std::uint16_t> device_;  // of the context, if memory is from before
   const Contexts::Generation generation_;
   const Contexts::Ending ending_;
   bool has_happened_ = false;

@@ -12,73 +12,99 @@
 namespace vramscope {
 namespace {
 
-bool is_recorded(CachingAllocator& allocator, CUdeviceptr address) {
-  constexpr Kind kFreed[] = {Kind::device, Kind::managed, Kind::stream_ordered, Kind::graph};
-  return std::any_of(std::begin(kFreed), std::end(kFreed),
-                     [&](Kind kind) { return allocator.find_direct(kind, address).direct; });
+// 0 where the driver does not tell.
+template <class T>
+T attribute_of(CUdeviceptr address, CUpointer_attribute name, T otherwise) {
+  T value = otherwise;
+  const CUresult code = real().cuPointerGetAttribute(&value, name, address);
+  return code == CUDA_SUCCESS ? value : otherwise;
 }
 
 }  // namespace
 
-void FromBefore::begin(std::uint16_t device) {
-  if (startup().held_before.empty()) return;
-  const std::string uuid = uuid_of(device);
-  for (const HeldBefore& held : startup().held_before) {
-    if (held.uuid != uuid) continue;
+void FromBefore::begin() {
+  int count = 0;
+  if (startup().held_before.empty() || real().cuDeviceGetCount(&count) != CUDA_SUCCESS) return;
+  for (int device = 0; device < std::min(count, int{kMaxDevices}); ++device) {
+    const std::string uuid = uuid_of(device);
     const SystemLock lock(mutex_);
-    devices_[device].bytes = held.bytes;
-    any_.store(true, std::memory_order_relaxed);
+    std::optional<std::uint64_t>& bytes = devices_[static_cast<std::size_t>(device)].bytes;
+    for (const HeldBefore& held : startup().held_before) {
+      if (held.uuid == uuid) bytes = bytes.value_or(0) + held.bytes;
+    }
+    set_any();
   }
 }
 
+void FromBefore::set_any() noexcept {
+  any_.store(std::any_of(devices_.begin(), devices_.end(),
+                         [](const Device& one) { return one.bytes.value_or(0) != 0; }),
+             std::memory_order_relaxed);
+}
+
 std::optional<std::uint64_t> FromBefore::bytes(std::uint16_t device) const {
-  if (!any()) return std::nullopt;
+  if (startup().held_before.empty()) return std::nullopt;
   const SystemLock lock(mutex_);
   return devices_[device].bytes;
 }
 
-bool FromBefore::saw(std::uint16_t device, const Sample& sample) noexcept {
-  if (!any()) return false;
+// With I bytes idle at the attachment and F freed to pools since, all else being equal, the pools
+// have I + F - (what fell outside) idle.
+void FromBefore::saw(std::uint16_t device, const Sample& sample) noexcept {
+  if (!any()) return;
   const SystemLock lock(mutex_);
   Device& its = devices_[device];
-  if (!its.bytes) return false;
-  if (its.saw_pools) return true;
-  if (sample.reserved_bytes == 0) {
+  if (!its.bytes || its.saw_pools) return;
+  if (sample.reserved_bytes == 0 && its.pooled_bytes == 0) {
     its.outside_bytes = sample.outside_bytes;
-    return true;
+    return;
   }
-  const std::uint64_t missing =
-      its.outside_bytes - std::min(sample.outside_bytes, its.outside_bytes);
-  const std::uint64_t idle = sample.idle_bytes + std::min(missing, sample.recorded_bytes);
-  *its.bytes -= std::min(idle, *its.bytes);
   its.saw_pools = true;
-  return true;
+  const std::uint64_t had = sample.idle_bytes + its.outside_bytes;
+  const std::uint64_t explained = sample.outside_bytes + its.pooled_bytes;
+  *its.bytes -= std::min(had - std::min(explained, had), *its.bytes);
+  set_any();
 }
 
 FromBefore::Block FromBefore::block_at(CachingAllocator& allocator,
                                        CUdeviceptr address) const noexcept {
+  const Real& driver = real();
+  const bool can_ask =
+      driver.cuMemGetAddressRange_v2 != nullptr && driver.cuPointerGetAttribute != nullptr;
+  // All kinds that these functions free share their addresses.
+  if (!can_ask || allocator.find_direct(Kind::device, address).direct) return {};
   CUdeviceptr begin = 0;
   std::size_t bytes = 0;
-  int device = -1;
-  const Real& driver = real();
-  const bool is_known =
-      !is_recorded(allocator, address) &&
-      driver.cuMemGetAddressRange_v2(&begin, &bytes, address) == CUDA_SUCCESS && begin == address &&
-      driver.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, address) ==
-          CUDA_SUCCESS &&
-      device >= 0 && device < int{kMaxDevices};
-  if (!is_known) return {};
-  return {.device = static_cast<std::uint16_t>(device), .bytes = bytes};
+  if (driver.cuMemGetAddressRange_v2(&begin, &bytes, address) != CUDA_SUCCESS || begin != address ||
+      attribute_of(address, CU_POINTER_ATTRIBUTE_IS_MANAGED, 0U) != 0) {
+    return {};
+  }
+  const int device = attribute_of(address, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, -1);
+  if (device < 0 || device >= int{kMaxDevices}) return {};
+  const auto pool =
+      attribute_of(address, CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE, CUmemoryPool{nullptr});
+  return {
+      .device = static_cast<std::uint16_t>(device), .bytes = bytes, .is_pooled = pool != nullptr};
 }
 
-bool FromBefore::freed(const Block& block, To where) noexcept {
-  if (block.bytes == 0) return false;
+void FromBefore::freed(const Block& block) noexcept {
   const SystemLock lock(mutex_);
   Device& its = devices_[block.device];
-  if (!its.bytes || (where == To::pool && !its.saw_pools)) return false;
+  if (!its.bytes) return;
   *its.bytes -= std::min(block.bytes, *its.bytes);
-  its.outside_bytes -= std::min(block.bytes, its.outside_bytes);
-  return true;
+  if (!block.is_pooled) its.outside_bytes -= std::min(block.bytes, its.outside_bytes);
+  if (block.is_pooled && !its.saw_pools) its.pooled_bytes += block.bytes;
+  set_any();
+}
+
+std::uint64_t FromBefore::ended(std::uint16_t device) noexcept {
+  if (!any()) return 0;
+  const SystemLock lock(mutex_);
+  Device& its = devices_[device];
+  const std::uint64_t had = its.bytes.value_or(0);
+  if (its.bytes) its.bytes = 0;
+  set_any();
+  return had;
 }
 
 }  // namespace vramscope

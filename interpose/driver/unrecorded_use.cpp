@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interpose/driver/unrecorded_use.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
 
@@ -10,7 +8,6 @@
 #include "interpose/driver/cuda_backend.h"
 #include "interpose/driver/device_facts.h"
 #include "interpose/loader/real.h"
-#include "interpose/settings/private_variables.h"
 #include "interpose/settings/startup.h"
 #include "interpose/settings/use_question.h"
 
@@ -57,11 +54,12 @@ std::optional<UnrecordedUse::Kept> UnrecordedUse::ask_pools(std::uint16_t device
   const std::uint64_t kept = use.reserved_bytes - std::min(use.reserved_bytes, live);
   const std::uint64_t idle = use.reserved_bytes - std::min(use.reserved_bytes, use.used_bytes);
   // Live memory of an attached process may be from before.
-  const bool had_more = before_.saw(device, {.outside_bytes = outside,
-                                             .reserved_bytes = use.reserved_bytes,
-                                             .idle_bytes = idle,
-                                             .recorded_bytes = live});
-  if (had_more) return Kept{.bytes = idle};
+  if (startup().is_attached) {
+    before_.saw(
+        device,
+        {.outside_bytes = outside, .reserved_bytes = use.reserved_bytes, .idle_bytes = idle});
+    return Kept{.bytes = idle};
+  }
   return Kept{.bytes = kept, .pending_bytes = kept - std::min(kept, idle)};
 }
 
@@ -71,14 +69,14 @@ void UnrecordedUse::set_outside(std::uint16_t device, std::uint64_t bytes) {
   exported_[device] = std::min(exported_[device], bytes);
 }
 
-void UnrecordedUse::freed_from_before(const FromBefore::Block& block,
-                                      FromBefore::To where) noexcept {
-  if (!before_.freed(block, where)) return;
+void UnrecordedUse::freed_from_before(const FromBefore::Block& block) noexcept {
+  if (block.bytes == 0) return;
+  before_.freed(block);
+  if (block.is_pooled) pools_.served(block.device);  // asked from now on
   {
     const SystemLock lock(mutex_);
     std::uint64_t& outside = outside_[block.device];
-    if (where == FromBefore::To::pool) kept_[block.device].bytes += block.bytes;
-    if (where == FromBefore::To::driver) outside -= std::min(block.bytes, outside);
+    if (!block.is_pooled) outside -= std::min(block.bytes, outside);
   }
   publish(block.device);
 }
@@ -197,8 +195,22 @@ void UnrecordedUse::changed_code(CUcontext context, std::uint16_t device, std::u
 
 // There may be no context left in which the driver could be asked, so the measured part is removed
 // with its context.
-void UnrecordedUse::ended(CUcontext context) noexcept {
-  if (const auto device = remove(context)) publish(*device);
+void UnrecordedUse::ended(CUcontext context, std::optional<std::uint16_t> device) noexcept {
+  if (device && !is_measured(context)) {
+    const std::uint64_t had = before_.ended(*device);
+    {
+      const SystemLock lock(mutex_);
+      outside_[*device] -= std::min(had, outside_[*device]);
+    }
+    publish(*device);
+  }
+  if (const auto known = remove(context)) publish(*known);
+}
+
+bool UnrecordedUse::is_measured(CUcontext context) const noexcept {
+  const SystemLock lock(mutex_);
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [&](const Part& part) { return part.context == context && part.is_measured; });
 }
 
 std::optional<std::uint16_t> UnrecordedUse::remove(CUcontext context) noexcept {

@@ -82,11 +82,12 @@ class UnrecordedUse {
                     std::uint64_t after) noexcept;
   void changed_code(CUcontext context, std::uint16_t device, std::uint64_t before,
                     std::uint64_t after) noexcept;
-  void ended(CUcontext context) noexcept;
+  // device: of the context, if from_before().any().
+  void ended(CUcontext context, std::optional<std::uint16_t> device) noexcept;
   // What the process held when Vramscope was attached.
   [[nodiscard]] FromBefore& from_before() noexcept { return before_; }
   // Notes that the program freed such a block.
-  void freed_from_before(const FromBefore::Block& block, FromBefore::To where) noexcept;
+  void freed_from_before(const FromBefore::Block& block) noexcept;
   // Notes that `bytes` that this process had exported and freed are still used.
   void gave_up_exported(std::uint16_t device, std::uint64_t bytes) noexcept;
 
@@ -123,6 +124,7 @@ class UnrecordedUse {
   void bound_contexts(std::uint16_t device);
   void announce(std::uint16_t device, std::uint64_t before) noexcept;
   [[nodiscard]] Figures sum(std::uint16_t device) const;
+  [[nodiscard]] bool is_measured(CUcontext context) const noexcept;
   [[nodiscard]] std::optional<std::uint16_t> remove(CUcontext context) noexcept;  // its device
   // What the callback is told: also what is as it was, since the allocator decides anew how much
   // may stay idle whenever it learns of a sample.

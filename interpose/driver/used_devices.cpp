@@ -17,7 +17,6 @@ void UsedDevices::note(std::uint16_t device) noexcept {
       const DeviceCapacity now = allocator_.capacity(device);
       allocator_.set_capacity(device, {}, now.kept, CachingAllocator::Memory::is_hosts);
     }
-    use_.from_before().begin(device);
     backend_.note_free_memory(device, facts.free_bytes, facts.total_bytes);
     const SystemLock lock(mutex_);
     devices_.push_back(std::move(facts));

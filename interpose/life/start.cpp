@@ -139,6 +139,14 @@ void open_stacks_of(const Options& options, Recorder& recorder) noexcept {
   if (options.python) recorder.want_python(real_dlsym);
 }
 
+// Without memory, what was before counts with the others.
+void begin_from_before(Profiler& profiler) noexcept {
+  try {
+    profiler.unrecorded_use().from_before().begin();
+  } catch (const std::exception&) {
+  }
+}
+
 void start() noexcept {
   const Uncancelled uncancelled;
   if (!driver_is_complete()) {
@@ -159,6 +167,7 @@ void start() noexcept {
   Recorder& recorder = parts->profiler.recorder();
   open_stacks_of(settings.options, recorder);
   warn_of_way_in(recorder);
+  begin_from_before(parts->profiler);
   warn_of_missing_functions(recorder, driver_version);
   warn_of_absent_devices(settings.options.device_memory_limit, recorder);
   deferred_frees::register_with_guard();

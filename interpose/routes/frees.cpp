@@ -54,12 +54,14 @@ CUresult free_not_ours(Call& call, const DirectCall& direct, CUdeviceptr address
 // its size.
 template <class RealFree>
 CUresult free_foreign(Call& call, const DirectCall& direct, CUdeviceptr address,
-                      FromBefore::To where, RealFree real_free) {
+                      RealFree real_free) {
   UnrecordedUse& use = call.profiler().unrecorded_use();
   if (!use.from_before().any()) return free_not_ours(call, direct, address, real_free);
+  Place place;
+  static_cast<void>(call.find_place(place));  // the first sample of the device is taken before
   const FromBefore::Block block = use.from_before().block_at(call.profiler().allocator(), address);
   const CUresult code = free_not_ours(call, direct, address, real_free);
-  if (code == CUDA_SUCCESS) use.freed_from_before(block, where);
+  if (code == CUDA_SUCCESS) use.freed_from_before(block);
   return code;
 }
 
@@ -82,7 +84,7 @@ CUresult free_in_order(Call& call, const DirectCall& direct, CUdeviceptr address
   if (!found.owned) {
     const auto as_it_is = [&] { return real_free(address, stream); };
     return graph != nullptr ? capture_free(call, graph, address, as_it_is)
-                            : free_foreign(call, direct, address, FromBefore::To::pool, as_it_is);
+                            : free_foreign(call, direct, address, as_it_is);
   }
   const auto refuse = [&] { return real_free(unknown_address(), stream); };
   if (found.where.kind == Kind::pinned) return refuse();
@@ -100,8 +102,7 @@ namespace {
 
 CUresult free_device(Call& call, const DirectCall& direct, CUdeviceptr dptr) {
   const auto foreign = [&] {
-    return free_foreign(call, direct, dptr, FromBefore::To::driver,
-                        [dptr] { return real().cuMemFree_v2(dptr); });
+    return free_foreign(call, direct, dptr, [dptr] { return real().cuMemFree_v2(dptr); });
   };
   if (!call.profiler().allocator().may_own(dptr)) return foreign();
   const auto refuse = [] { return real().cuMemFree_v2(unknown_address()); };

@@ -42,16 +42,22 @@ def ask():
 def free():
     call("cuMemFreeAsync", blocks.pop(0), None)
     call("cuStreamSynchronize", None)
-pool = ctypes.c_void_p()
-call("cuDeviceGetDefaultMemPool", ctypes.byref(pool), 0)
-call("cuMemPoolSetAttribute", pool, 4, ctypes.byref(ctypes.c_uint64(1 << 40)))  # keep what is freed
+if sys.argv[1] == "keep":
+    pool = ctypes.c_void_p()
+    call("cuDeviceGetDefaultMemPool", ctypes.byref(pool), 0)
+    call("cuMemPoolSetAttribute", pool, 4, ctypes.byref(ctypes.c_uint64(1 << 40)))  # its release threshold
 for i in range(5):
     ask()
 free()
 print("ready", flush=True)
 for line in sys.stdin:
     if line == "\\n": break
-    ask() if line == "ask\\n" else free()
+    if line == "ask\\n": ask()
+    if line == "free\\n": free()
+    if line == "reset\\n":
+        call("cuDevicePrimaryCtxReset_v2", 0)
+        print("done", flush=True)
+        continue
     call("cuMemGetInfo_v2", ctypes.byref(ctypes.c_size_t()), ctypes.byref(ctypes.c_size_t()))
     print("done", flush=True)
 """
@@ -152,34 +158,55 @@ class Attach(harness.Case):
         """A device of which NVML knows what each process holds."""
         return {"VRAMSCOPE_SIM": f"capacity=1GiB,context_bytes=100MiB,shared={self.folder}/device"}
 
-    def ledger_of(self, report):
+    def ledger_of(self, report, adds_up=True):
         """MiB of the only device by kind and owner."""
         (device,) = report["devices"]
         rows = {(row["kind"], row["owner"]): row["device_bytes"] for row in report["ledger"]}
-        self.assertEqual(device["total_bytes"] - device["free_bytes"], sum(rows.values()), rows)
+        if adds_up:
+            self.assertEqual(device["total_bytes"] - device["free_bytes"], sum(rows.values()), rows)
         return {name: round(bytes / MIB) for name, bytes in rows.items()}
 
-    def test_freeing_what_it_held_before_makes_its_row_smaller_by_each_block(self):
+    def attached_pool(self, how, *lines):
+        """The ledger of a program with five blocks of 32 MiB, one of which its pool has, that says these lines."""
         shared = self.shared_device()
-        other = self.start_program([program("churn")], **shared)
-        self.assertEqual("ready\n", other.stdout.readline())
-        process = self.start_program([sys.executable, "-c", POOL], **shared)
-        self.assertEqual("ready\n", process.stdout.readline())
+        both = [self.start_program([sys.executable, "-c", POOL, how], **shared) for _ in range(2)]
+        for one in both:
+            self.assertEqual("ready\n", one.stdout.readline())
+        process = both[0]
         self.assertEqual(0, self.run_tool("attach", str(process.pid), **shared).returncode)
-        for line in ("ask", "free", "free"):
+        for line in lines:
             self.assertEqual("done\n", self.say(process, line))
-        ledger = self.ledger_of(self.detach(process))
-        # 100 MiB are the context's. Four blocks were live and one free in the pool: the program took that one, and
-        # freed two from before.
-        self.assertEqual({"from before": 100 + 64, "pools": 64},
-                         {owner: ledger[kind, owner] for kind, owner in
-                          (("unaccounted", "from before"), ("cached", "pools"))}, ledger)  # fmt: skip
-        (path,) = [name for name in os.listdir(self.folder) if name.endswith(".json")]
-        owners = self.run_tool("owners", path).stdout
-        self.assertRegex(owners, r"164 MiB +\S+ % +unaccounted +from before")
-        self.assertIn("what the process held of the GPU when Vramscope was attached, by NVML", owners)
-        for one in (process, other):
+        ledger = self.ledger_of(self.detach(process), "reset" not in lines)  # the device cannot be asked any more
+        for one in both:
             self.end(one)
+        parts = {"from before": ("unaccounted", "from before"), "pools": ("cached", "pools"), "live": ("stream_ordered", "Python")}
+        return {name: ledger.get(row, 0) for name, row in parts.items()}
+
+    def test_freeing_what_it_held_before_makes_its_row_smaller_by_each_block(self):
+        # 100 MiB are the context's, and four blocks were live. The program takes the one that the pool has, or not
+        # even that.
+        self.assertEqual({"from before": 164, "pools": 64, "live": 32}, self.attached_pool("keep", "ask", "free", "free"))
+        self.assertEqual({"from before": 164, "pools": 64, "live": 32}, self.attached_pool("keep", "free", "free", "ask"))
+        self.assertEqual({"from before": 164, "pools": 96, "live": 0}, self.attached_pool("keep", "free", "free"))
+
+    def test_blocks_that_a_pool_gives_back_to_the_driver_are_not_from_before(self):
+        self.assertEqual({"from before": 164, "pools": 0, "live": 32}, self.attached_pool("release", "free", "free", "ask"))
+        self.assertEqual({"from before": 164, "pools": 0, "live": 32}, self.attached_pool("release", "ask", "free", "free"))
+
+    def test_nothing_is_from_before_when_its_context_has_ended(self):
+        self.assertEqual(0, self.attached_pool("keep", "ask", "reset")["from before"])
+
+    def test_owners_shows_the_row_and_says_what_it_is(self):
+        shared = self.shared_device()
+        process = self.start_program([program("churn")], **shared)
+        self.assertEqual("ready\n", process.stdout.readline())
+        self.assertEqual(0, self.run_tool("attach", str(process.pid), "-o", "r.json", **shared).returncode)
+        path = self.run_tool("detach", str(process.pid)).stdout.strip()
+        owners = self.run_tool("owners", path).stdout
+        self.assertRegex(owners, r"1\d\d MiB +\S+ % +unaccounted +from before")
+        self.assertIn("what the process held of the GPU when Vramscope was attached, by NVML", owners)
+        self.assertRegex(self.run_tool("peak", path).stdout, r"what it held before Vramscope was attached \(1\d\d MiB when")
+        self.end(process)
 
     def test_after_detach_the_driver_is_as_it_was_and_nothing_more_is_recorded(self):
         process = self.start(sys.executable, "-c", ASKS)

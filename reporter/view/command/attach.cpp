@@ -24,6 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kLookAgain = std::chrono::milliseconds(20);
+constexpr auto kNextCall = std::chrono::seconds(1);  // a program that uses CUDA now has made one by
 
 struct Arguments {
   pid_t pid = 0;
@@ -94,8 +95,8 @@ std::string why_not_loaded(Loading result, const std::string& seconds) {
   return "";
 }
 
-bool await_recording(pid_t pid, unsigned seconds) {
-  const auto until = Clock::now() + std::chrono::seconds(seconds);
+bool await_recording(pid_t pid) {
+  const auto until = Clock::now() + kNextCall;
   while (!is_recorded(pid)) {
     if (Clock::now() >= until) return false;
     std::this_thread::sleep_for(kLookAgain);
@@ -131,7 +132,7 @@ int attach(const Arguments& arguments) {
   } catch (const std::invalid_argument& error) {
     return refuse(error.what());
   }
-  const bool is_seen = await_recording(arguments.pid, arguments.wait_seconds);
+  const bool is_seen = await_recording(arguments.pid);
   say(process + (is_seen ? " is recorded from now on, in mode observe"
                          : " is recorded from its next CUDA call on, in mode observe"));
   say_what_was_before(held);

@@ -114,9 +114,11 @@ void add_device(const Report& report, const LiveGpu& device, const ScreenSize& s
     parts.push_back({amount_text(bytes), style});
   };
   add("  cached ", device.cached_bytes, Style::cached);
-  if (device.before_bytes != 0) add("  from before ", device.before_bytes, Style::driver);
-  if (device.before_bytes == 0 || device.driver_bytes != 0)
+  const bool has_before = device.before_bytes != 0;
+  if (has_before) add("  from before ", device.before_bytes, Style::driver);
+  if (!has_before || device.driver_bytes != 0) {
     add("  contexts ", device.driver_bytes, Style::driver);
+  }
   add("  others ", device.others_bytes, Style::others);
   screen.lines.push_back(std::move(parts));
 }

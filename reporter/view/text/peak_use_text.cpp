@@ -74,6 +74,11 @@ std::string needed_amount(const PeakUse& use) {
     parts.push_back("the live part of " +
                     (row.bytes ? "the " + amount_text(*row.bytes) + " in " : "") + row.owner);
   }
+  for (const PeakUseRow& row : use.rows) {
+    if (row.part != PeakPart::before || !row.end_bytes) continue;
+    parts.push_back("what it held before Vramscope was attached (" + amount_text(*row.end_bytes) +
+                    " when last seen)");
+  }
   if (use.lacks_contexts) parts.emplace_back("the process's contexts and code (not known)");
   if (use.lacks_pages) parts.emplace_back("the driver's rounding to pages (not known)");
   std::string text;

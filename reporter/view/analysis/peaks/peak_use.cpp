@@ -194,11 +194,8 @@ class OfDevice {
     use.lacks_pages = asked.has_others || !is_cached;
     if (use.lacks_pages) unknown(PeakPart::pages, pages_at_end());
     if (asked.has_pools) unknown(PeakPart::pools, at_end(LedgerRow::pools));
-    if (device_.facts.before_bytes) {  // contexts included
-      unknown(PeakPart::before, at_end(LedgerRow::before));
-      use.lacks_contexts = true;
-      return unknown(PeakPart::others, at_end(LedgerRow::others));
-    }
+    const bool has_before = device_.facts.before_bytes.has_value();  // with contexts of then
+    if (has_before) unknown(PeakPart::before, at_end(LedgerRow::before));
     PeakUseRow driver{.part = PeakPart::driver};
     if (is_measured(device_.facts.measured_by)) {
       const std::uint64_t bytes = at_end(LedgerRow::contexts) + at_end(LedgerRow::modules);
@@ -207,11 +204,11 @@ class OfDevice {
       use.needed_most += bytes;
     } else {
       use.is_all = false;
-      use.lacks_contexts = true;
+      use.lacks_contexts = !has_before;
     }
-    use.rows.push_back(driver);
+    if (driver.bytes || !has_before) use.rows.push_back(driver);
     unknown(PeakPart::others, at_end(LedgerRow::others));
-    use.rows.back().has_contexts = !driver.bytes;
+    use.rows.back().has_contexts = !driver.bytes && !has_before;
   }
 
   const Report& report_;
