@@ -48,6 +48,14 @@ class Serve(ServeCase):
         self.assertIn("ready", line)
         return process, line
 
+    def test_a_script_has_its_own_name(self):
+        script = pathlib.Path(self.folder, "train.py")
+        script.write_text(SITES)
+        process = self.start_program(["/usr/bin/python3", str(script)], "cache")
+        self.assertIn("ready", process.stdout.readline())
+        self.serve()
+        self.assertRegex(self.scrape(), rf'vramscope_\w+{{pid="{process.pid}",program="train.py"')
+
     def test_it_has_what_list_has(self):
         process = self.start()
         self.serve()

@@ -1,15 +1,45 @@
 #!/usr/bin/env python3
 """Has memory of a framework, says "ready", and asks for more with each line; for a tool that attaches meanwhile.
 
-    gpu_attached.py torch | jax | cupy | numba
+    gpu_attached.py driver | torch | jax | cupy | numba
 
 Ends with status 77 and the reason where the framework or a device is missing.
 """
 # SPDX-License-Identifier: Apache-2.0
+import ctypes
 import os
 import sys
 
 FLOATS = 1 << 20
+
+
+def driver_sum():
+    """Stream-ordered memory of the driver itself; each time, the oldest block is freed."""
+    driver = ctypes.CDLL("libcuda.so.1")
+    context, blocks = ctypes.c_void_p(), []
+
+    def call(name, *arguments):
+        if code := driver[name](*arguments):  # looked up anew each time, as attach needs it
+            raise RuntimeError(f"{name} gives {code}")
+
+    def ask():
+        block = ctypes.c_uint64()
+        call("cuMemAllocAsync", ctypes.byref(block), ctypes.c_size_t(8 * 4 * FLOATS), None)
+        blocks.append(block)
+
+    def more(number):
+        if number > 1:
+            call("cuMemFreeAsync", blocks.pop(0), None)
+            ask()
+        call("cuStreamSynchronize", None)
+        return float(len(blocks))
+
+    call("cuInit", 0)
+    call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+    call("cuCtxSetCurrent", context)
+    for _ in range(8):
+        ask()
+    return more
 
 
 def torch_sum():
@@ -70,7 +100,7 @@ def numba_sum():
     return more
 
 
-SUMS = {"torch": torch_sum, "jax": jax_sum, "cupy": cupy_sum, "numba": numba_sum}
+SUMS = {"driver": driver_sum, "torch": torch_sum, "jax": jax_sum, "cupy": cupy_sum, "numba": numba_sum}
 
 
 def main():
