@@ -203,9 +203,12 @@ class ReportBuilder {
     }
     if (depth_ == 0 || !levels().back().is_list) return false;
     const bool in_list = depth_ == 2;  // in a list of the document itself, as most objects are
-    if (in_list && levels_.front().key == "sites") return append(elements_.sites, json);
-    if (in_list && levels_.front().key == "frames") return append(elements_.frames, json);
-    if (levels_.front().key == "sites") return false;  // a part of an element
+    const std::string& list = levels_.front().key;
+    if (in_list && list == "sites") return append(elements_.sites, json);
+    if (in_list && list == "frames") return append(elements_.frames, json);
+    if (in_list && list == "axes") return append(elements_.axes, json);
+    if (in_list && list == "processes") return append(elements_.processes, json);
+    if (list == "sites" || list == "processes") return false;  // a part of an element
     if (is_at("devices[].segments[].blocks[]") || is_at("host.segments[].blocks[]") ||
         is_at("host.registrations[].blocks[]")) {
       return append(elements_.blocks, json);

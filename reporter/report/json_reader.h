@@ -32,7 +32,30 @@ struct Elements {
   std::vector<BlockFacts> blocks;
   std::vector<FrameFact> frames;
   std::vector<Site> sites;
+  std::vector<AxisEntry> axes;
+  std::vector<MergedProcess> processes;
   Unknown unknown;
+
+  // Returns the list of these elements, or nullptr for elements that stay in the document.
+  template <class T>
+  std::vector<T>* read_before(std::string_view, std::vector<T>&) {
+    return nullptr;
+  }
+  std::vector<DeviceReport>* read_before(std::string_view, std::vector<DeviceReport>&) {
+    return &devices;
+  }
+  std::vector<SegmentFacts>* read_before(std::string_view name, std::vector<SegmentFacts>&) {
+    return name == "registrations" ? &registrations : &segments;
+  }
+  std::vector<BlockFacts>* read_before(std::string_view, std::vector<BlockFacts>&) {
+    return &blocks;
+  }
+  std::vector<FrameFact>* read_before(std::string_view, std::vector<FrameFact>&) { return &frames; }
+  std::vector<Site>* read_before(std::string_view, std::vector<Site>&) { return &sites; }
+  std::vector<AxisEntry>* read_before(std::string_view, std::vector<AxisEntry>&) { return &axes; }
+  std::vector<MergedProcess>* read_before(std::string_view, std::vector<MergedProcess>&) {
+    return &processes;
+  }
 };
 
 // The position of a value: "devices[0].segments[1].kind". It becomes text only in an error message,
@@ -90,7 +113,7 @@ class JsonReader {
   void elements(std::string_view name, std::vector<T>& values) {
     const JsonValue found = find(name);
     if (!found.is_there()) return;
-    if (std::vector<T>* read = read_before(name, values)) {
+    if (std::vector<T>* read = elements_.read_before(name, values)) {
       ++known_;
       check_list(found, path_of(name));
       if (found.first().is_there()) refuse(path_of(name), "only objects");
@@ -180,24 +203,6 @@ class JsonReader {
     ++known_;
     get(found, path_of(name), value);
   }
-
-  template <class T>
-  std::vector<T>* read_before(std::string_view, std::vector<T>&) {
-    return nullptr;
-  }
-  std::vector<DeviceReport>* read_before(std::string_view, std::vector<DeviceReport>&) {
-    return &elements_.devices;
-  }
-  std::vector<SegmentFacts>* read_before(std::string_view name, std::vector<SegmentFacts>&) {
-    return name == "registrations" ? &elements_.registrations : &elements_.segments;
-  }
-  std::vector<BlockFacts>* read_before(std::string_view, std::vector<BlockFacts>&) {
-    return &elements_.blocks;
-  }
-  std::vector<FrameFact>* read_before(std::string_view, std::vector<FrameFact>&) {
-    return &elements_.frames;
-  }
-  std::vector<Site>* read_before(std::string_view, std::vector<Site>&) { return &elements_.sites; }
 
   template <std::integral T>
   static void get(const JsonValue& json, const FieldPath& path, T& value) {
