@@ -47,6 +47,15 @@ class JsonWriter {
       elements(name, sites_->size(), [&](std::size_t i) { return sites_->at(i); });
     }
   }
+  void elements(std::string_view name, const std::vector<MergedProcess>& processes) {
+    const ProcessList* const list = sites_ == nullptr ? nullptr : sites_->processes();
+    if (list == nullptr) {
+      elements(name, processes.size(),
+               [&](std::size_t i) -> const MergedProcess& { return processes[i]; });
+    } else {
+      elements(name, list->size(), [&](std::size_t i) { return list->at(i); });
+    }
+  }
 
   // Writes the whole document, one member a line, so that people can read it and tools can compare
   // it.

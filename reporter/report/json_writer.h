@@ -17,8 +17,8 @@ struct SymbolFacts;
 // bad_alloc. It is defined in json.cpp, which has the JSON library.
 [[nodiscard]] std::string json_string(std::string_view text);
 
-// Writes the report. sites: written in place of the report's own sites, unless null. May throw
-// bad_alloc, and whatever `sites` throws. The file keeps its own failures.
+// Writes the report. sites: written in place of the report's own sites and processes, unless null.
+// May throw bad_alloc, and whatever `sites` throws. The file keeps its own failures.
 void write_json(const Report& report, const SiteList* sites, OutputFile& file);
 
 // Writes the end of a document whose other members are already written:

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporter/report/merge.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,6 +18,8 @@
 #include "reporter/report/merge_processes.h"
 #include "reporter/report/merge_sites.h"
 #include "reporter/report/merged_process.h"
+#include "reporter/report/process_store.h"
+#include "reporter/report/site_list.h"
 #include "reporter/report/symbol_table.h"
 #include "reporter/report/trigger.h"
 
@@ -23,23 +27,6 @@ namespace vramscope {
 namespace {
 
 constexpr std::size_t kWarnings = 100;  // the most that a report has
-
-// number_of: the new number of a site.
-template <class NumberOf>
-void renumber_sites(MergedProcess& process, NumberOf&& number_of) {
-  const auto renumber_one = [&](std::int64_t& site) {
-    if (site >= 0) site = number_of(static_cast<std::size_t>(site));
-  };
-  for (KindFacts& kind : process.kinds) renumber_one(kind.peak_site);
-  for (JointPeak& joint : process.joint_peaks) renumber_one(joint.facts.peak_site);
-  for (LiveShare& share : process.live) renumber_one(share.site);
-  for (OomEvent& event : process.oom.events) {
-    renumber_one(event.site);
-    renumber_one(event.served_site);
-    for (OomShare& share : event.shares) renumber_one(share.site);
-    for (OomPin& pin : event.pins) renumber_one(pin.site);
-  }
-}
 
 void take(std::uint64_t& from, std::uint64_t amount) { from -= std::min(from, amount); }
 
@@ -139,9 +126,11 @@ std::vector<LiveShare> live_of(const Report& report, std::map<Memory, LiveShare>
 
 }  // namespace
 
-class Merger::State {
+class Merger::State : public SiteList {
  public:
-  explicit State(std::uint64_t most_bytes) : sites_(most_bytes) {}
+  // Processes take little beside sites, except for those with many devices.
+  explicit State(std::uint64_t most_bytes)
+      : sites_(most_bytes / 4 * 3), processes_(most_bytes / 4) {}
 
   void add(Report&& report) {
     if (trigger_of(report.trigger) == Trigger::merged && report.processes.empty())
@@ -161,7 +150,7 @@ class Merger::State {
     for (MergedProcess& process : processes) {
       renumber_sites(process, [&](std::size_t site) { return sites_.refer(report.sites[site]); });
       process.timeline.past_interval_ns = process.timeline.past_interval = 0;
-      processes_.push_back(std::move(process));
+      processes_.add(process);
     }
     for (Site& site : report.sites) {
       for (SitePart& part : site.parts) renumber(part.kind, part.device, numbers);
@@ -169,7 +158,7 @@ class Merger::State {
     }
     for (ThreadStart& start : report.threads) {
       for (std::uint32_t& frame : start.frames) frame = frames[frame];
-      threads_.emplace(std::move(start.thread), std::move(start.frames));
+      threads_[std::move(start.frames)].insert(std::move(start.thread));
     }
     for (DeviceReport& device : report.devices) {
       take_for_sum(device, take_others(report, device));
@@ -188,31 +177,27 @@ class Merger::State {
     while (warnings_.size() > kWarnings) warnings_.erase(std::prev(warnings_.end()));
   }
 
+  // The processes are brief ones, and there are no sites.
   Report finish() {
     Report report;
     report.tool_version = VRAMSCOPE_VERSION;
     report.trigger = word_of(Trigger::merged);
-    if (processes_.empty()) return report;
+    if (processes_.size() == 0) return report;
+    malloc_trim(0);  // what the threads needed that read the reports
     const std::vector<std::uint32_t> frames = frames_.finish(report);
     report.symbols = symbols_.facts(frames);
-    set_threads(report, frames);
-    const DeviceNumbers numbers = all_devices_.finish(processes_);
+    const DeviceNumbers numbers = all_devices_.finish(processes_.brief());
     sites_.finish(frames, numbers);
-    for (MergedProcess& process : processes_) {
-      renumber_sites(process, [&](std::size_t site) { return sites_.places()[site]; });
-    }
-    std::stable_sort(processes_.begin(), processes_.end(),
-                     [](const MergedProcess& a, const MergedProcess& b) {
-                       return vramscope::comes_before(a, b);
-                     });
-    report.processes = std::move(processes_);
+    processes_.finish(sites_.places());
+    report.processes = processes_.brief();
     number_devices(numbers);
     for (auto& [index, device] : devices_) report.devices.push_back(std::move(device));
     report.host = std::move(host_);
     for (auto& [key, entry] : ledger_) report.ledger.push_back(std::move(entry));
-    for (auto& [key, entry] : axes_) report.axes.push_back(std::move(entry));
+    report.axes = take_axes();
+    set_threads(report, frames);
     for (auto& [name, function] : functions_) report.functions.push_back(std::move(function));
-    set_by_processes(report);
+    set_by_processes(report, processes_);
     label_gpus(report);
     report.range_marks = range_marks_;
     report.sample_bytes = sample_bytes_;
@@ -222,7 +207,19 @@ class Merger::State {
     report.is_own_file = are_own_;
     return report;
   }
-  MergedSites& sites() { return sites_; }
+  Report finish_all() {
+    Report report = finish();
+    report.sites = sites_.take();
+    for (std::size_t i = 0; i < report.processes.size(); ++i) {
+      report.processes[i] = processes_.at(i);
+    }
+    return report;
+  }
+
+  // What the report lacks after finish().
+  [[nodiscard]] std::size_t size() const override { return sites_.size(); }
+  [[nodiscard]] Site at(std::size_t index) const override { return sites_.at(index); }
+  [[nodiscard]] const ProcessList* processes() const override { return &processes_; }
 
  private:
   // others_bytes: the value in the device's report. What each process sees of others is in
@@ -247,9 +244,16 @@ class Merger::State {
 
   // frames: the new number of each frame.
   void set_threads(Report& report, const std::vector<std::uint32_t>& frames) {
-    for (const auto& [thread, its] : threads_) {
-      report.threads.push_back({.thread = thread, .frames = its});
-      for (std::uint32_t& frame : report.threads.back().frames) frame = frames[frame];
+    std::size_t count = 0;
+    for (const auto& [its, alike] : threads_) count += alike.size();
+    report.threads.reserve(count);
+    for (auto& [its, alike] : threads_) {
+      std::vector<std::uint32_t> renumbered = its;
+      for (std::uint32_t& frame : renumbered) frame = frames[frame];
+      while (!alike.empty()) {
+        std::string thread = std::move(alike.extract(alike.begin()).value());
+        report.threads.push_back({.thread = std::move(thread), .frames = renumbered});
+      }
     }
     std::sort(report.threads.begin(), report.threads.end(),
               [](const ThreadStart& a, const ThreadStart& b) {
@@ -270,14 +274,25 @@ class Merger::State {
     sum.device_bytes += entry.device_bytes;
   }
   void add_entry(AxisEntry&& entry) {
-    const auto [known, is_new] =
-        axes_.try_emplace({entry.axis, entry.value, entry.device, entry.kind});
-    if (is_new) {
-      known->second = std::move(entry);
-      return;
+    axes_[{entry.axis, std::move(entry.value), entry.device, entry.kind}] +=
+        AxisSum{.own_peak_bytes = entry.own_peak_bytes, .totals = entry.totals};
+  }
+
+  // A row of each thread of each process may be many, so none is there twice.
+  std::vector<AxisEntry> take_axes() {
+    std::vector<AxisEntry> all;
+    all.reserve(axes_.size());
+    while (!axes_.empty()) {
+      auto row = axes_.extract(axes_.begin());
+      auto& [axis, value, device, kind] = row.key();
+      all.push_back({.axis = axis,
+                     .value = std::move(value),
+                     .device = device,
+                     .kind = kind,
+                     .own_peak_bytes = row.mapped().own_peak_bytes,
+                     .totals = row.mapped().totals});
     }
-    known->second.own_peak_bytes += entry.own_peak_bytes;
-    known->second.totals += entry.totals;
+    return all;
   }
 
   // Devices that were separate may be one.
@@ -290,9 +305,12 @@ class Merger::State {
       if (has_device(entry)) renumber(entry.device, numbers);
       add_entry(std::move(entry));
     }
-    for (auto& [key, entry] : std::exchange(axes_, {})) {
-      renumber(entry.kind, entry.device, numbers);
-      add_entry(std::move(entry));
+    for (auto old = std::exchange(axes_, {}); !old.empty();) {
+      auto row = old.extract(old.begin());
+      auto& [axis, value, device, kind] = row.key();
+      renumber(kind, device, numbers);
+      const auto added = axes_.insert(std::move(row));
+      if (!added.inserted) added.position->second += added.node.mapped();
     }
   }
 
@@ -314,17 +332,28 @@ class Merger::State {
     }
   }
 
+  struct AxisSum {
+    std::uint64_t own_peak_bytes = 0;
+    SiteTotals totals;
+
+    AxisSum& operator+=(const AxisSum& more) {
+      own_peak_bytes += more.own_peak_bytes;
+      totals += more.totals;
+      return *this;
+    }
+  };
+
   FrameTables frames_;
   SymbolTable symbols_;
   MergedSites sites_;
-  std::vector<MergedProcess> processes_;
+  ProcessStore processes_;
   MergedDevices all_devices_;
   std::map<std::uint16_t, DeviceReport> devices_;
   HostReport host_;
   std::map<std::tuple<std::uint16_t, std::string, std::string>, LedgerEntry> ledger_;
-  std::map<std::tuple<Axis, std::string, std::uint16_t, Kind>, AxisEntry> axes_;
+  std::map<std::tuple<Axis, std::string, std::uint16_t, Kind>, AxisSum> axes_;
   std::map<std::string, FunctionFacts> functions_;
-  std::set<std::pair<std::string, std::vector<std::uint32_t>>> threads_;
+  std::map<std::vector<std::uint32_t>, std::set<std::string>> threads_;  // by frames
   std::set<std::string> warnings_;
   std::uint64_t range_marks_ = 0;
   std::uint64_t sample_bytes_ = 0;
@@ -339,12 +368,8 @@ Merger::Merger(Merger&&) noexcept = default;
 Merger& Merger::operator=(Merger&&) noexcept = default;
 
 void Merger::add(Report&& report) { state_->add(std::move(report)); }
-Report Merger::finish() {
-  Report report = state_->finish();
-  report.sites = state_->sites().take();
-  return report;
-}
-Report Merger::finish_but_sites() { return state_->finish(); }
-const SiteList& Merger::sites() const { return state_->sites(); }
+Report Merger::finish() { return state_->finish_all(); }
+Report Merger::finish_but_lists() { return state_->finish(); }
+const SiteList& Merger::lists() const { return *state_; }
 
 }  // namespace vramscope

@@ -11,6 +11,7 @@
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/merge_numbers.h"
 #include "reporter/report/merged_process.h"
+#include "reporter/report/site_list.h"
 
 namespace vramscope {
 namespace {
@@ -42,17 +43,6 @@ void add(ProcessFacts& sum, const ProcessFacts& more) {
   sum.report_time_ns = std::max(sum.report_time_ns, more.report_time_ns);
   sum.simulated = sum.simulated && more.simulated;
   sum.simulated_launches += more.simulated_launches;
-}
-
-ProcessFacts common_process(const std::vector<MergedProcess>& processes) {
-  ProcessFacts sum = processes.front().process;
-  for (std::size_t i = 1; i < processes.size(); ++i) add(sum, processes[i].process);
-  sum.pid = 0;
-  sum.ppid = 0;
-  sum.rank = -1;
-  sum.local_rank = -1;
-  sum.restart = -1;
-  return sum;
 }
 
 // Sets the time of the first call of any process, and the duration until the last report.
@@ -90,43 +80,66 @@ void add_series(TimelineSeries& sum, const TimelineSeries& more, std::uint64_t o
   }
 }
 
-void set_series(Report& report) {
-  TimelineFacts& timeline = report.timeline;
-  std::uint64_t bucket_ns = kLeastBucket;
-  while (bucket_ns * kBuckets < timeline.duration_ns) bucket_ns *= 2;
-  const std::size_t buckets = std::min<std::size_t>(kBuckets, timeline.duration_ns / bucket_ns + 1);
-  std::map<Memory, TimelineSeries> all;
-  for (const MergedProcess& one : report.processes) {
+// Sums of what each process's report says in full. Processes are added in their order, after
+// set_times().
+class ProcessSums {
+ public:
+  explicit ProcessSums(Report& report) : report_(report) {
+    while (bucket_ns_ * kBuckets < report.timeline.duration_ns) bucket_ns_ *= 2;
+    buckets_ = std::min<std::size_t>(kBuckets, report.timeline.duration_ns / bucket_ns_ + 1);
+  }
+
+  void add(const MergedProcess& one) {
+    later_ns_ = one.timeline.start_ns - report_.timeline.start_ns;
+    if (is_first_) {
+      report_.process = one.process;
+      report_.trace = one.trace;
+    } else {
+      vramscope::add(report_.process, one.process);
+      add(one.trace);
+    }
+    is_first_ = false;
+    add_series(one);
+    add_kinds(one);
+    add_oom(one.oom);
+  }
+
+  void finish() {
+    ProcessFacts& process = report_.process;
+    process.pid = process.ppid = 0;
+    process.rank = process.local_rank = process.restart = -1;
+    for (auto& [memory, series] : series_) report_.timeline.series.push_back(std::move(series));
+    for (auto& [memory, kind] : kinds_) report_.kinds.push_back(std::move(kind));
+    keep_first(report_.oom.events);
+  }
+
+ private:
+  void add_series(const MergedProcess& one) {
     for (const TimelineSeries& series : one.timeline.series) {
-      TimelineSeries& sum = all[{series.kind, series.device}];
+      TimelineSeries& sum = series_[{series.kind, series.device}];
       sum.kind = series.kind;
       sum.device = series.device;
-      sum.bucket_ns = bucket_ns;
-      sum.highest.resize(buckets);
-      sum.last.resize(buckets);
-      const std::uint64_t offset_ns = one.timeline.start_ns - timeline.start_ns;
+      sum.bucket_ns = bucket_ns_;
+      sum.highest.resize(buckets_);
+      sum.last.resize(buckets_);
       const bool goes_on = !is_end_known(one);
-      add_series(sum, series, offset_ns,
-                 goes_on ? timeline.duration_ns + bucket_ns : one.timeline.duration_ns);
+      const std::uint64_t duration_ns =
+          goes_on ? report_.timeline.duration_ns + bucket_ns_ : one.timeline.duration_ns;
+      vramscope::add_series(sum, series, later_ns_, duration_ns);
     }
   }
-  for (auto& [memory, series] : all) timeline.series.push_back(std::move(series));
-}
 
-// Adds the peaks. The cause is taken from the highest one.
-void set_kinds(Report& report) {
-  std::map<Memory, KindFacts> all;
-  std::map<Memory, std::uint64_t> highest;
-  for (const MergedProcess& one : report.processes) {
+  // Adds the peaks. The cause is taken from the highest one.
+  void add_kinds(const MergedProcess& one) {
     for (const KindFacts& kind : one.kinds) {
       const Memory memory{kind.kind, kind.device};
-      const auto [known, is_first] = all.try_emplace(memory);
+      const auto [known, is_first] = kinds_.try_emplace(memory);
       KindFacts& sum = known->second;
-      if (is_first || kind.peak_bytes > highest[memory]) {
-        highest[memory] = kind.peak_bytes;
+      if (is_first || kind.peak_bytes > highest_[memory]) {
+        highest_[memory] = kind.peak_bytes;
         const KindFacts numbers = sum;
         sum = kind;
-        sum.peak_ns += one.timeline.start_ns - report.timeline.start_ns;
+        sum.peak_ns += later_ns_;
         sum.current_bytes = numbers.current_bytes;
         sum.peak_bytes = numbers.peak_bytes;
         sum.allocations = numbers.allocations;
@@ -138,8 +151,40 @@ void set_kinds(Report& report) {
       sum.frees += kind.frees;
     }
   }
-  for (auto& [memory, kind] : all) report.kinds.push_back(std::move(kind));
-}
+
+  void add(const TraceReport& more) {
+    TraceReport& sum = report_.trace;
+    keep_common(sum.path, more.path);
+    keep_common(sum.problem, more.problem);
+    sum.events += more.events;
+    sum.bytes += more.bytes;
+    sum.lost += more.lost;
+  }
+
+  void add_oom(const OomReport& more) {
+    report_.oom.count += more.count;
+    for (OomEvent event : more.events) {
+      event.time_ns += later_ns_;
+      if (event.served_ns >= 0) event.served_ns += static_cast<std::int64_t>(later_ns_);
+      report_.oom.events.push_back(std::move(event));
+    }
+    if (report_.oom.events.size() > kEventsKept) keep_first(report_.oom.events);
+  }
+  static void keep_first(std::vector<OomEvent>& events) {
+    std::stable_sort(events.begin(), events.end(),
+                     [](const OomEvent& a, const OomEvent& b) { return a.time_ns < b.time_ns; });
+    if (events.size() > kEventsKept) events.resize(kEventsKept);
+  }
+
+  Report& report_;
+  std::uint64_t bucket_ns_ = kLeastBucket;
+  std::size_t buckets_ = 0;
+  std::uint64_t later_ns_ = 0;  // how much later than time 0 the process being added began
+  bool is_first_ = true;
+  std::map<Memory, TimelineSeries> series_;
+  std::map<Memory, KindFacts> kinds_;
+  std::map<Memory, std::uint64_t> highest_;
+};
 
 // Counts a device that several processes used once.
 void set_sizes(Report& report, const Gpus& gpus) {
@@ -193,35 +238,6 @@ void set_others(Report& report, const Gpus& gpus) {
       });
 }
 
-void set_trace(Report& report) {
-  TraceReport& sum = report.trace;
-  sum = report.processes.front().trace;
-  for (std::size_t i = 1; i < report.processes.size(); ++i) {
-    const TraceReport& more = report.processes[i].trace;
-    keep_common(sum.path, more.path);
-    keep_common(sum.problem, more.problem);
-    sum.events += more.events;
-    sum.bytes += more.bytes;
-    sum.lost += more.lost;
-  }
-}
-
-void set_oom(Report& report) {
-  for (const MergedProcess& one : report.processes) {
-    report.oom.count += one.oom.count;
-    for (OomEvent event : one.oom.events) {
-      const std::uint64_t later = one.timeline.start_ns - report.timeline.start_ns;
-      event.time_ns += later;
-      if (event.served_ns >= 0) event.served_ns += static_cast<std::int64_t>(later);
-      report.oom.events.push_back(std::move(event));
-    }
-  }
-  std::vector<OomEvent>& events = report.oom.events;
-  std::stable_sort(events.begin(), events.end(),
-                   [](const OomEvent& a, const OomEvent& b) { return a.time_ns < b.time_ns; });
-  if (events.size() > kEventsKept) events.resize(kEventsKept);
-}
-
 auto order_of(const KindFacts& kind) {
   return std::tuple(kind.kind, kind.device, kind.peak_bytes, kind.current_bytes, kind.peak_ns,
                     kind.allocations, kind.frees, kind.peak_site);
@@ -256,16 +272,14 @@ bool comes_before(const MergedProcess& a, const MergedProcess& b) {
   return differ(a.timeline.series, b.timeline.series, is_before) && is_before;
 }
 
-void set_by_processes(Report& report) {
-  report.process = common_process(report.processes);
+void set_by_processes(Report& report, const ProcessList& processes) {
   set_times(report);
-  set_series(report);
-  set_kinds(report);
+  ProcessSums sums(report);
+  for (std::size_t i = 0; i < processes.size(); ++i) sums.add(processes.at(i));
+  sums.finish();
   const Gpus gpus(report.processes);
   set_sizes(report, gpus);
   set_others(report, gpus);
-  set_trace(report);
-  set_oom(report);
 }
 
 }  // namespace vramscope

@@ -30,19 +30,14 @@ std::string caches_of(const Site& site) {
   return caches;
 }
 
-std::tuple<const std::vector<std::uint32_t>&, bool, std::string> content_of(const Site& site) {
+using SiteContent = std::tuple<const std::vector<std::uint32_t>&, bool, std::string>;
+SiteContent content_of(const Site& site) {
   return {site.frames, site.is_left_out, caches_of(site)};
 }
+SiteContent content_of(const SiteKey& key) { return {key.frames, key.is_left_out, key.caches}; }
 
-// Returns only what identifies the site.
-Site key_of(const Site& site) {
-  Site key;
-  key.frames = site.frames;
-  key.is_left_out = site.is_left_out;
-  for (const SitePart& part : site.parts) {
-    if (part.cache) key.parts.emplace_back().cache = part.cache;
-  }
-  return key;
+SiteKey key_of(const Site& site) {
+  return {.frames = site.frames, .is_left_out = site.is_left_out, .caches = caches_of(site)};
 }
 
 bool comes_before(const Site& a, const Site& b) {
@@ -115,23 +110,25 @@ class RunReader {
 
 }  // namespace
 
-std::size_t MergedSites::Content::operator()(std::uint32_t index) const {
-  const std::vector<std::uint32_t>& frames = sites[index].frames;
+template <class T>
+std::size_t MergedSites::Content<T>::operator()(std::uint32_t index) const {
+  const std::vector<std::uint32_t>& frames = rows[index].frames;
   const std::string_view bytes(reinterpret_cast<const char*>(frames.data()),
                                frames.size() * sizeof(std::uint32_t));
   return std::hash<std::string_view>()(bytes);
 }
-bool MergedSites::Content::operator()(std::uint32_t a, std::uint32_t b) const {
-  return content_of(sites[a]) == content_of(sites[b]);
+template <class T>
+bool MergedSites::Content<T>::operator()(std::uint32_t a, std::uint32_t b) const {
+  return content_of(rows[a]) == content_of(rows[b]);
 }
 
 MergedSites::MergedSites(std::uint64_t most_bytes)
     : most_bytes_(most_bytes),
-      numbers_(0, Content{sites_}, Content{sites_}),
-      reference_numbers_(0, Content{references_}, Content{references_}) {}
+      numbers_(0, Content<Site>{sites_}, Content<Site>{sites_}),
+      reference_numbers_(0, Content<SiteKey>{references_}, Content<SiteKey>{references_}) {}
 
 void MergedSites::add(Site&& site) {
-  site.live_past.clear();
+  site.live_past = {};  // with its memory
   site.live_first = site.live_last = site.live_passes = site.live_marks = 0;
   site.live_range.clear();
   site.live_mark.clear();
@@ -279,7 +276,7 @@ void MergedSites::sort_rows() {
     const auto end = std::find_if(begin, rows_.end(),
                                   [&](const Row& row) { return numbers(row) != numbers(*begin); });
     if (end - begin > 1) {
-      std::vector<std::pair<Site, Row>> equal;
+      std::vector<std::pair<SiteKey, Row>> equal;
       for (auto row = begin; row != end; ++row) {
         equal.emplace_back(key_of(read(*row)), *row);
       }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_set>
 #include <vector>
 
@@ -14,6 +15,13 @@
 #include "reporter/report/site_list.h"
 
 namespace vramscope {
+
+// What identifies a site.
+struct SiteKey {
+  std::vector<std::uint32_t> frames;
+  bool is_left_out = false;
+  std::string caches;  // that hold its memory
+};
 
 // Sites are equal if their frames are, which have one number each here. Threads: one. All functions
 // may throw bad_alloc, and system_error if a scratch file fails.
@@ -41,12 +49,14 @@ class MergedSites : public SiteList {
   [[nodiscard]] std::vector<Site> take();
 
  private:
-  struct Content {  // compares sites by their index
-    const std::vector<Site>& sites;
+  template <class T>  // Site or SiteKey
+  struct Content {    // compares rows by their index
+    const std::vector<T>& rows;
     std::size_t operator()(std::uint32_t index) const;
     bool operator()(std::uint32_t a, std::uint32_t b) const;
   };
-  using Numbers = std::unordered_set<std::uint32_t, Content, Content>;
+  template <class T>
+  using Numbers = std::unordered_set<std::uint32_t, Content<T>, Content<T>>;
   struct Row {  // of a site in the file: the values by which it is sorted, and its position
     std::uint64_t peak_bytes, live_bytes, total_bytes, at;
     std::uint32_t bytes, reference;
@@ -63,9 +73,9 @@ class MergedSites : public SiteList {
   std::uint64_t most_bytes_;
   std::uint64_t bytes_ = 0;
   std::vector<Site> sites_;
-  Numbers numbers_;
-  std::vector<Site> references_;  // only their frames are set
-  Numbers reference_numbers_;
+  Numbers<Site> numbers_;
+  std::vector<SiteKey> references_;
+  Numbers<SiteKey> reference_numbers_;
   std::vector<ScratchFile> runs_;  // each sorted by frames
   std::unique_ptr<ScratchFile> sums_;
   std::vector<Row> rows_;  // the sites in sums_

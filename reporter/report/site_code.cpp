@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "reporter/report/fields.h"
@@ -17,7 +18,7 @@ namespace {
 constexpr unsigned kGroup = 7;
 constexpr std::uint64_t kMore = std::uint64_t{1} << kGroup;
 
-class SiteWriter {
+class PackedWriter {
  public:
   template <class T>
   void operator()(std::string_view, const T& value) {
@@ -42,9 +43,26 @@ class SiteWriter {
   template <class T>
   requires std::unsigned_integral<T> || std::is_enum_v<T>
   void put(T value) { put(static_cast<std::uint64_t>(value)); }
+  template <std::signed_integral T>
+  void put(T value) {
+    const auto wide = static_cast<std::int64_t>(value);  // small ones stay short: 0, -1, 1, -2, ...
+    put(static_cast<std::uint64_t>(wide) << 1 ^ static_cast<std::uint64_t>(wide >> 63));
+  }
   template <class T>
   void put(const Ordinal<T>& ordinal) {
     put(ordinal.value);
+  }
+  template <class T>
+  void put(const OrNull<T>& number) {
+    put(number.value);
+  }
+  template <class Strings>
+  void put(const Dictionary<Strings>& dictionary) {
+    put(dictionary.value);
+  }
+  void put(const std::pair<std::string, std::string>& texts) {
+    put(texts.first);
+    put(texts.second);
   }
   void put(const std::string& text) {
     put(text.size());
@@ -61,15 +79,15 @@ class SiteWriter {
     if (value) put(*value);
   }
   template <class Struct>
-  requires requires(const Struct& value, SiteWriter& f) { visit_fields(value, f); }
+  requires requires(const Struct& value, PackedWriter& f) { visit_fields(value, f); }
   void put(const Struct& value) { visit_fields(value, *this); }
 
   std::string bytes_;
 };
 
-class SiteReader {
+class PackedReader {
  public:
-  explicit SiteReader(std::string_view bytes) : bytes_(bytes) {}
+  explicit PackedReader(std::string_view bytes) : bytes_(bytes) {}
 
   template <class T>
   void operator()(std::string_view, T&& value) {
@@ -99,9 +117,26 @@ class SiteReader {
   template <class T>
   requires std::unsigned_integral<T> || std::is_enum_v<T>
   void get(T& value) { value = static_cast<T>(number()); }
+  template <std::signed_integral T>
+  void get(T& value) {
+    const std::uint64_t zigzag = number();
+    value = static_cast<T>(static_cast<std::int64_t>(zigzag >> 1 ^ (0 - (zigzag & 1))));
+  }
   template <class T>
   void get(const Ordinal<T>& ordinal) {
     get(ordinal.value);
+  }
+  template <class T>
+  void get(const OrNull<T>& number) {
+    get(number.value);
+  }
+  template <class Strings>
+  void get(const Dictionary<Strings>& dictionary) {
+    get(dictionary.value);
+  }
+  void get(std::pair<std::string, std::string>& texts) {
+    get(texts.first);
+    get(texts.second);
   }
   void get(std::string& text) {
     const std::uint64_t size = number();
@@ -118,7 +153,7 @@ class SiteReader {
     if (number() != 0) get(value.emplace());
   }
   template <class Struct>
-  requires requires(Struct& value, SiteReader& f) { visit_fields(value, f); }
+  requires requires(Struct& value, PackedReader& f) { visit_fields(value, f); }
   void get(Struct& value) { visit_fields(value, *this); }
 
   std::string_view bytes_;
@@ -127,16 +162,29 @@ class SiteReader {
 }  // namespace
 
 std::string encoded(const Site& site) {
-  SiteWriter writer;
+  PackedWriter writer;
   visit_fields(site, writer);
+  return writer.take();
+}
+
+std::string encoded(const MergedProcess& process) {
+  PackedWriter writer;
+  visit_fields(process, writer);
   return writer.take();
 }
 
 Site decoded(std::string_view bytes) {
   Site site;
-  SiteReader reader(bytes);
+  PackedReader reader(bytes);
   visit_fields(site, reader);
   return site;
+}
+
+MergedProcess decoded_process(std::string_view bytes) {
+  MergedProcess process;
+  PackedReader reader(bytes);
+  visit_fields(process, reader);
+  return process;
 }
 
 }  // namespace vramscope

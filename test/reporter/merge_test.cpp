@@ -66,19 +66,19 @@ class Merging : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(Merging, GivesTheSameBytesWhenSitesHaveToBePutAside) {
+TEST_F(Merging, GivesTheSameBytesWhenSitesAndProcessesHaveToBePutAside) {
   Merger with_much, with_little, one_at_a_time(kHardlyAny);
   with_little = Merger(kHardlyAny);
   for (Merger* merger : {&with_much, &with_little, &one_at_a_time}) add_some(*merger);
 
   const std::string wanted = text_of(write_report(with_much.finish(), folder_ + "/much.json"));
   const std::string all = text_of(write_report(with_little.finish(), folder_ + "/little.json"));
-  const Report but_sites = one_at_a_time.finish_but_sites();
+  const Report but_lists = one_at_a_time.finish_but_lists();
   const std::string listed =
-      text_of(write_report(but_sites, one_at_a_time.sites(), folder_ + "/listed.json"));
+      text_of(write_report(but_lists, one_at_a_time.lists(), folder_ + "/listed.json"));
 
-  EXPECT_TRUE(but_sites.sites.empty());
-  EXPECT_GT(one_at_a_time.sites().size(), 100U);
+  EXPECT_TRUE(but_lists.sites.empty());
+  EXPECT_GT(one_at_a_time.lists().size(), 100U);
   EXPECT_TRUE(wanted == all);
   EXPECT_TRUE(wanted == listed);
 }

@@ -13,6 +13,7 @@
 #include "reporter/report/merge_processes.h"
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
+#include "reporter/report/site_list.h"
 #include "reporter/view/text/timeline_bounds.h"
 #include "reporter/view/text/timeline_text.h"
 
@@ -150,6 +151,18 @@ TEST(DeviceSum, OfAKilledProcessCountsNothingAfterAnEndThatIsKnown) {
   EXPECT_EQ(device_sums(workers)[0].upper, 120u);
 }
 
+class ProcessesOf : public ProcessList {
+ public:
+  explicit ProcessesOf(const Report& report) : report_(report) {}
+  [[nodiscard]] std::size_t size() const override { return report_.processes.size(); }
+  [[nodiscard]] MergedProcess at(std::size_t index) const override {
+    return report_.processes[index];
+  }
+
+ private:
+  const Report& report_;
+};
+
 // In the timeline of a merged report.
 TEST(DeviceSum, OfTheTimelineHasNothingOfAKilledProcessAfterAnEndThatIsKnown) {
   Report report;
@@ -159,8 +172,8 @@ TEST(DeviceSum, OfTheTimelineHasNothingOfAKilledProcessAfterAnEndThatIsKnown) {
   Report known = report;
   known.processes[0].timeline.duration_ns = 50 * kMs;
 
-  set_by_processes(report);
-  set_by_processes(known);
+  set_by_processes(report, ProcessesOf(report));
+  set_by_processes(known, ProcessesOf(known));
 
   ASSERT_EQ(known.timeline.series.size(), 1u);
   const TimelineSeries& sum = known.timeline.series[0];

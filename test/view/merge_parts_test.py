@@ -1,6 +1,8 @@
 # Very many reports are merged in parts, and what cannot be read is left out.
 # SPDX-License-Identifier: Apache-2.0
 """merge_parts_test.py VRAMSCOPE SAMPLE"""
+import copy
+import json
 import os
 import shutil
 import subprocess
@@ -66,6 +68,41 @@ class MergeParts(MergeTest):
         self.assertIn("xargs", printed)
         subprocess.run(["sh", "-e", "-c", printed], check=True, env=alone, cwd=self.folder, capture_output=True)
         self.assertEqual(whole, (self.folder / "all.json").read_bytes())
+
+    def large_report(self):
+        """The text of a report of pid 12345 with hundreds of call sites that hold memory, and with timelines of many devices."""
+        report = copy.deepcopy(self.sample)
+        report["process"].update(pid=12345, start_time_ns=12345)
+        module = report["frames"][0]["module"]
+        site = {**report["sites"][0], "live_bytes": 512, "live_count": 1}
+        part = {**site["parts"][0], "live_bytes": 512, "live_count": 1}
+        for number in range(300):
+            report["frames"].append({"module": module, "offset": 1 << 20 | number, "code": None, "line": 0})
+            report["sites"].append({**site, "frames": [len(report["frames"]) - 1], "parts": [part]})
+        series = report["timeline"]["series"][0]
+        values = [(1 << 30) + number for number in range(256)]
+        report["timeline"]["series"] = [{**series, "device": device, "highest": values, "last": values} for device in range(16)]
+        return json.dumps(report, separators=(",", ":"))
+
+    def merging_takes(self, text, count):
+        """The most memory of a merge of so many reports, in KiB; not less than what this process takes."""
+        folder = self.folder / str(count)
+        folder.mkdir()
+        for number in range(count):
+            (folder / f"{number}.json").write_text(text.replace("12345", str(10000 + number)))
+        merged = self.folder / f"{count}.json"
+        with subprocess.Popen([TOOL, "merge", "--symbols", "off", "-o", str(merged), str(folder)], stderr=subprocess.DEVNULL) as process:
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(0, process.returncode)
+        with merged.open() as lines:
+            self.assertEqual(count, sum(line.startswith('{"process":{') for line in lines))
+        return used.ru_maxrss
+
+    def test_memory_does_not_grow_with_the_call_sites_and_timelines_of_each_process(self):
+        text = self.large_report()
+        few, many = self.merging_takes(text, 350), self.merging_takes(text, 450)
+        self.assertLess(many - few, 100 * 64)  # a process's timelines alone are 64 KiB of numbers
 
     def test_what_is_no_part_is_refused(self):
         for option, word in (("--part", "3/3"), ("--part", "1"), ("--part", "-1/3"), ("--part", "0/0"), ("--tree", "1"),

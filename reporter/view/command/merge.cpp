@@ -103,7 +103,7 @@ std::string no_tree(const std::string& word) {
   return is_part ? "" : "'" + word + "' is no number of parts from 2 to 65536";
 }
 
-// Sites may be too many for memory, so they are written one at a time.
+// Sites and processes may be too many for memory, so they are written one at a time.
 int merge(const Arguments& given) try {
   const std::vector<std::string> paths = report_files(given.files, say);
   tell_newer(given.files, paths, say);
@@ -120,10 +120,10 @@ int merge(const Arguments& given) try {
   MergedPart merged = readable_part(paths, part, given.reading);
   std::optional<Merger>& merger = merged.merger;
   if (!merger) return merged.failed == 0 && part.of > 1 && !paths.empty() ? kFine : kBadInput;
-  const Report report = merger->finish_but_sites();
+  const Report report = merger->finish_but_lists();
   remove_unfinished(goal.path, {});  // of a merge that was killed
   FileIdentity own;
-  const auto written = write_report(report, merger->sites(), goal.path, &own);
+  const auto written = write_report(report, merger->lists(), goal.path, &own);
   if (const auto* error = std::get_if<FileError>(&written)) {
     say(error->message);
     return kBadInput;
