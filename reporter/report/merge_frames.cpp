@@ -32,7 +32,7 @@ std::size_t hash_of(std::integral auto number) {
   return product ^ product >> 32;
 }
 
-// Sorts rows. Returns the new position of each.
+// Sorts rows. Returns the new position of each. Millions of rows are moved where they are.
 template <class Row, class Less>
 std::vector<std::uint32_t> sort_rows(std::vector<Row>& rows, Less less) {
   std::vector<std::uint32_t> order(rows.size());
@@ -40,13 +40,16 @@ std::vector<std::uint32_t> sort_rows(std::vector<Row>& rows, Less less) {
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return less(rows[a], rows[b]); });
   std::vector<std::uint32_t> places(rows.size());
-  std::vector<Row> sorted;
-  sorted.reserve(rows.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) {
-    places[order[i]] = i;
-    sorted.push_back(std::move(rows[order[i]]));
+  for (std::uint32_t i = 0; i < order.size(); ++i) places[order[i]] = i;
+  std::vector<std::uint32_t>& left = order;  // where the row that is at this position has to go
+  left = places;
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    while (left[i] != i) {
+      const std::uint32_t goal = left[i];
+      std::swap(rows[i], rows[goal]);
+      std::swap(left[i], left[goal]);
+    }
   }
-  rows = std::move(sorted);
   return places;
 }
 
@@ -58,27 +61,41 @@ std::uint32_t place_of(const std::vector<std::uint32_t>& places, std::uint32_t n
 }  // namespace
 
 template <class Row>
-std::size_t FrameTables::Rows<Row>::Content::operator()(std::uint32_t number) const {
+std::size_t FrameTables::Rows<Row>::slot_of(const Row& row) const {
   std::size_t hash = 0;
   const auto add = [&](const auto& part) { hash = hash_of(hash + hash_of(part)); };
-  std::apply([&](const auto&... parts) { (add(parts), ...); }, content_of(rows[number]));
-  return hash;
+  std::apply([&](const auto&... parts) { (add(parts), ...); }, content_of(row));
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = hash & mask;
+  while (slots_[slot] != kFree && content_of(rows[slots_[slot]]) != content_of(row)) {
+    slot = (slot + 1) & mask;
+  }
+  return slot;
 }
+
 template <class Row>
-bool FrameTables::Rows<Row>::Content::operator()(std::uint32_t a, std::uint32_t b) const {
-  return content_of(rows[a]) == content_of(rows[b]);
+void FrameTables::Rows<Row>::grow() {
+  constexpr std::size_t kFirst = 64;
+  slots_.assign(std::max(kFirst, 2 * slots_.size()), kFree);
+  for (std::uint32_t number = 0; number < rows.size(); ++number) {
+    slots_[slot_of(rows[number])] = number;
+  }
 }
 
 template <class Row>
 std::uint32_t FrameTables::Rows<Row>::number_of(const Row& row) {
-  rows.push_back(row);
-  const auto [known, is_new] = numbers_.insert(static_cast<std::uint32_t>(rows.size() - 1));
-  if (!is_new) rows.pop_back();
-  return *known;
+  if (rows.size() >= slots_.size() / 2) grow();
+  std::uint32_t& slot = slots_[slot_of(row)];
+  if (slot == kFree) {
+    rows.push_back(row);
+    slot = static_cast<std::uint32_t>(rows.size() - 1);
+  }
+  return slot;
 }
+
 template <class Row>
 std::vector<Row> FrameTables::Rows<Row>::take() {
-  numbers_.clear();
+  slots_ = {};
   return std::move(rows);
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_set>
 #include <vector>
 
 #include "reporter/report/report.h"
@@ -21,24 +20,23 @@ class FrameTables {
   [[nodiscard]] std::vector<std::uint32_t> finish(Report& report);
 
  private:
-  // Holds each row once, in the order of the rows' numbers.
+  // Holds each row once, in the order of the rows' numbers. Jobs may have millions of frames, so a
+  // row takes 8 to 16 bytes of the table.
   template <class Row>
   class Rows {
    public:
-    Rows() : numbers_(0, Content{rows}, Content{rows}) {}
-    Rows(const Rows&) = delete;
-    Rows& operator=(const Rows&) = delete;
     [[nodiscard]] std::uint32_t number_of(const Row& row);
     std::vector<Row> take();  // afterwards no row is known any more
     std::vector<Row> rows;
 
    private:
-    struct Content {
-      const std::vector<Row>& rows;
-      std::size_t operator()(std::uint32_t number) const;
-      bool operator()(std::uint32_t a, std::uint32_t b) const;
-    };
-    std::unordered_set<std::uint32_t, Content, Content> numbers_;
+    static constexpr std::uint32_t kFree = 0xffffffffU;
+
+    // Returns the slot of the row's number, or the free one in which it belongs.
+    [[nodiscard]] std::size_t slot_of(const Row& row) const;
+    void grow();
+
+    std::vector<std::uint32_t> slots_;  // numbers by the hash of the content; at most half are used
   };
   [[nodiscard]] std::uint32_t module_number(const ModuleFact& module);
 
