@@ -128,15 +128,15 @@ std::string end_of(const std::string& path, std::string_view mark) {
   const auto whole = static_cast<std::size_t>(std::max<off_t>(status.st_size, 0));
   if (whole > kMostOfReport) return "";  // a live file has 60 GiB, nearly all of it holes
   std::string text;
-  for (std::size_t bytes = kChunk; bytes < 4 * whole; bytes *= 4) {
+  for (std::size_t bytes = kChunk;; bytes *= 4) {
     text.clear();
     lseek(file.number(), static_cast<off_t>(whole - std::min(whole, bytes)), SEEK_SET);
     while (append_chunk(file.number(), text) > 0) {
     }
     const std::size_t found = text.rfind(mark);
     if (found != text.npos) return text.substr(found);
+    if (bytes >= whole) return "";
   }
-  return "";
 }
 
 }  // namespace vramscope
