@@ -4,6 +4,7 @@
 import copy
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -103,6 +104,27 @@ class MergeParts(MergeTest):
         text = self.large_report()
         few, many = self.merging_takes(text, 350), self.merging_takes(text, 450)
         self.assertLess(many - few, 100 * 64)  # a process's timelines alone are 64 KiB of numbers
+
+    def test_functions_are_named_as_the_verb_symbols_names_them(self):
+        with pathlib.Path(TOOL).open("rb") as program:
+            entry = int.from_bytes(program.read(32)[24:], "little")  # of an ELF file of 64 bits
+        report = copy.deepcopy(self.sample)
+        report["modules"].append({"path": os.path.abspath(TOOL), "build_id": "", "base": 0})
+        report["frames"].append({"module": len(report["modules"]) - 1, "offset": entry + 1, "code": None, "line": 0})
+        report["sites"][0]["frames"] = [len(report["frames"]) - 1]
+        short = {name: report[name] for name in ("schema", "process", "modules", "sources", "codes", "frames")}
+        short["sites"] = [{"frames": report["sites"][0]["frames"]}]
+        for one in (report, short):
+            self.check_names([self.write({**one, "process": {**one["process"], "pid": pid}}) for pid in (1, 2)])
+
+    def check_names(self, files):
+        merged, bare = self.folder / "merged.json", self.folder / "bare.json"
+        self.assertEqual(0, self.call("merge", "--symbols", "end", "-o", merged, *files).returncode)
+        self.assertEqual(0, self.call("merge", "--symbols", "off", "-o", bare, *files).returncode)
+        self.assertFalse(b'"_start"' in bare.read_bytes())
+        self.assertEqual(0, self.call("symbols", bare).returncode)
+        self.assertIn("_start", json.loads(merged.read_text())["symbols"]["names"])
+        self.assertEqual(bare.read_bytes(), merged.read_bytes())
 
     def test_what_is_no_part_is_refused(self):
         for option, word in (("--part", "3/3"), ("--part", "1"), ("--part", "-1/3"), ("--part", "0/0"), ("--tree", "1"),

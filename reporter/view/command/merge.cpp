@@ -25,6 +25,7 @@
 #include "reporter/view/command/newer.h"
 #include "reporter/view/command/symbols_wish.h"
 #include "reporter/view/command/verb.h"
+#include "reporter/view/system/report_symbols.h"
 
 namespace vramscope {
 namespace {
@@ -133,7 +134,8 @@ int merge(const Arguments& given) try {
   }
   const std::string path = renamed(std::get<std::string>(written), own, goal, given.output);
   const std::string processes = count_text(report.processes.size());
-  const std::string symbols = add_symbols({path}, given.symbols);
+  const std::string symbols = add_symbols(
+      {.path = path, .file = own, .report = report, .sites = merger->lists()}, given.symbols);
   const std::string left_out =
       merged.failed == 0 ? "" : "; " + counted(merged.failed, "file") + " left out";
   if (part.of == 1) {

@@ -42,6 +42,25 @@ std::string told(const std::string& path, const SymbolsPut& put) {
   return text;
 }
 
+// Larger files keep one waiting.
+bool is_soon_named(const std::string& path) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
+  std::error_code error;
+  return std::filesystem::is_regular_file(path, error) &&
+         std::filesystem::file_size(path, error) <= kMostBytes;
+}
+
+std::string not_in_it(const SymbolsPut& put) {
+  return "; names of functions are not in it: " + put.problem;
+}
+
+// left: the number of frames of the report `of`.
+std::string not_named(std::size_t left, const SymbolsWish& wish, const std::string& of) {
+  if (left == 0) return "";
+  return "; " + counted(left, "frame") + " not named in " + wish.until + " s: vramscope symbols " +
+         shell_word(of);
+}
+
 int name_all(const Arguments& given) {
   const std::vector<std::string> paths = report_files(given.files, say);
   if (paths.empty()) return kBadInput;
@@ -68,24 +87,28 @@ void add_symbols_option(Command& command, SymbolsWish& wish) {
 
 std::string add_symbols(const std::vector<std::string>& paths, const SymbolsWish& wish) {
   if (wish.until == "off") return "";
-  constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;  // more keep one waiting
   const SymbolsDeadline deadline = deadline_of(wish.until);
   Symbols symbols(symbol_cache_folder());
   std::size_t left = 0;
   std::string of;
   for (const std::string& path : paths) {
-    std::error_code error;
-    const bool is_file = std::filesystem::is_regular_file(path, error);
-    if (!is_file || std::filesystem::file_size(path, error) > kMostBytes) continue;
+    if (!is_soon_named(path)) continue;
     const SymbolsPut put = put_symbols(path, symbols, deadline);
     if (put.is_foreign) continue;  // the verb says so to whoever asks
-    if (!put.problem.empty()) return "; names of functions are not in it: " + put.problem;
+    if (!put.problem.empty()) return not_in_it(put);
     if (put.too_late != 0) of = path;
     left += put.too_late;
   }
-  if (left == 0) return "";
-  return "; " + counted(left, "frame") + " not named in " + wish.until + " s: vramscope symbols " +
-         shell_word(of);
+  return not_named(left, wish, of);
+}
+
+std::string add_symbols(const SavedReport& written, const SymbolsWish& wish) {
+  if (wish.until == "off" || !is_soon_named(written.path)) return "";
+  const SymbolsDeadline deadline = deadline_of(wish.until);
+  Symbols symbols(symbol_cache_folder());
+  const SymbolsPut put = put_symbols(written, symbols, deadline);
+  if (put.is_foreign) return "";
+  return put.problem.empty() ? not_named(put.too_late, wish, written.path) : not_in_it(put);
 }
 
 Verb add_symbols_verb(CommandLine& line) {

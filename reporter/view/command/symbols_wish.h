@@ -8,6 +8,7 @@
 namespace vramscope {
 
 class Command;
+struct SavedReport;
 
 // --symbols: "off"; "end": until all are looked up; or seconds.
 struct SymbolsWish {
@@ -22,5 +23,7 @@ void add_symbols_option(Command& command, SymbolsWish& wish);
 // nothing is to be said. May throw bad_alloc.
 [[nodiscard]] std::string add_symbols(const std::vector<std::string>& paths,
                                       const SymbolsWish& wish);
+// Does the same for a report that was just written. May throw system_error, too.
+[[nodiscard]] std::string add_symbols(const SavedReport& written, const SymbolsWish& wish);
 
 }  // namespace vramscope

@@ -12,6 +12,10 @@
 
 namespace vramscope {
 
+struct FileIdentity;
+struct Report;
+class SiteList;
+
 // The time until which names are looked up, checked before each frame. Nothing: no limit.
 using SymbolsDeadline = std::optional<std::chrono::steady_clock::time_point>;
 
@@ -28,6 +32,17 @@ struct SymbolsPut {
 // a regular file, or if another tool has formatted it. Its other content stays, byte for byte. May
 // throw bad_alloc.
 [[nodiscard]] SymbolsPut put_symbols(const std::string& path, Symbols& symbols,
+                                     const SymbolsDeadline& deadline);
+
+// A report that was just written to a file, so that the file need not be read.
+struct SavedReport {
+  const std::string& path;
+  const FileIdentity& file;
+  const Report& report;
+  const SiteList& sites;  // in place of the report's own, the largest first
+};
+// Does the same for it. May throw system_error, too, from `sites`.
+[[nodiscard]] SymbolsPut put_symbols(const SavedReport& written, Symbols& symbols,
                                      const SymbolsDeadline& deadline);
 
 }  // namespace vramscope
