@@ -4,103 +4,25 @@
 #include "reporter/view/analysis/peaks/traced_peaks.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-#include <map>
-#include <memory>
 #include <random>
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "reporter/record/recorder.h"
-#include "reporter/record/trace/trace.h"
-#include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/report/trigger.h"
-#include "test/reporter/trace_store.h"
+#include "test/view/traced_processes.h"
 
 namespace vramscope {
 namespace {
 
-constexpr std::uint64_t kBoot = 1'700'000'000'000'000'000;  // since 1970
-constexpr std::uint64_t kEnd = 10'000;                      // since the boot
-
-struct Change {
-  std::uint64_t at_ns = 0;  // since the boot
-  Place place;
-  Address address = 0;
-  std::uint64_t bytes = 0;
-  bool came = true;
-};
-using Changes = std::vector<Change>;
-
-struct Process {
-  std::int64_t pid = 0;
-  Changes changes;
-  std::uint64_t boot_ns = kBoot;
-  bool is_cut = false;  // the mark that ends a trace is missing
-};
-
-Event event_of(const Change& change, std::uint64_t serial) {
-  Event event;
-  event.function = 1;
-  event.effect = change.came ? Effect::allocate : Effect::release;
-  event.served = Served::hit;
-  event.change = change.came ? MemoryChange::came : MemoryChange::went;
-  event.place = change.place;
-  event.address = change.address;
-  event.bytes = change.bytes;
-  event.start_ns = change.at_ns;
-  event.serial = serial;
-  return event;
-}
-
-void write_trace(const Process& run, const std::string& path) {
-  auto store = std::make_unique<TraceStore>();
-  const TraceStore& written = *store;
-  Recorder recorder(3);
-  auto trace = std::make_unique<Trace>(std::move(store), Trace::Bell{});
-  trace->begin({.pid = run.pid,
-                .executable = "/bin/x",
-                .mode = "cache",
-                .tool_version = "1",
-                .wall_ns = run.boot_ns + 5,
-                .clock_ns = 5},
-               {"none", "call"});
-  recorder.traces().keep(std::move(trace));
-  std::uint64_t serial = 0;
-  for (const Change& change : run.changes) recorder.record(event_of(change, serial++));
-  Trace& kept = *recorder.trace();
-  kept.write_events();
-  const KnownNames known = kept.known();
-  kept.write_names(recorder.names(known), known);
-  if (!run.is_cut) kept.write_mark();
-  std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(written.bytes.data()),
-             static_cast<std::streamsize>(written.bytes.size()));
-}
-
-std::vector<KindFacts> kinds_of(const Changes& changes) {
-  std::map<std::pair<Kind, std::uint16_t>, KindFacts> kinds;
-  for (const Change& change : changes) {
-    KindFacts& kind = kinds[{change.place.kind, change.place.device}];
-    kind.kind = change.place.kind;
-    kind.device = change.place.device;
-    kind.current_bytes += change.came ? change.bytes : 0 - change.bytes;
-    kind.peak_bytes = std::max(kind.peak_bytes, kind.current_bytes);
-  }
-  std::vector<KindFacts> all;
-  for (const auto& [where, kind] : kinds) all.push_back(kind);
-  return all;
-}
+using Process = TracedProcess;
+using Changes = TracedChanges;
+constexpr std::uint64_t kEnd = Process::kEnd;
 
 std::uint64_t held_at(const Process& run, std::uint16_t device, std::uint64_t at_ns) {
   std::uint64_t held = 0;
-  for (const Change& change : run.changes) {
+  for (const TracedChange& change : run.changes) {
     if (change.place.device != device || change.at_ns > at_ns || at_ns >= kEnd) continue;
     held += change.came ? change.bytes : 0 - change.bytes;
   }
@@ -111,7 +33,7 @@ std::uint64_t held_at(const Process& run, std::uint16_t device, std::uint64_t at
 std::uint64_t true_peak(const std::vector<Process>& runs, std::uint16_t device) {
   std::uint64_t most = 0;
   for (const Process& run : runs) {
-    for (const Change& change : run.changes) {
+    for (const TracedChange& change : run.changes) {
       std::uint64_t sum = 0;
       for (const Process& one : runs) sum += held_at(one, device, change.at_ns);
       most = std::max(most, sum);
@@ -121,10 +43,10 @@ std::uint64_t true_peak(const std::vector<Process>& runs, std::uint16_t device) 
 }
 
 // An allocation, or the free of one in `live`.
-Change random_change(std::mt19937_64& random, Changes& live, std::uint64_t at_ns) {
+TracedChange random_change(std::mt19937_64& random, Changes& live, std::uint64_t at_ns) {
   if (!live.empty() && random() % 2 == 0) {
     std::swap(live[random() % live.size()], live.back());
-    Change change = live.back();
+    TracedChange change = live.back();
     live.pop_back();
     change.at_ns = at_ns;
     change.came = false;
@@ -150,39 +72,8 @@ std::vector<Process> random_processes(std::mt19937_64& random) {
   return processes;
 }
 
-class TracedPeaks : public testing::Test {
+class TracedPeaks : public TracedProcesses {
  protected:
-  TracedPeaks() { std::filesystem::create_directories(folder_); }
-  ~TracedPeaks() override { std::filesystem::remove_all(folder_); }
-
-  // As `report` has it: its trace was in another folder once, and lies beside it now.
-  ReportOfProcess report_of(const Process& run) {
-    const std::string name = std::to_string(run.pid) + ".trace";
-    write_trace(run, (folder_ / name).string());
-    ReportOfProcess one{.file = (folder_ / "report.json").string(), .process = {}};
-    MergedProcess& process = one.process;
-    process.process.pid = run.pid;
-    process.process.executable = "/bin/x";
-    process.process.hostname = "node1";
-    process.process.start_time_ns = run.boot_ns;
-    process.process.report_time_ns = run.boot_ns + kEnd;
-    process.trigger = "exit";
-    process.kinds = kinds_of(run.changes);
-    std::set<std::uint16_t> devices;
-    for (const KindFacts& kind : process.kinds) devices.insert(kind.device);
-    for (const std::uint16_t device : devices) {
-      const std::string uuid = "GPU-" + std::to_string(device);
-      process.devices.push_back({.index = device, .name = "H200", .uuid = uuid, .pci_bus_id = ""});
-    }
-    process.timeline = {.start_ns = run.boot_ns, .duration_ns = kEnd, .series = {}};
-    process.trace = {.path = "/nowhere/" + name,
-                     .events = run.changes.size(),
-                     .bytes = 0,
-                     .lost = 0,
-                     .problem = ""};
-    return one;
-  }
-
   static std::vector<DeviceSum> sums_of(const std::vector<ReportOfProcess>& reports) {
     std::vector<MergedProcess> processes;
     for (const ReportOfProcess& one : reports) processes.push_back(one.process);
@@ -190,16 +81,10 @@ class TracedPeaks : public testing::Test {
     refine_from_traces(sums, reports);
     return sums;
   }
-
-  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
-                                  ("traced_peaks." + std::to_string(getpid()) + "." +
-                                   testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 Process run_of(std::int64_t pid, std::uint64_t from_ns, std::uint64_t to_ns, std::uint64_t bytes) {
-  return {.pid = pid,
-          .changes = {{.at_ns = from_ns, .place = {}, .address = 64, .bytes = bytes},
-                      {.at_ns = to_ns, .place = {}, .address = 64, .bytes = bytes, .came = false}}};
+  return traced_process(pid, from_ns, to_ns, bytes);
 }
 
 // Two that take turns: 70 at most, while the timelines would allow for 120.
@@ -329,6 +214,18 @@ TEST_F(TracedPeaks, OfAKindInAMergedReportIsThatOfTheTraces) {
   EXPECT_TRUE(sum.is_traced);
   EXPECT_EQ(sum.peak.lower, 70U);
   EXPECT_EQ(sum.peak.upper, 70U);
+}
+
+// What it held before is not known: 70 bytes, which the second process's trace lacks.
+TEST_F(TracedPeaks, StaysWithinBoundsWhereATraceBeganAmidTheRun) {
+  Process second = run_of(2, 10, 25, 70);
+  second.changes.push_back({.at_ns = 30, .place = {}, .address = 128, .bytes = 70});
+  second.late_ns = 28;
+
+  const DeviceSum sum = sums_of({report_of(run_of(1, 15, 20, 70)), report_of(second)}).at(0);
+
+  EXPECT_FALSE(sum.is_traced);
+  EXPECT_EQ(sum.upper, 140U);
 }
 
 // As where the program reset its peaks, or a free had to wait.

@@ -13,9 +13,7 @@
 #include "allocator/base/place.h"
 #include "reporter/report/merge_devices.h"
 #include "reporter/report/merged_process.h"
-#include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_reader.h"
-#include "reporter/report/trigger.h"
 #include "reporter/view/analysis/peaks/usage_bounds.h"
 #include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/replay/trace_report.h"
@@ -89,7 +87,7 @@ class UsageSteps : public TraceObserver {
 };
 
 std::optional<Traced> traced(TraceReader& reader, const MergedProcess& process) {
-  if (!is_whole_trace_of(reader, process.process, process.trace)) return std::nullopt;
+  if (reader.begin() != nullptr) return std::nullopt;  // what it held before is not known
   TraceFollower trace(reader);
   UsageSteps steps(process);
   if (!trace.follow({&steps}) || !steps.has_the_reports_peaks()) return std::nullopt;
@@ -102,14 +100,12 @@ std::optional<Traced> traced(TraceReader& reader, const MergedProcess& process) 
 }
 
 std::optional<Traced> traced(const ReportOfProcess& one) {
-  if (trigger_of(one.process.trigger) == Trigger::recovered) return std::nullopt;
-  for (const std::string& candidate : trace_files(one.file, one.process.trace)) {
-    const TraceInput input(candidate);
-    if (!input.problem().empty()) continue;
-    TraceReader reader(input.bytes(), TraceReader::Damage::refused);
-    if (std::optional<Traced> found = traced(reader, one.process)) return found;
-  }
-  return std::nullopt;
+  std::optional<Traced> found;
+  (void)use_whole_trace(one.file, one.process, [&](TraceReader& reader) {
+    found = traced(reader, one.process);
+    return found.has_value();
+  });
+  return found;
 }
 
 // Clocks are set while a host runs, but between two boots goes more than that.

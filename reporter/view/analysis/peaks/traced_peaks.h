@@ -16,10 +16,10 @@ namespace vramscope {
 // used the device exist, both bounds become the peak of the sum, and `is_traced` is set. If only
 // some traces exist, the bounds become closer, and `is_partly_traced` is set. A trace is looked for
 // next to the report, then at the path in the report. It counts if it has all events that the
-// report names, and the same peaks. A call counts from its beginning; at one instant, frees come
-// before allocations. Bounds are not changed if the processes are of several hosts, or of two boots
-// of one host, nor for a killed process, since the end of its memory is unknown. Takes 16 bytes for
-// each allocation and free. May throw bad_alloc.
+// report names, from the beginning of the run on, and the same peaks. A call counts from its
+// beginning; at one instant, frees come before allocations. Bounds are not changed if the processes
+// are of several hosts, or of two boots of one host, nor for a killed process, since the end of its
+// memory is unknown. Takes 16 bytes for each allocation and free. May throw bad_alloc.
 void refine_from_traces(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>& reports);
 
 // The peak of one kind of memory and ordinal over all processes of a merged report, determined as

@@ -8,6 +8,7 @@
 
 #include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_reader.h"
+#include "reporter/report/trigger.h"
 #include "reporter/view/analysis/filter/filter.h"
 #include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/subject.h"
@@ -69,6 +70,25 @@ std::size_t site_of_tag(const TraceNames& names, Tag tag) {
   return site < names.facts.sites.size() ? site : 0;
 }
 
+std::uint32_t range_of_tag(const TraceNames& names, Tag tag) {
+  const auto& tags = names.facts.tags;
+  return tag < tags.size() ? tags[tag].values[static_cast<std::size_t>(Axis::range)] : 0;
+}
+
+// A damaged trace may have ranges whose parents come round again.
+std::string range_path(const TraceNames& names, std::uint32_t range) {
+  constexpr std::size_t kDeepest = 32;
+  const std::vector<RangeFact>& ranges = names.facts.ranges;
+  std::string path;
+  for (std::size_t i = 0; range != 0 && range < ranges.size() && i < kDeepest; ++i) {
+    const RangeFact& fact = ranges[range];
+    const std::string name = fact.domain.empty() ? fact.name : fact.domain + ":" + fact.name;
+    path = path.empty() ? name : name + "/" + path;
+    range = fact.parent;
+  }
+  return path;
+}
+
 std::vector<NamedInstant> marks_of_trace(const TraceFollower& trace) {
   std::vector<NamedInstant> marks;
   for (const MarkFact& mark : trace.names().facts.marks) {
@@ -124,6 +144,18 @@ bool is_whole_trace_of(const TraceReader& reader, const ProcessFacts& process,
          trace.lost == 0 && reader.events() == trace.events && its.pid == process.pid &&
          its.executable == process.executable && its.wall_ns >= process.start_time_ns &&
          its.wall_ns <= process.report_time_ns;
+}
+
+bool use_whole_trace(const std::string& report_file, const MergedProcess& process,
+                     const UseTrace& use) {
+  if (trigger_of(process.trigger) == Trigger::recovered) return false;
+  for (const std::string& candidate : trace_files(report_file, process.trace)) {
+    const TraceInput input(candidate);
+    if (!input.problem().empty()) continue;
+    TraceReader reader(input.bytes(), TraceReader::Damage::refused);
+    if (is_whole_trace_of(reader, process.process, process.trace) && use(reader)) return true;
+  }
+  return false;
 }
 
 std::string whole_trace_of(const std::string& report_file, const Report& report) {

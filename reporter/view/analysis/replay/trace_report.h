@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,11 @@ namespace vramscope {
 // Returns the site of a tag; 0 for a tag that the trace does not know.
 [[nodiscard]] std::size_t site_of_tag(const TraceNames& names, Tag tag);
 
+// Returns a range with those around it, the outermost first, as reports name it: "epoch/forward".
+[[nodiscard]] std::string range_path(const TraceNames& names, std::uint32_t range);
+// Returns the range in which memory of a tag was allocated; 0: none.
+[[nodiscard]] std::uint32_t range_of_tag(const TraceNames& names, Tag tag);
+
 // Returns the existing files that may be the trace of the report in `report_file`: next to it, then
 // where it was written.
 [[nodiscard]] std::vector<std::string> trace_files(const std::string& report_file,
@@ -33,6 +39,12 @@ namespace vramscope {
 // another process's events, none that came later, and none lost.
 [[nodiscard]] bool is_whole_trace_of(const TraceReader& reader, const ProcessFacts& process,
                                      const TraceReport& trace);
+
+// Gives `use` each of trace_files() for which that is true, until it returns true. Returns whether
+// it did. A killed process has none, since the end of its memory is unknown.
+using UseTrace = std::function<bool(TraceReader&)>;
+[[nodiscard]] bool use_whole_trace(const std::string& report_file, const MergedProcess& process,
+                                   const UseTrace& use);
 
 // Returns the first of trace_files() for which that is true, for a report of one process that was
 // written at its end, or "". Reads the heads of all chunks.

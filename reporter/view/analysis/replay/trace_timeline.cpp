@@ -92,38 +92,19 @@ void TraceTimeline::add_mark(RunMark::What what, const FollowedEvent& now) {
 }
 
 void TraceTimeline::add_to_range(const FollowedEvent& now) {
-  const std::uint32_t range = range_of(now.one.event.tag);
+  const std::uint32_t range = range_of_tag(trace_.names(), now.one.event.tag);
   OpenSpan& open = open_[now.one.thread];
   if (range == 0 || range >= trace_.names().facts.ranges.size()) {
     open = {};
     return;
   }
   RunRange& found = ranges_[range];
-  if (found.name.empty()) found.name = path_of(range);
+  if (found.name.empty()) found.name = range_path(trace_.names(), range);
   if (open.range != range) {
     open = {.range = range, .span = found.spans.size()};
     found.spans.emplace_back(now.at_ns, now.at_ns);
   }
   found.spans[open.span].second = now.at_ns;
-}
-
-std::uint32_t TraceTimeline::range_of(Tag tag) const {
-  const auto& tags = trace_.names().facts.tags;
-  return tag < tags.size() ? tags[tag].values[static_cast<std::size_t>(Axis::range)] : 0;
-}
-
-// Outermost first. A damaged trace may have ranges whose parents come round again.
-std::string TraceTimeline::path_of(std::uint32_t range) const {
-  constexpr std::size_t kDeepest = 32;
-  const std::vector<RangeFact>& ranges = trace_.names().facts.ranges;
-  std::string path;
-  for (std::size_t i = 0; range != 0 && range < ranges.size() && i < kDeepest; ++i) {
-    const RangeFact& fact = ranges[range];
-    const std::string name = fact.domain.empty() ? fact.name : fact.domain + ":" + fact.name;
-    path = path.empty() ? name : name + "/" + path;
-    range = fact.parent;
-  }
-  return path;
 }
 
 void TraceTimeline::add_peak(const KindTotals& of, bool is_of_all_kinds) {

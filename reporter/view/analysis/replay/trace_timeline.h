@@ -50,8 +50,6 @@ class TraceTimeline final : public TraceObserver {
   Curve& curve_of(const Which& which);
   void add_mark(RunMark::What what, const FollowedEvent& now);
   void add_to_range(const FollowedEvent& now);
-  [[nodiscard]] std::uint32_t range_of(Tag tag) const;
-  [[nodiscard]] std::string path_of(std::uint32_t range) const;
   void add_peak(const KindTotals& of, bool is_of_all_kinds);
 
   const TraceFollower& trace_;

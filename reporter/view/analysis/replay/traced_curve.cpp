@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "reporter/report/traces/trace_input.h"
 #include "reporter/report/traces/trace_reader.h"
-#include "reporter/report/trigger.h"
 #include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/analysis/replay/trace_timeline.h"
@@ -16,21 +14,18 @@ namespace vramscope {
 
 std::optional<RunCurve> traced_curve(const ReportOfProcess& one) {
   const bool is_of_one_device = !one.is_of_host && devices_used(one.process.kinds).size() == 1;
-  if (!is_of_one_device || trigger_of(one.process.trigger) == Trigger::recovered)
-    return std::nullopt;
-  for (const std::string& candidate : trace_files(one.file, one.process.trace)) {
-    const TraceInput input(candidate);
-    if (!input.problem().empty()) continue;
-    TraceReader reader(input.bytes(), TraceReader::Damage::refused);
-    if (!is_whole_trace_of(reader, one.process.process, one.process.trace)) continue;
+  if (!is_of_one_device) return std::nullopt;
+  std::optional<RunCurve> curve;
+  (void)use_whole_trace(one.file, one.process, [&](TraceReader& reader) {
     TraceFollower trace(reader);
     std::optional<RunTimeline> timeline = trace_timeline(trace, {});
-    if (!timeline) continue;
-    const auto is_sum = [](const RunCurve& curve) { return curve.is_of_all_kinds; };
+    if (!timeline) return false;
+    const auto is_sum = [](const RunCurve& one_curve) { return one_curve.is_of_all_kinds; };
     const auto found = std::ranges::find_if(timeline->curves, is_sum);
-    if (found != timeline->curves.end()) return std::move(*found);
-  }
-  return std::nullopt;
+    if (found != timeline->curves.end()) curve = std::move(*found);
+    return curve.has_value();
+  });
+  return curve;
 }
 
 }  // namespace vramscope
