@@ -98,6 +98,7 @@ class Steps(JobTest):
         def ranges(forward, other):
             def change(report):
                 report["axes"] = [entry("range", "forward", forward), entry("range", "forward", forward, kind="managed"),
+                                  entry("range", "none", 9 * forward), entry("range", "others", 9 * forward),
                                   entry("range", "forward", 5000, kind="pinned"), entry("range", other, 1)]
 
             return change

@@ -18,6 +18,11 @@ namespace {
 constexpr auto kLibraries =
     std::to_array<std::string_view>({"NCCL", "NVSHMEM", "MPI", "UCX", "Gloo"});
 
+// Not what was allocated in none, or in those for which there was no room.
+bool is_range(std::string_view value) {
+  return !value.empty() && value != "none" && value != "others" && value != "unknown";
+}
+
 std::vector<RunCurve> device_curves(const Report& report) {
   std::vector<RunCurve> curves;
   for (const TimelineSeries& series : report.timeline.series) {
@@ -79,7 +84,7 @@ RankFacts rank_facts_of(const Report& report) {
   return {.marks = by_mark(report),
           .ranges = by_value(report, Axis::range,
                              [](const AxisEntry& entry) {
-                               return takes_device_memory(entry.kind) && !entry.value.empty();
+                               return takes_device_memory(entry.kind) && is_range(entry.value);
                              }),
           .libraries = by_value(report, Axis::owner, [](const AxisEntry& entry) {
             return holds_memory(entry.kind) &&
