@@ -74,6 +74,65 @@ class Steps(JobTest):
         self.ranks()
         self.assertNotIn("first at its peak", self.shown("job"))
 
+    def on_two_gpus(self, at_s, has_timeline=True):
+        """A rank that holds 400 MiB of each in one second, and more of one before."""
+
+        def change(report):
+            at = [100] * 10
+            at[at_s] = 400
+            report["kinds"] = [{**report["kinds"][0], "device": device, "peak_bytes": 400 * MIB, "peak_ns": at_s * SECOND_NS + device}
+                               for device in (0, 1)]  # fmt: skip
+            report["devices"] = [{**report["devices"][0], "index": device, "uuid": f"GPU-{device}"} for device in (0, 1)]
+            if has_timeline:
+                values = [value * MIB for value in at]
+                report["timeline"]["series"] = [
+                    {"kind": "device", "device": device, "bucket_ns": SECOND_NS, "highest": values, "last": values} for device in (0, 1)
+                ]
+
+        return change
+
+    def test_of_ranks_with_several_gpus_the_time_is_within_a_bucket(self):
+        self.ranks(**{f"r{rank}": self.on_two_gpus(2 if rank == 3 else 6) for rank in range(8)})
+        found = self.answer("first_peak")
+        self.assertEqual((1003, 2 * SECOND_NS, 3 * SECOND_NS, 6 * SECOND_NS, 7 * SECOND_NS, 8), tuple(
+            found[name] for name in ("pid", "peak_ns", "peak_until_ns", "median_ns", "median_until_ns", "compared")))  # fmt: skip
+        self.assertIn("first at its peak: rank 3 (1003), 800 MiB between 2.00 s and 3.00 s after the first process began; "
+                      "the median is at least 3.00 s later", self.shown("job"))  # fmt: skip
+        self.assertEqual([1003, 2 * SECOND_NS], [self.answer("peak_times")[0][name] for name in ("pid", "peak_ns")])
+
+    def test_of_two_in_one_bucket_the_first_is_not_known(self):
+        self.ranks(**{f"r{rank}": self.on_two_gpus(2 if rank in (3, 5) else 6) for rank in range(8)})
+        self.assertEqual((None, "overlap"), (self.answer("first_peak"), self.answer("no_first_peak")))
+        self.assertIn("first at its peak is one of rank 3 (1003) and rank 5 (1005), between 2.00 s and 3.00 s after the first process began; "
+                      "traces (run --trace '%p.trace') would tell", self.shown("job"))  # fmt: skip
+
+    def test_where_all_may_be_the_first_it_says_so_unless_they_are_close(self):
+        self.ranks(**{f"r{rank}": self.on_two_gpus(5) for rank in range(8)})
+        self.assertEqual("overlap", self.answer("no_first_peak"))
+        self.assertIn("which process is first at its peak is not known: all were there between 5.00 s and 6.00 s after the first process began; "
+                      "traces (run --trace '%p.trace') would tell", self.shown("job"))  # fmt: skip
+
+        def briefly(report):
+            self.on_two_gpus(5)(report)
+            for series in report["timeline"]["series"]:
+                series["bucket_ns"] = SECOND_NS // 1000
+
+        self.ranks(**{f"r{rank}": briefly for rank in range(8)})
+        self.assertNotIn("first at its peak", self.shown("job"))
+
+    def test_a_rank_whose_time_is_not_known_is_left_out(self):
+        def early(report):
+            report["kinds"][0].update(peak_bytes=960 * MIB, peak_ns=2 * SECOND_NS)
+
+        self.ranks(r1=early, r4=self.on_two_gpus(1, has_timeline=False))
+        self.assertEqual([1001, 7], [self.answer("first_peak")[name] for name in ("pid", "compared")])
+        self.assertIn("the median of the 7 processes whose time is known is 3.00 s later", self.shown("job"))
+
+    def test_where_no_time_is_known_the_reason_is_told(self):
+        self.ranks(**{f"r{rank}": self.on_two_gpus(1, has_timeline=False) for rank in range(8)})
+        self.assertEqual((None, "unknown", []), tuple(self.answer(name) for name in ("first_peak", "no_first_peak", "peak_times")))
+        self.assertIn("which process is first at its peak is not known: kinds of memory or GPUs peaked at different times", self.shown("job"))
+
     def test_the_step_in_which_they_differ_most_is_named(self):
         def steps(*mib):
             def change(report):
@@ -88,10 +147,10 @@ class Steps(JobTest):
         self.assertEqual({0}, {step["max_bytes"] - step["min_bytes"] for step in self.answer("steps")})
         self.assertNotIn("most apart", self.shown("job"))
         self.ranks(**{f"r{rank}": steps(100, 200, 900 if rank == 5 else 150, 200) for rank in range(8)})
-        self.assertIn("most apart after the mark 'step#3': 900 MiB in rank 5 (1005), median 150 MiB, 150 MiB in rank 0 (1000)",
+        self.assertIn("most apart after the mark 'step#3' (by timelines, roughly): 900 MiB in rank 5 (1005), median 150 MiB, 150 MiB in rank 0 (1000)",
                       self.shown("job"))  # fmt: skip
         found = self.answer("steps")
-        self.assertEqual(("mark", "step#3", 8, 1005), tuple(found[0][name] for name in ("what", "name", "processes", "max_pid")))
+        self.assertEqual(("mark", "step#3", 8, 1005, "timeline", 0), tuple(found[0][name] for name in ("what", "name", "processes", "max_pid", "source", "traced")))
         self.assertEqual({"step#1", "step#2", "step#3", "step#4"}, {step["name"] for step in found})
 
     def test_so_is_a_range_that_all_have(self):
@@ -129,7 +188,7 @@ class Steps(JobTest):
             report["kinds"][0]["peak_ns"] = 1
 
         self.ranks(r3=other)
-        self.assertIsNone(self.answer("first_peak"))
+        self.assertEqual((None, "programs"), (self.answer("first_peak"), self.answer("no_first_peak")))
         self.assertNotIn("Over time", self.shown("job"))
 
 

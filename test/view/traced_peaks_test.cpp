@@ -110,24 +110,6 @@ TEST_F(TracedPeaks, WhatIsNeverFreedGoesWithItsProcess) {
   EXPECT_EQ(sums_of(reports).at(0).upper, 70U);
 }
 
-// Kinds and devices took turns: 70 of either at a time, while the peaks would allow for 140.
-TEST_F(TracedPeaks, OfOneProcessIsThatOfAllKindsAndDevicesTogether) {
-  Process run = run_of(1, 10, 20, 70);
-  const Place managed{.kind = Kind::managed, .device = 1};
-  run.changes.push_back({.at_ns = 30, .place = managed, .address = 128, .bytes = 70});
-  std::vector<ReportOfProcess> reports{report_of(run)};
-  EXPECT_EQ(peak_bounds(reports[0]).upper, 140U);
-
-  make_peaks_exact(reports);
-
-  EXPECT_EQ(peak_bounds(reports[0]).lower, 70U);
-  EXPECT_EQ(peak_bounds(reports[0]).upper, 70U);
-  reports[0].traced_peak.reset();
-  reports[0].process.trace.events += 1;
-  make_peaks_exact(reports);
-  EXPECT_EQ(peak_bounds(reports[0]).upper, 140U) << "the trace lacks an event";
-}
-
 TEST_F(TracedPeaks, OfRandomProcessesIsThatOfEveryInstant) {
   std::mt19937_64 random(4711);
   int apart = 0;  // sums of which the traces alone tell the peak

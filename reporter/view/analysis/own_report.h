@@ -11,14 +11,17 @@
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/process_figures.h"
 #include "reporter/view/analysis/stacks/frames.h"
+#include "reporter/view/trial/trial_runs.h"
 
 namespace vramscope {
 
 // Reads a process's own report again and names its frames, to find the sites in which processes
-// differ. Without read_again they are not compared by site.
+// differ. Without read_again they are not compared by site. Tells those who wait how far traces
+// were followed.
 struct RunsNaming {
   std::function<std::optional<Report>(const std::string& file)> read_again = {};
   NameFrame name = {};
+  TellShare tell = {};
 };
 
 // The file of a process's own report, where it is there: of one that was merged beside the merged

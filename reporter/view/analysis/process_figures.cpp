@@ -48,6 +48,12 @@ std::vector<std::uint16_t> devices_used(const std::vector<KindFacts>& kinds) {
   return {devices.begin(), devices.end()};
 }
 
+bool are_of_one_program(const Reports& reports) {
+  return reports.size() > 1 && std::ranges::all_of(reports, [&](const ReportOfProcess& one) {
+           return one.process.process.executable == reports.front().process.process.executable;
+         });
+}
+
 bool is_of_host_memory(const KindFacts& kind) {
   return holds_memory(kind.kind) && !takes_device_memory(kind.kind);
 }
@@ -150,7 +156,7 @@ PeakBounds figure_bounds(const ReportOfProcess& one, const Figure& figure) {
 PeakBounds peak_bounds(const ReportOfProcess& one) {
   if (one.peak) return *one.peak;
   if (one.is_of_host) return host_bounds(one.process);
-  if (one.traced_peak) return {.lower = *one.traced_peak, .upper = *one.traced_peak};
+  if (one.traced_peak) return {.lower = one.traced_peak->bytes, .upper = one.traced_peak->bytes};
   return peak_bounds(one.process);
 }
 

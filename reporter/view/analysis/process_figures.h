@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,17 +17,26 @@
 
 namespace vramscope {
 
+// What a process's trace tells of its device memory.
+struct TracedPeak {
+  std::uint64_t bytes = 0;  // the most of all devices together at one time
+  std::uint64_t at_ns = 0;  // when, after its time 0
+  std::map<std::uint16_t, std::uint64_t> devices = {};  // the most of each
+};
+
 struct ReportOfProcess {
   std::string file;
   MergedProcess process;
-  bool is_merged = false;  // the file is of several processes
-  // The most device memory that it held at one time, if its trace says so.
-  std::optional<std::uint64_t> traced_peak = {};
+  bool is_merged = false;                      // the file is of several processes
+  std::optional<TracedPeak> traced_peak = {};  // if its trace was followed
   // What peak_bounds() gives, once make_peaks_exact() has set it: the processes do not change then.
   std::optional<PeakBounds> peak = {};
   bool is_of_host = false;  // its host memory counts, not that of devices
   RankFacts facts = {};     // empty where its own report was not read
 };
+
+// Returns whether there are several processes, all of one executable.
+[[nodiscard]] bool are_of_one_program(const std::vector<ReportOfProcess>& reports);
 
 // Returns the numbers of the devices with memory of these kinds, as the process counts them.
 [[nodiscard]] std::vector<std::uint16_t> devices_used(const std::vector<KindFacts>& kinds);

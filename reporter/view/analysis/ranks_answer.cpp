@@ -13,52 +13,62 @@ namespace {
 
 using Reports = std::vector<ReportOfProcess>;
 
-bool are_comparable(const Reports& reports) {
-  return reports.size() > 1 && std::ranges::all_of(reports, [&](const ReportOfProcess& one) {
-           return one.process.process.executable == reports.front().process.process.executable;
-         });
-}
-
-// When it held most, if that is known exactly: the peak of its one kind, or of all kinds together.
-std::optional<std::uint64_t> peak_time(const ReportOfProcess& one) {
-  const std::uint64_t peak = peak_bounds(one).upper;
-  if (one.is_of_host || peak == 0) return std::nullopt;
-  for (const JointPeak& joint : one.process.joint_peaks) {
-    if (joint.facts.peak_bytes == peak) return joint.facts.peak_ns;
-  }
-  for (const KindFacts& kind : one.process.kinds) {
-    const bool is_all = takes_device_memory(kind.kind) && kind.peak_bytes == peak;
-    if (is_all && kind.peak_ns != 0) return kind.peak_ns;
-  }
-  return std::nullopt;
-}
-
-std::optional<FirstPeak> first_peak(const Reports& reports, const RunsNaming& naming) {
-  FirstPeak first{.clock = common_clock(reports)};
+std::uint64_t began_first(const Reports& reports) {
   std::uint64_t began_ns = UINT64_MAX;
   for (const ReportOfProcess& one : reports)
     began_ns = std::min(began_ns, one.process.timeline.start_ns);
-  std::vector<std::pair<std::uint64_t, std::size_t>> times;
+  return began_ns;
+}
+
+// The earliest first, of those at one instant the highest.
+std::vector<TimedPeak> timed_peaks(const Reports& reports, RankClock clock) {
+  const std::uint64_t began_ns = began_first(reports);
+  std::vector<TimedPeak> peaks;
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    const std::optional<std::uint64_t> at_ns = peak_time(reports[i]);
-    if (!at_ns) return std::nullopt;
-    const bool is_wall = first.clock == RankClock::wall;
-    times.emplace_back(*at_ns + (is_wall ? reports[i].process.timeline.start_ns - began_ns : 0), i);
+    std::optional<PeakTime> time = peak_time(reports[i]);
+    if (!time) continue;
+    const std::uint64_t start_ns = reports[i].process.timeline.start_ns;
+    const std::uint64_t later = clock == RankClock::wall ? start_ns - began_ns : 0;
+    peaks.push_back({.which = i, .time = {time->from_ns + later, time->until_ns + later}});
   }
-  std::ranges::stable_sort(times, [&](const auto& a, const auto& b) {
-    if (a.first != b.first) return a.first < b.first;
-    return peak_bounds(reports[a.second]).upper > peak_bounds(reports[b.second]).upper;
+  std::ranges::stable_sort(peaks, [&](const TimedPeak& a, const TimedPeak& b) {
+    if (a.time.until_ns != b.time.until_ns) return a.time.until_ns < b.time.until_ns;
+    return peak_bounds(reports[a.which]).upper > peak_bounds(reports[b.which]).upper;
   });
+  return peaks;
+}
+
+std::uint64_t median_of(const std::vector<TimedPeak>& peaks, std::uint64_t PeakTime::*bound) {
+  std::vector<std::uint64_t> times;
+  for (const TimedPeak& peak : peaks) times.push_back(peak.time.*bound);
+  std::ranges::sort(times);
+  return middle_of(times[(times.size() - 1) / 2], times[times.size() / 2]);
+}
+
+NoFirstPeak reason_for_none(const Reports& reports, const std::vector<TimedPeak>& peaks) {
+  if (reports.front().is_of_host) return NoFirstPeak::host;
+  if (peaks.size() < 2) return NoFirstPeak::unknown;
+  const PeakTime& first = peaks.front().time;
+  const bool is_told = std::all_of(peaks.begin() + 1, peaks.end(), [&](const TimedPeak& other) {
+    return other.time.from_ns >= first.until_ns;
+  });
+  return is_told ? NoFirstPeak::none : NoFirstPeak::overlap;
+}
+
+FirstPeak first_peak(const Reports& reports, const RanksAnswer& answer, const RunsNaming& naming) {
+  const std::vector<TimedPeak>& peaks = answer.peaks;
   const Spread spread = spread_of(reports, peak_figure());
-  first.which = times.front().second;
-  first.at_ns = times.front().first;
-  first.bytes = peak_bounds(reports[first.which]).upper;
-  first.median_in = spread.median_in;
-  first.median_ns = middle_of(times[(times.size() - 1) / 2].first, times[times.size() / 2].first);
-  if (first.which == spread.median_in || first.at_ns == first.median_ns) return first;
-  first.sites =
-      sites_behind(reports, spread, {.which = first.which, .number = first.bytes, .is_above = true},
-                   /*is_of_host=*/false, naming);
+  FirstPeak first{
+      .which = peaks.front().which,
+      .clock = answer.clock,
+      .time = peaks.front().time,
+      .bytes = peak_bounds(reports[peaks.front().which]),
+      .median_in = spread.median_in,
+      .median = {median_of(peaks, &PeakTime::from_ns), median_of(peaks, &PeakTime::until_ns)},
+      .compared = peaks.size()};
+  if (first.which == spread.median_in || first.time.until_ns >= first.median.until_ns) return first;
+  const Outlier outlier{.which = first.which, .number = first.bytes.upper, .is_above = true};
+  first.sites = sites_behind(reports, spread, outlier, /*is_of_host=*/false, naming);
   return first;
 }
 
@@ -67,19 +77,23 @@ using Named = std::vector<NamedBytes> RankFacts::*;
 // Of what at least `least` processes have; it counts as 0 in others.
 std::vector<NamedSpread> spreads(const Reports& reports, Named named, NamedSpread::What what,
                                  std::size_t least) {
-  std::map<std::string, std::map<std::size_t, std::uint64_t>> by_name;  // by process
+  std::map<std::string, std::map<std::size_t, const NamedBytes*>> by_name;  // by process
   for (std::size_t i = 0; i < reports.size(); ++i) {
-    for (const NamedBytes& one : reports[i].facts.*named) by_name[one.name][i] = one.bytes;
+    for (const NamedBytes& one : reports[i].facts.*named) by_name[one.name][i] = &one;
   }
   std::vector<NamedSpread> all;
-  for (const auto& [name, bytes] : by_name) {
-    if (bytes.size() < least) continue;
+  for (const auto& [name, found] : by_name) {
+    if (found.size() < least) continue;
     std::vector<std::uint64_t> numbers(reports.size());
-    for (const auto& [which, number] : bytes) numbers[which] = number;
-    all.push_back({.what = what,
-                   .name = name,
-                   .spread = spread_of(reports, numbers),
-                   .processes = bytes.size()});
+    NamedSpread one{.what = what, .name = name, .spread = {}, .processes = found.size()};
+    for (const auto& [which, of_it] : found) {
+      numbers[which] = of_it->bytes;
+      one.from = of_it->from;
+      if (of_it->from == BytesFrom::trace) ++one.traced;
+    }
+    if (one.traced != 0 && one.traced != one.processes) one.from = BytesFrom::mixed;
+    one.spread = spread_of(reports, numbers);
+    all.push_back(std::move(one));
   }
   return all;
 }
@@ -90,8 +104,13 @@ std::uint64_t width(const NamedSpread& one) { return one.spread.most - one.sprea
 
 RanksAnswer ranks_answer(const Reports& reports, const RunsNaming& naming) {
   using enum NamedSpread::What;
-  if (!are_comparable(reports)) return {};
-  RanksAnswer answer{.first_peak = first_peak(reports, naming)};
+  if (!are_of_one_program(reports))
+    return {.no_first_peak = reports.size() < 2 ? NoFirstPeak::few : NoFirstPeak::programs};
+  RanksAnswer answer{.clock = common_clock(reports)};
+  answer.peaks = timed_peaks(reports, answer.clock);
+  answer.no_first_peak = reason_for_none(reports, answer.peaks);
+  if (answer.no_first_peak == NoFirstPeak::none)
+    answer.first_peak = first_peak(reports, answer, naming);
   answer.steps = spreads(reports, &RankFacts::marks, mark, reports.size());
   for (NamedSpread& one : spreads(reports, &RankFacts::ranges, range, reports.size()))
     answer.steps.push_back(std::move(one));

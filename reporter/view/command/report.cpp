@@ -17,6 +17,7 @@
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/inputs.h"
 #include "reporter/view/command/newer.h"
+#include "reporter/view/command/progress.h"
 #include "reporter/view/command/trace.h"
 #include "reporter/view/command/verb.h"
 #include "reporter/view/listing/document.h"
@@ -68,6 +69,16 @@ void choose_rows(Report& report, const Arguments& arguments) {
   leave_out_small_rows(report, arguments.filter, kRowsUse);
 }
 
+// On a line that is gone once all traces were followed.
+TellShare tell_progress() {
+  const auto line = std::make_shared<std::optional<ProgressLine>>();
+  return [line](const TrialShare& share) {
+    if (!*line) line->emplace("traces", "events");
+    (*line)->show(share);
+    if (share.steps >= share.of) line->reset();
+  };
+}
+
 // Reads a report once more, as it was read for the table. Of few, which several figures ask for.
 RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
   const auto known = std::make_shared<std::map<std::string, std::optional<Report>>>();
@@ -80,7 +91,9 @@ RunsNaming naming_of(const Arguments& arguments, Filtering& filtering) {
     if (report) choose_rows(*report, arguments);
     return found->second = std::move(report);
   };
-  return {.read_again = read_again, .name = names_from_symbols(arguments.stacks.shown)};
+  return {.read_again = read_again,
+          .name = names_from_symbols(arguments.stacks.shown),
+          .tell = tell_progress()};
 }
 
 // Said below what a person reads; "": nothing.

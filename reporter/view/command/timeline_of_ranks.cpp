@@ -12,9 +12,10 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/report/report.h"
 #include "reporter/view/analysis/own_report.h"
-#include "reporter/view/analysis/peaks/traced_peaks.h"
+#include "reporter/view/analysis/peaks/exact_peaks.h"
 #include "reporter/view/analysis/subject.h"
 #include "reporter/view/command/merged_input.h"
+#include "reporter/view/command/progress.h"
 #include "reporter/view/text/filter_text.h"
 #include "reporter/view/text/ranks_timeline_text.h"
 
@@ -51,7 +52,8 @@ Processes processes_of(const OneReport& given, const std::vector<std::string>& p
   if (found.reports.empty() && !found.is_refused) filtering.say_lacking();
   (void)drop_repeated_processes(found.reports);
   choose_memory(found.reports);
-  make_peaks_exact(found.reports);
+  ProgressLine progress("traces", "events");
+  make_peaks_exact(found.reports, progress.teller());
   return found;
 }
 

@@ -16,6 +16,7 @@ namespace vramscope {
                                          const RanksAnswer& answer);
 // The reports outlive them.
 [[nodiscard]] Columns<FirstPeak> first_peak_columns(const std::vector<ReportOfProcess>& reports);
+[[nodiscard]] Columns<TimedPeak> timed_peak_columns(const std::vector<ReportOfProcess>& reports);
 [[nodiscard]] Columns<NamedSpread> named_spread_columns(
     const std::vector<ReportOfProcess>& reports);
 

@@ -13,6 +13,7 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/report/trigger.h"
 #include "reporter/view/analysis/peaks/device_sum.h"
+#include "reporter/view/analysis/peaks/exact_peaks.h"
 #include "reporter/view/analysis/peaks/traced_peaks.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 #include "reporter/view/listing/json_text.h"
@@ -40,9 +41,9 @@ void arrange_processes(Reports& reports, const RowChoice& choice) {
   arrange(reports, process_columns(), choice);
 }
 
-void prepare(Reports& reports, const RowChoice& choice) {
+void prepare(Reports& reports, const RunsNaming& naming, const RowChoice& choice) {
   choose_memory(reports);
-  make_peaks_exact(reports);
+  make_steps_exact(reports, naming.tell);
   arrange_processes(reports, choice);
 }
 
@@ -50,11 +51,11 @@ std::string peak_text(const PeakBounds& peak) {
   return (peak.lower == peak.upper ? "" : "<= ") + amount_text(peak.upper);
 }
 
-std::vector<DeviceSum> sums_of(const Reports& reports) {
+std::vector<DeviceSum> sums_of(const Reports& reports, const TellShare& tell) {
   std::vector<MergedProcess> processes;
   for (const ReportOfProcess& one : reports) processes.push_back(one.process);
   std::vector<DeviceSum> sums = device_sums(processes);
-  refine_from_traces(sums, reports);
+  refine_from_traces(sums, reports, tell);
   return sums;
 }
 
@@ -233,9 +234,9 @@ void add_sums(Document& text, const Runs& runs, const Page& page) {
 
 Runs runs_of(Reports reports, const LeftAside& left_aside, const RunsNaming& naming,
              const std::string& sort) {
-  prepare(reports, {});
+  prepare(reports, naming, {});
   Runs runs{.reports = std::move(reports), .left_aside = left_aside};
-  if (runs.reports.size() > 1) runs.sums = sums_of(runs.reports);
+  if (runs.reports.size() > 1) runs.sums = sums_of(runs.reports, naming.tell);
   runs.rows = runs.reports;
   arrange_processes(runs.rows, {0, sort});
   runs.differences = process_differences(runs.rows, naming, kOutliersTold);
@@ -318,9 +319,19 @@ Columns<Runs> runs_fields(const Reports& reports, const RunsNaming& naming, std:
           {"kinds", "how processes differ in each kind of memory", kind_columns(reports),
            [](const Runs& runs) { return kind_rows(runs.reports); }},
           {"first_peak",
-           "process whose peak comes first, and why; `null`: several programs, or some time is "
-           "not known",
+           "process whose peak comes first, and why; `null`: `no_first_peak` has the reason",
            first_peak_columns(reports), of_first},
+          {"no_first_peak",
+           "`none`: there is one. `few`: one process; `programs`: several; `host`: no memory of a "
+           "device; `unknown`: times of less than two processes are known; `overlap`: the bounds "
+           "of times do not tell which is first",
+           [](const Runs& runs) { return runs.answer.no_first_peak; }, OneOf(kNoFirstPeakNames)},
+          {"peak_clock", "what the times in `peak_times` count from, as `first_peak.clock`",
+           [](const Runs& runs) { return runs.answer.clock; }, OneOf(kRankClockNames)},
+          {"peak_times",
+           "when the processes peaked, as far as known: from a trace, a report or, within bounds, "
+           "a timeline; empty: several programs",
+           timed_peak_columns(reports), [](const Runs& runs) { return runs.answer.peaks; }},
           {"steps", "marks and ranges that all processes have, the greatest difference first",
            named_spread_columns(reports), [](const Runs& runs) { return runs.answer.steps; }},
           {"libraries", "communication libraries (NCCL, NVSHMEM, MPI, UCX, Gloo)",
@@ -332,9 +343,9 @@ Columns<Runs> runs_fields(const Reports& reports, const RunsNaming& naming, std:
 
 void add_runs_json(JsonText& json, Reports reports, const LeftAside& left_aside,
                    const RunsNaming& naming, const RowChoice& choice) {
-  prepare(reports, choice);
+  prepare(reports, naming, choice);
   Runs runs{.reports = std::move(reports), .left_aside = left_aside};
-  runs.sums = sums_of(runs.reports);
+  runs.sums = sums_of(runs.reports, naming.tell);
   runs.jobs = jobs_of(runs.reports);
   runs.answer = ranks_answer(runs.reports, naming);
   add_value(json, runs, runs_fields(runs.reports, naming, choice.most));
@@ -369,7 +380,9 @@ Columns<ReportOfProcess> process_columns() {
 }
 
 void add_runs_csv(CsvText& csv, std::vector<ReportOfProcess> reports, const RowChoice& choice) {
-  prepare(reports, choice);
+  choose_memory(reports);
+  make_peaks_exact(reports);
+  arrange_processes(reports, choice);
   add_rows(csv, reports, process_columns(), choice.most);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "reporter/report/merged_process.h"
 #include "reporter/report/traces/trace_reader.h"
 #include "reporter/view/analysis/peaks/usage_bounds.h"
+#include "reporter/view/analysis/replay/several_traces.h"
 #include "reporter/view/analysis/replay/trace_follower.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 
@@ -24,7 +26,6 @@ namespace {
 struct Traced {
   std::uint64_t boot_ns = 0;                   // since 1970: what one host says to all
   std::map<std::uint16_t, HeldSteps> devices;  // all chosen kinds on each, by CLOCK_MONOTONIC
-  std::uint64_t peak = 0;                      // of all devices together
 };
 
 class UsageSteps : public TraceObserver {
@@ -51,8 +52,6 @@ class UsageSteps : public TraceObserver {
     return std::move(devices_);
   }
 
-  [[nodiscard]] std::uint64_t peak() const { return peak_; }
-
   [[nodiscard]] bool has_the_reports_peaks() const {
     return std::all_of(kinds_.begin(), kinds_.end(),
                        [](const auto& kind) { return kind.second.peak == kind.second.told; });
@@ -72,8 +71,6 @@ class UsageSteps : public TraceObserver {
     OfKind& kind = found->second;
     kind.live += bytes;
     kind.peak = std::max(kind.peak, kind.live);
-    live_ += bytes;
-    peak_ = std::max(peak_, live_);
     HeldSteps& history = devices_[place.device];
     const std::uint64_t before = history.empty() ? 0 : history.back().bytes;
     history.push_back({.at_ns = clock_ns, .bytes = before + bytes});
@@ -82,8 +79,6 @@ class UsageSteps : public TraceObserver {
   DeviceNumbers numbers_;  // in the report, by the process's own
   std::map<std::pair<Kind, std::uint16_t>, OfKind> kinds_;
   std::map<std::uint16_t, HeldSteps> devices_;
-  std::uint64_t live_ = 0;  // of all devices
-  std::uint64_t peak_ = 0;
 };
 
 std::optional<Traced> traced(TraceReader& reader, const MergedProcess& process) {
@@ -95,8 +90,7 @@ std::optional<Traced> traced(TraceReader& reader, const MergedProcess& process) 
   const std::uint64_t end_ns = process.timeline.start_ns + process.timeline.duration_ns;
   const std::uint64_t last_ns = trace.begin_ns() + trace.length_ns();
   return Traced{.boot_ns = boot_ns,
-                .devices = steps.finish(std::max(end_ns - std::min(boot_ns, end_ns), last_ns)),
-                .peak = steps.peak()};
+                .devices = steps.finish(std::max(end_ns - std::min(boot_ns, end_ns), last_ns))};
 }
 
 std::optional<Traced> traced(const ReportOfProcess& one) {
@@ -131,11 +125,15 @@ void count_since(std::uint64_t boot_ns, UsageBounds& bounds) {
 // Each trace is read once, whatever it says of devices, and only if somebody asks.
 class Traces {
  public:
-  explicit Traces(const std::vector<ReportOfProcess>& reports) : reports_(reports) {}
+  Traces(const std::vector<ReportOfProcess>& reports, const TellShare& tell)
+      : reports_(reports), tell_(tell) {}
 
   // What the traces that are there tell of the sum, with the bounds of the others. Nothing: none is
   // there, or their clocks are not one.
   [[nodiscard]] std::optional<PeakBounds> bounds_of(DeviceSum& sum) {
+    if (const std::optional<std::uint64_t> peak = peak_of_one(sum))
+      return PeakBounds{.lower = *peak, .upper = *peak};
+    read(sum.processes);
     std::vector<const Traced*> processes;
     std::vector<const HeldSteps*> traced;
     std::vector<UsageBounds> bounded;
@@ -144,7 +142,7 @@ class Traces {
       const MergedProcess& process = reports_[sum.processes[i]].process;
       // The trace ends with the report. Others may hold memory later, when the process still runs.
       const bool tells_all = sum.processes.size() == 1 || is_end_known(process);
-      if (std::optional<Traced>& found = of(sum.processes[i]); found && tells_all) {
+      if (std::optional<Traced>& found = known_[sum.processes[i]]; found && tells_all) {
         processes.push_back(&*found);
         traced.push_back(&found->devices[device]);
         continue;
@@ -159,34 +157,55 @@ class Traces {
     return sum_bounds(bounded, traced);
   }
 
+  // Keeps what the others need, from `next` on.
+  void forget_before(const std::vector<DeviceSum>& sums, std::size_t next) {
+    std::erase_if(known_, [&](const auto& known) {
+      return std::none_of(
+          sums.begin() + static_cast<std::ptrdiff_t>(next), sums.end(), [&](const DeviceSum& sum) {
+            return std::ranges::find(sum.processes, known.first) != sum.processes.end();
+          });
+    });
+  }
+
  private:
-  std::optional<Traced>& of(std::size_t which) {
-    const auto [found, is_new] = known_.try_emplace(which);
-    if (is_new) found->second = traced(reports_[which]);
-    return found->second;
+  // Where exact_peaks.h found it already.
+  [[nodiscard]] std::optional<std::uint64_t> peak_of_one(const DeviceSum& sum) const {
+    if (sum.processes.size() != 1) return std::nullopt;
+    const std::optional<TracedPeak>& peak = reports_[sum.processes.front()].traced_peak;
+    if (!peak) return std::nullopt;
+    const auto found = peak->devices.find(sum.ordinals.front());
+    return found == peak->devices.end() ? 0 : found->second;
+  }
+  void read(const std::vector<std::size_t>& processes) {
+    std::vector<std::pair<std::size_t, std::optional<Traced>*>> unread;
+    std::uint64_t events = 0;
+    for (const std::size_t which : processes) {
+      const auto [found, is_new] = known_.try_emplace(which);
+      if (!is_new) continue;
+      unread.emplace_back(which, &found->second);
+      events += reports_[which].process.trace.events;
+    }
+    const auto read_one = [&](std::size_t i, std::atomic<std::uint64_t>& followed) {
+      const ReportOfProcess& one = reports_[unread[i].first];
+      *unread[i].second = traced(one);
+      followed += one.process.trace.events;
+    };
+    follow_several(unread.size(), read_one, events, tell_);
   }
 
   const std::vector<ReportOfProcess>& reports_;
+  const TellShare& tell_;
   std::map<std::size_t, std::optional<Traced>> known_;
 };
 
 }  // namespace
 
-void make_peaks_exact(std::vector<ReportOfProcess>& reports) {
-  for (ReportOfProcess& one : reports) {
-    one.peak.reset();
-    one.peak = peak_bounds(one);
-    if (one.peak->lower == one.peak->upper || one.is_of_host) continue;
-    if (const std::optional<Traced> found = traced(one)) {
-      one.traced_peak = found->peak;
-      one.peak = {.lower = found->peak, .upper = found->peak};
-    }
-  }
-}
-
-void refine_from_traces(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>& reports) {
-  Traces traces(reports);
-  for (DeviceSum& sum : sums) {
+void refine_from_traces(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>& reports,
+                        const TellShare& tell) {
+  Traces traces(reports, tell);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    traces.forget_before(sums, i);
+    DeviceSum& sum = sums[i];
     if (sum.lower == sum.upper || sum.host.empty()) continue;
     const std::optional<PeakBounds> bounds = traces.bounds_of(sum);
     if (!bounds) continue;

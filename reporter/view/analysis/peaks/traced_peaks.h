@@ -1,5 +1,5 @@
 // refine_from_traces() determines exactly what processes held of a device together at most, if each
-// has its trace; make_peaks_exact() does it for each process.
+// has its trace.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,6 +9,7 @@
 
 #include "reporter/view/analysis/peaks/device_sum.h"
 #include "reporter/view/analysis/process_figures.h"
+#include "reporter/view/trial/trial_runs.h"
 
 namespace vramscope {
 
@@ -19,8 +20,10 @@ namespace vramscope {
 // report names, from the beginning of the run on, and the same peaks. A call counts from its
 // beginning; at one instant, frees come before allocations. Bounds are not changed if the processes
 // are of several hosts, or of two boots of one host, nor for a killed process, since the end of its
-// memory is unknown. Takes 16 bytes for each allocation and free. May throw bad_alloc.
-void refine_from_traces(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>& reports);
+// memory is unknown. Takes 16 bytes for each allocation and free. Reads traces on all cores. May
+// throw bad_alloc and system_error.
+void refine_from_traces(std::vector<DeviceSum>& sums, const std::vector<ReportOfProcess>& reports,
+                        const TellShare& tell = {});
 
 // The peak of one kind of memory and ordinal over all processes of a merged report, determined as
 // in refine_from_traces(). Reads traces if the bounds differ. May throw bad_alloc.
@@ -30,10 +33,6 @@ struct SumOfKind {
   bool is_partly_traced = false;  // the bounds come in part from traces
 };
 [[nodiscard]] SumOfKind sum_of_kind(const Report& report, Kind kind, std::uint16_t device);
-
-// Sets the peak of each process, and the traced peak of one that has only bounds and whose trace
-// exists as above. May throw bad_alloc.
-void make_peaks_exact(std::vector<ReportOfProcess>& reports);
 
 // Sets the report's joint_bounds: a row for each device of which its process held several kinds of
 // memory. The row is exact if the process's trace exists, all of which is then read. A report of

@@ -17,6 +17,7 @@ std::optional<RunCurve> traced_curve(const ReportOfProcess& one) {
   if (!is_of_one_device) return std::nullopt;
   std::optional<RunCurve> curve;
   (void)use_whole_trace(one.file, one.process, [&](TraceReader& reader) {
+    if (reader.begin() != nullptr) return false;  // what it held before is not known
     TraceFollower trace(reader);
     std::optional<RunTimeline> timeline = trace_timeline(trace, {});
     if (!timeline) return false;

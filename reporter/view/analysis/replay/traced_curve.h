@@ -10,7 +10,8 @@
 namespace vramscope {
 
 // The exact curve of all kinds of its device's memory. Nothing: no trace has all that the report
-// tells of, or the process used several devices, or it was killed. May throw bad_alloc.
+// tells of from the beginning of the run on, or the process used several devices, or it was killed.
+// May throw bad_alloc.
 [[nodiscard]] std::optional<RunCurve> traced_curve(const ReportOfProcess& one);
 
 }  // namespace vramscope
