@@ -37,6 +37,13 @@ class GpuCheck(harness.Case):
         self.assertEqual("by design", rows["capture_free free", "cache"])
         self.assertTrue(result["complete"])
 
+    def test_the_driver_loads_the_library_and_attach_finds_programs_that_run(self):
+        result = self.on_simulator("--parts", "ways")
+        verdicts = {(row["what"], row["mode"]): row["verdict"] for row in result["programs"]}
+        for row in (("linked", "injected"), ("train", "injected"), ("churn", "attached"), ("gpu_attached.py driver", "attached")):
+            self.assertEqual("same", verdicts[row], result["programs"])
+        self.assertNotIn("FAILED", verdicts.values(), result["programs"])
+
     def test_an_archive_has_all_that_it_needs_and_runs_elsewhere(self):
         elsewhere = pathlib.Path(self.folder) / "else where"
         elsewhere.mkdir()
@@ -47,7 +54,11 @@ class GpuCheck(harness.Case):
         with tarfile.open(elsewhere / archive.name) as packed:  # tar needs xz beside it
             packed.extractall(elsewhere)
         run = elsewhere / "vramscope-gpu-check/run"
-        for only, what, part in (("vramscope", "vramscope run, report, leaks", "programs"), ("gpu_load", "gpu_load", "load")):
+        for only, what, part, mode in (
+            ("vramscope", "vramscope run, report, leaks", "programs", "cache"),
+            ("churn", "churn", "ways", "attached"),
+            ("gpu_load", "gpu_load", "load", "cache"),
+        ):
             out = elsewhere / only
             done = subprocess.run(
                 [str(run), "--sim", "--parts", part, "--only", only],
@@ -56,7 +67,7 @@ class GpuCheck(harness.Case):
             )  # fmt: skip
             result = out / "result.json"
             self.assertIn("passed, 0 failed", (out / "summary.txt").read_text())
-            rows = [row for row in json.loads(result.read_text())["programs"] if row["mode"] == "cache"]
+            rows = [row for row in json.loads(result.read_text())["programs"] if row["mode"] == mode]
             self.assertIn(what, [row["what"] for row in rows])
             self.assertEqual({"same"}, {row["verdict"] for row in rows}, done.stdout)
         self.assertEqual(["native.out"], [path.name for path in out.glob("programs/gpu_load/native.out")])
@@ -94,7 +105,7 @@ class GpuCheck(harness.Case):
     def test_a_part_that_does_not_exist_is_named(self):
         done, _ = self.check("--parts", "programs,thread")
         self.assertEqual(2, done.returncode)
-        self.assertIn("no part thread; known are questions, kills", done.stderr)
+        self.assertIn("no part thread; known are questions, ways, kills", done.stderr)
 
     def test_what_is_kept_stays_small(self):
         sys.path.insert(0, str(harness.SOURCE / "test/gpu_check"))

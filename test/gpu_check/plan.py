@@ -94,7 +94,11 @@ INJECTED = [
     framework("cupy_arrays.py"),
     framework("jax_steps.py", ("XLA_PYTHON_CLIENT_ALLOCATOR", "platform")),
 ]
-ATTACHED = (("churn",), *(("gpu_attached.py", name) for name in ("driver", "torch", "jax", "cupy", "numba")))
+ATTACHED = [
+    Program(("churn",)),
+    Program(("gpu_attached.py", "driver")),
+    *(Program(("gpu_attached.py", name), "gpu") for name in ("torch", "jax", "cupy", "numba")),
+]
 
 # They fill the device or count what is free, so that others beside them would show.
 ALONE = ("meminfo", "oom", "memory_limit", "device_limit", "ipc_processes", "capture_ends", "capture_room", "free_async",

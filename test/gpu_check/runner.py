@@ -82,13 +82,17 @@ class Runner:
                 known.append(mode)
         return known
 
+    def why_not(self, program):
+        """Why the program cannot run here, or ""."""
+        if program.device not in ("any", "sim" if self.simulated else "gpu"):
+            return f"needs the {program.device} device"
+        return "" if self.is_built(program.words) else "not in this build folder"
+
     def compare(self, program, modes, by_design):
         """Rows of one program: native first, then each mode that is meant for it."""
         modes = [mode for mode in modes if not program.modes or mode in program.modes]
-        if program.device not in ("any", "sim" if self.simulated else "gpu"):
-            return [row(program.name, "all", "skipped", f"needs the {program.device} device")]
-        if not self.is_built(program.words):
-            return [row(program.name, "all", "skipped", "not in this build folder")]
+        if reason := self.why_not(program):
+            return [row(program.name, "all", "skipped", reason)]
         native, reason = self.run(program.words, NATIVE, program.limit_s, program.variables)
         if native is None:
             return [row(program.name, NATIVE, verdict_of(reason), reason)]

@@ -21,8 +21,8 @@ FREED = {("churn", "less"): MIB, ("gpu_attached.py", "driver", "more"): 32 * MIB
 def inject(run, document, chosen):
     """Programs that the driver brings the library into: their answers are compared with the native ones."""
     for program in chosen:
-        if not run.is_built(program.words):
-            document.add("programs", [runner.row(program.name, INJECTED, "skipped", "not in this build folder")])
+        if reason := run.why_not(program):
+            document.add("programs", [runner.row(program.name, INJECTED, "skipped", reason)])
             continue
         native, reason = run.run(program.words, plan.NATIVE, program.limit_s, program.variables)
         if native is None or native.status == runner.MISSING:
@@ -123,10 +123,10 @@ def wrong_in(run, words, begin, report):
     return runner.implausible([report], run.installation.recount)
 
 
-def attach_to(run, words):
-    name = " ".join(words)
-    if not run.is_built(words):
-        return runner.row(name, ATTACHED, "skipped", "not in this build folder")
+def attach_to(run, program):
+    name, words = program.name, program.words
+    if reason := run.why_not(program):
+        return runner.row(name, ATTACHED, "skipped", reason)
     status, answers, problem, _, _ = course(run, words, False)
     if status == runner.MISSING:
         return runner.row(name, ATTACHED, "skipped", answers[0])
@@ -141,14 +141,14 @@ def attach_to(run, words):
 
 def try_all(run, document, only):
     inject(run, document, [one for one in plan.INJECTED if only in one.name])
-    for words in plan.ATTACHED:
-        if only not in " ".join(words):
+    for program in plan.ATTACHED:
+        if only not in program.name:
             continue
         if run.budget.left() < LIMIT_S / 3:
             run.is_complete = False
             return
         try:
-            document.add("programs", [attach_to(run, words)])
+            document.add("programs", [attach_to(run, program)])
         except Exception as error:  # whatever a machine that nobody here has seen comes up with
             note = f"{type(error).__name__}: {error}"
-            document.add("programs", [runner.row(" ".join(words), ATTACHED, "FAILED", note)])
+            document.add("programs", [runner.row(program.name, ATTACHED, "FAILED", note)])
