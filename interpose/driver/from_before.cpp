@@ -12,7 +12,7 @@
 namespace vramscope {
 namespace {
 
-// 0 where the driver does not tell.
+// Returns `otherwise` if the driver does not tell.
 template <class T>
 T attribute_of(CUdeviceptr address, CUpointer_attribute name, T otherwise) {
   T value = otherwise;
