@@ -6,6 +6,7 @@
 
 #include "allocator/caching_allocator.h"
 #include "interpose/driver/device_facts.h"
+#include "interpose/driver/range_bytes.h"
 #include "interpose/loader/real.h"
 #include "interpose/settings/startup.h"
 
@@ -68,17 +69,13 @@ void FromBefore::saw(std::uint16_t device, const Sample& sample) noexcept {
 
 FromBefore::Block FromBefore::block_at(CachingAllocator& allocator,
                                        CUdeviceptr address) const noexcept {
-  const Real& driver = real();
-  const bool can_ask =
-      driver.cuMemGetAddressRange_v2 != nullptr && driver.cuPointerGetAttribute != nullptr;
   // All kinds that these functions free share their addresses.
-  if (!can_ask || allocator.find_direct(Kind::device, address).direct) return {};
-  CUdeviceptr begin = 0;
-  std::size_t bytes = 0;
-  if (driver.cuMemGetAddressRange_v2(&begin, &bytes, address) != CUDA_SUCCESS || begin != address ||
-      attribute_of(address, CU_POINTER_ATTRIBUTE_IS_MANAGED, 0U) != 0) {
+  if (real().cuPointerGetAttribute == nullptr ||
+      allocator.find_direct(Kind::device, address).direct) {
     return {};
   }
+  const std::size_t bytes = range_bytes(address);
+  if (bytes == 0 || attribute_of(address, CU_POINTER_ATTRIBUTE_IS_MANAGED, 0U) != 0) return {};
   const int device = attribute_of(address, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, -1);
   if (device < 0 || device >= int{kMaxDevices}) return {};
   const auto pool =

@@ -45,8 +45,8 @@ class FromBefore {
     std::uint64_t bytes = 0;  // 0: it is not from before, or the driver does not tell
     bool is_pooled = false;   // a pool keeps it
   };
-  // Asks the driver, on the program's thread, about a block that begins at `address`. Leaves
-  // managed memory out, whose pages may be on the host.
+  // Asks the driver, on the program's thread, about the block that is freed if the program's call
+  // succeeds. Leaves managed memory out, whose pages may be on the host.
   [[nodiscard]] Block block_at(CachingAllocator& allocator, CUdeviceptr address) const noexcept;
   void freed(const Block& block) noexcept;
   // Notes that a context that was there before has ended. Returns what it had, taken to be all.

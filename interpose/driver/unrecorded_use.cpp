@@ -72,11 +72,12 @@ void UnrecordedUse::set_outside(std::uint16_t device, std::uint64_t bytes) {
 void UnrecordedUse::freed_from_before(const FromBefore::Block& block) noexcept {
   if (block.bytes == 0) return;
   before_.freed(block);
-  if (block.is_pooled) pools_.served(block.device);  // asked from now on
-  {
+  if (block.is_pooled) {
+    pools_.served(block.device);  // asked from now on
+  } else {
     const SystemLock lock(mutex_);
     std::uint64_t& outside = outside_[block.device];
-    if (!block.is_pooled) outside -= std::min(block.bytes, outside);
+    outside -= std::min(block.bytes, outside);
   }
   publish(block.device);
 }

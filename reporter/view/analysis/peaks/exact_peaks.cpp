@@ -51,13 +51,17 @@ bool wants_more(const Reports& reports, std::vector<NamedBytes> RankFacts::*name
   });
 }
 
+void set_peak(ReportOfProcess& one) {
+  one.peak.reset();  // peak_bounds() returns it otherwise
+  one.peak = peak_bounds(one);
+}
+
 template <class Wants>
 void make_exact(Reports& reports, const Wants& wants, const TellShare& tell) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < reports.size(); ++i) {
     ReportOfProcess& one = reports[i];
-    one.peak.reset();
-    one.peak = peak_bounds(one);
+    set_peak(one);
     const bool may_know_more =
         !one.is_of_host && !one.traced_peak && !one.process.trace.path.empty();
     if (may_know_more && wants(one)) chosen.push_back(i);
@@ -68,11 +72,7 @@ void make_exact(Reports& reports, const Wants& wants, const TellShare& tell) {
     follow(reports[chosen[i]], followed);
   };
   follow_several(chosen.size(), follow_one, events, tell);
-  for (const std::size_t which : chosen) {
-    ReportOfProcess& one = reports[which];
-    one.peak.reset();
-    one.peak = peak_bounds(one);
-  }
+  for (const std::size_t which : chosen) set_peak(reports[which]);
 }
 
 }  // namespace

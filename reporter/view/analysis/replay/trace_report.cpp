@@ -146,27 +146,32 @@ bool is_whole_trace_of(const TraceReader& reader, const ProcessFacts& process,
          its.wall_ns <= process.report_time_ns;
 }
 
-bool use_whole_trace(const std::string& report_file, const MergedProcess& process,
-                     const UseTrace& use) {
-  if (trigger_of(process.trigger) == Trigger::recovered) return false;
-  for (const std::string& candidate : trace_files(report_file, process.trace)) {
+namespace {
+
+// Returns the first whole trace of the process for which `use` returns true, or "".
+std::string first_whole_trace(const std::string& report_file, const ProcessFacts& process,
+                              const TraceReport& trace, const UseTrace& use) {
+  for (const std::string& candidate : trace_files(report_file, trace)) {
     const TraceInput input(candidate);
     if (!input.problem().empty()) continue;
     TraceReader reader(input.bytes(), TraceReader::Damage::refused);
-    if (is_whole_trace_of(reader, process.process, process.trace) && use(reader)) return true;
+    if (is_whole_trace_of(reader, process, trace) && use(reader)) return candidate;
   }
-  return false;
+  return "";
+}
+
+}  // namespace
+
+bool use_whole_trace(const std::string& report_file, const MergedProcess& process,
+                     const UseTrace& use) {
+  return trigger_of(process.trigger) != Trigger::recovered &&
+         !first_whole_trace(report_file, process.process, process.trace, use).empty();
 }
 
 std::string whole_trace_of(const std::string& report_file, const Report& report) {
   if (is_merged(report)) return "";  // its trace is none of one process
-  for (const std::string& candidate : trace_files(report_file, report.trace)) {
-    const TraceInput input(candidate);
-    if (!input.problem().empty()) continue;
-    const TraceReader reader(input.bytes(), TraceReader::Damage::refused);
-    if (is_whole_trace_of(reader, report.process, report.trace)) return candidate;
-  }
-  return "";
+  return first_whole_trace(report_file, report.process, report.trace,
+                           [](TraceReader&) { return true; });
 }
 
 }  // namespace vramscope
