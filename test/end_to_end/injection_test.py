@@ -10,6 +10,10 @@ from harness import LIBRARY, program
 BY_DRIVER = {"CUDA_INJECTION64_PATH": str(LIBRARY)}
 WARNING = "the driver loaded Vramscope"
 
+# Owners in the ledger whose rows show what the driver said last, which is asked at most every 10 ms.
+SAMPLED = ("others", "pools")
+
+
 def figures(report):
     """What does not depend on time."""
     return {
@@ -21,6 +25,7 @@ def figures(report):
         "ledger": [
             (row["device"], row["kind"], row["owner"], row["current_bytes"], row["peak_bytes"], row["calls"])
             for row in report["ledger"]
+            if row["owner"] not in SAMPLED
         ],
         "sites": sorted((site["total_bytes"], site["total_count"]) for site in report["sites"]),
     }
