@@ -95,13 +95,25 @@ class Hostile(ServeCase):
         quit_of(process)
 
     def test_without_descriptors_it_waits_for_some(self):
+        processes = [self.start() for _ in range(3)]
         server = self.serve(before=[harness.installed("prlimit"), "--nofile=40"])
+        self.wait_until(lambda: self.readable_in(self.scrape(), processes), pause=0.1)
         clients = [self.connect(GET) for _ in range(60)]
         self.wait_until(lambda: self.clients_of(server) > 20)
         before = self.cpu_ticks_of(server)
+        processes.append(self.start())  # which it finds as soon as it can
         self.assertIn(self.status_of(clients[-1]), (0, 400, 408))  # which was accepted when others were dropped
         self.assertLess(self.cpu_ticks_of(server) - before, os.sysconf("SC_CLK_TCK"))  # in 10 s and more
-        self.assertIn("vramscope_processes", self.scrape())
+        self.assertIsNone(server.poll())
+        self.wait_until(lambda: self.readable_in(self.scrape(), processes), pause=0.2)
+        # None of them has ended, although none could be looked at for a while.
+        text = self.scrape()
+        self.assertEqual({None}, {self.value(text, "vramscope_process_ended", pid=process.pid) for process in processes})
+        for process in processes:
+            quit_of(process)
+
+    def readable_in(self, text, processes):
+        return all(self.value(text, "vramscope_process_readable", pid=process.pid) == 1 for process in processes)
 
     def cpu_ticks_of(self, server):
         fields = pathlib.Path(f"/proc/{server.pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()

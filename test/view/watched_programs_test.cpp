@@ -3,6 +3,7 @@
 #include "reporter/view/system/watched_programs.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,6 +46,22 @@ class Waiting {
   std::vector<pid_t> all_;
 };
 
+// While it lives, this process can open nothing.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &usual_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = usual_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &usual_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit usual_{};
+};
+
 std::size_t killed(const WatchedPrograms& watched) {
   return watched.ends()[static_cast<std::size_t>(ProcessEnd::killed)];
 }
@@ -70,6 +87,21 @@ TEST(WatchedPrograms, OneThatEndsIsCountedOnceAndMakesRoom) {
   EXPECT_EQ(killed(watched), 1U);
   EXPECT_EQ(watched.programs().size(), WatchedPrograms::kMost);
   EXPECT_EQ(watched.left_out(), 0U);
+}
+
+TEST(WatchedPrograms, OneThatCannotBeLookedAtHasNotEnded) {
+  Waiting waiting(2);
+  WatchedPrograms watched([&](LookFor) { return waiting.found(); }, [](Report&) {}, {});
+  watched.look(LookFor::everywhere);
+  waiting.end_one();
+
+  {
+    const NoDescriptors none;
+    watched.look(LookFor::everywhere);
+  }
+
+  EXPECT_EQ(killed(watched), 1U);  // the system names no such process
+  EXPECT_EQ(watched.programs().size(), 1U);
 }
 
 TEST(WatchedPrograms, OneThatEndedIsKept) {

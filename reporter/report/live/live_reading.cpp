@@ -92,20 +92,27 @@ std::string write_reading(int file, ImageOf how, int to) {
 class MemoryFile {
  public:
   MemoryFile() : number_(memfd_create("vramscope-reading", MFD_CLOEXEC)) {
-    if (number_ >= 0 && fchmod(number_, S_IRUSR | S_IWUSR) == 0) return;
-    throw std::runtime_error(std::string("no memory for the reading: ") + std::strerror(errno));
+    if (number_ < 0 || fchmod(number_, S_IRUSR | S_IWUSR) != 0) problem_ = std::strerror(errno);
   }
-  ~MemoryFile() { close(number_); }
+  ~MemoryFile() {
+    if (number_ >= 0) close(number_);
+  }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
   [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] const std::string& problem() const { return problem_; }  // "": there is a file
 
  private:
   int number_;
+  std::string problem_;
 };
 
 bool try_to_read(int file, ImageOf how, LiveReading& reading) {
   const MemoryFile scratch;
+  if (!scratch.problem().empty()) {
+    reading.problem = "no file in memory for the reading: " + scratch.problem();
+    return false;
+  }
   const int to = scratch.number();
   ApartLimits limits = limits_for(file);
   limits.wait_seconds = 30;

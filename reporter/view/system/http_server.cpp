@@ -179,7 +179,10 @@ Event every(Server& server, std::chrono::milliseconds time, event_callback_fn ac
 
 void look(evutil_socket_t, short, void* server) {
   const HttpService& service = static_cast<Server*>(server)->service;
-  if (service.look) service.look();
+  try {
+    if (service.look) service.look();
+  } catch (const std::exception&) {  // no memory now: the next look may have some
+  }
 }
 
 void sweep(evutil_socket_t, short, void* server) { static_cast<Server*>(server)->clients->sweep(); }

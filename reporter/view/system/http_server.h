@@ -30,7 +30,8 @@ struct HttpAnswer {
 struct HttpService {
   // Answers GET and HEAD. What it throws is answered with 500.
   std::function<HttpAnswer(const HttpRequest&)> answer = {};
-  std::function<void()> look = {};  // called each `interval`
+  // Called each `interval`. What it throws is ignored.
+  std::function<void()> look = {};
   std::chrono::milliseconds interval{1000};
 };
 

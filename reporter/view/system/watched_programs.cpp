@@ -4,6 +4,8 @@
 #include "reporter/view/system/watched_programs.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <memory>
 #include <utility>
 
@@ -33,10 +35,13 @@ struct WatchedPrograms::Watched {
   bool has_exited = false;           // see LiveReading
   Clock::time_point forgotten = {};  // when its last values are, once it has ended
 
-  // A process that nobody has waited for has ended all the same.
+  // A process that nobody has waited for has ended all the same. One whose line cannot be read, for
+  // there is no descriptor left, has not.
   [[nodiscard]] bool is_gone() const {
-    const ProcessStat now = stat_of(program.process.pid);
-    return now.state == 0 || now.state == 'Z' || now.state == 'X' || now.start_ticks != start_ticks;
+    const std::int64_t pid = program.process.pid;
+    const ProcessStat now = stat_of(pid);
+    if (now.state == 0) return kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH;
+    return now.state == 'Z' || now.state == 'X' || now.start_ticks != start_ticks;
   }
 
   void read(const Prepare& prepare) {
