@@ -117,8 +117,9 @@ class GpuCheck(harness.Case):
         report.mkdir()
         (report / "r.json").write_bytes(os.urandom(results.LARGEST_REPORT + 1000))  # does not pack
         done = programs.Outcome(1, "x" * (2 * results.LARGEST_OUTPUT), "", 0.0, [])
+        nothing = report / "nothing"  # to pack the report 200 times would take minutes
         for number in range(200):
-            folder.add((f"program{number}", "a/b"), "cache at-reuse", (), done, report)
+            folder.add((f"program{number}", "a/b"), "cache at-reuse", (), done, report if number == 0 else nothing)
         kept = [path for path in folder.path.rglob("*") if path.is_file()]
         self.assertLess(sum(path.stat().st_size for path in kept), results.LARGEST)
         self.assertEqual({"cache-at-reuse.out"}, {path.name for path in kept})
