@@ -265,7 +265,7 @@ class Steer(Case):
         self.assertEqual("", self.ask(process, "set-option", "interval", "0.05"))
         self.wait_until(lambda: "interval" in self.triggers())
         self.assertEqual("", self.ask(process, "set_option", "interval", "0"))
-        written = len(self.triggers())
+        written = self.triggers().count("interval")
         self.ask(process, "set_option", "report-on-growth", "10MiB")
         self.go_on(process)
         self.wait_until(lambda: "growth" in self.triggers())
@@ -273,7 +273,7 @@ class Steer(Case):
         self.ask(process, "set_option", "report_at_peak", "1%")
         self.go_on(process)
         self.wait_until(lambda: "peak" in self.triggers())
-        self.assertLessEqual(len(self.triggers()), written + 3)
+        self.assertLessEqual(self.triggers().count("interval"), written + 1)  # the last may have been under way
         warnings = self.read(self.ask(process, "report").strip())["warnings"]
         self.assertIn("the option interval was changed while the program ran (vramscope ctl): 0.05", warnings)
         self.ask(process, "set_option", "report_at_exit", "off")
