@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "allocator/base/driver_pages.h"
+#include "reporter/base/range_path.h"
 #include "reporter/report/fields.h"
 #include "reporter/report/ledger_row.h"
 #include "reporter/report/shared_pages.h"
@@ -22,18 +23,6 @@ std::string stream_text(const std::vector<StreamFact>& streams, std::uint32_t va
                              : stream.handle == kPerThread ? "default of the thread"
                                                            : "stream " + std::to_string(value);
   return stream.name.empty() ? number : stream.name + " (" + number + ")";
-}
-
-// Returns "epoch/forward", or with a domain other than the default one "nccl:ncclAllReduce".
-std::string range_text(const std::vector<RangeFact>& ranges, std::uint32_t value) {
-  std::string text;
-  for (std::uint32_t at = value; at != 0 && at < ranges.size(); at = ranges[at].parent) {
-    const RangeFact& range = ranges[at];
-    const std::string name = range.domain.empty() ? range.name : range.domain + ":" + range.name;
-    text = text.empty() ? name : name + "/" + text;
-    if (range.parent >= at) break;  // parents have smaller numbers
-  }
-  return text;
 }
 
 }  // namespace
@@ -59,7 +48,7 @@ std::string value_text(const ReportParts& parts, Axis axis, std::uint32_t value)
       break;
     case Axis::range:
       if (value == 0) return "none";
-      if (value < facts.ranges.size()) return range_text(facts.ranges, value);
+      if (value < facts.ranges.size()) return range_path(facts.ranges, value);
       break;
     case Axis::function:
       if (value < parts.function_names.size()) return parts.function_names[value];

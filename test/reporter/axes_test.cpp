@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "reporter/base/range_path.h"
 #include "reporter/record/range_table.h"
 #include "reporter/record/stack/owners.h"
 #include "reporter/record/stream_table.h"
@@ -14,6 +16,38 @@
 
 namespace vramscope {
 namespace {
+
+// As they enclose one another: each named by a letter, with the number of its parent.
+std::vector<RangeFact> ranges_with(const std::vector<std::uint32_t>& parents) {
+  std::vector<RangeFact> ranges(1);
+  for (const std::uint32_t parent : parents) {
+    RangeFact& range = ranges.emplace_back();
+    range.parent = parent;
+    range.name = static_cast<char>('a' + (ranges.size() - 2) % 26);
+  }
+  return ranges;
+}
+
+TEST(RangePath, NamesThoseAroundAndTheirDomains) {
+  std::vector<RangeFact> ranges = ranges_with({0, 1});
+  ranges[2].domain = "nccl";
+
+  EXPECT_EQ(range_path(ranges, 1), "a");
+  EXPECT_EQ(range_path(ranges, 2), "a/nccl:b");
+  EXPECT_EQ(range_path(ranges, 0), "");
+  EXPECT_EQ(range_path(ranges, 3), "");
+}
+
+TEST(RangePath, EndsWhereDamageMakesACircleOrADepth) {
+  const std::vector<RangeFact> circle = ranges_with({2, 1, 9});
+  EXPECT_EQ(range_path(circle, 1), "a");
+  EXPECT_EQ(range_path(circle, 2), "a/b");
+  EXPECT_EQ(range_path(circle, 3), "c");
+
+  std::vector<std::uint32_t> parents(99);
+  std::iota(parents.begin(), parents.end(), 0U);
+  EXPECT_EQ(range_path(ranges_with(parents), 99).size(), 2 * RangeTable::kMaxDepth - 1);
+}
 
 TEST(Owners, KnowsLibrariesAndPackages) {
   const std::vector<std::pair<const char*, const char*>> kCases = {

@@ -75,20 +75,6 @@ std::uint32_t range_of_tag(const TraceNames& names, Tag tag) {
   return tag < tags.size() ? tags[tag].values[static_cast<std::size_t>(Axis::range)] : 0;
 }
 
-// A damaged trace may have ranges whose parents come round again.
-std::string range_path(const TraceNames& names, std::uint32_t range) {
-  constexpr std::size_t kDeepest = 32;
-  const std::vector<RangeFact>& ranges = names.facts.ranges;
-  std::string path;
-  for (std::size_t i = 0; range != 0 && range < ranges.size() && i < kDeepest; ++i) {
-    const RangeFact& fact = ranges[range];
-    const std::string name = fact.domain.empty() ? fact.name : fact.domain + ":" + fact.name;
-    path = path.empty() ? name : name + "/" + path;
-    range = fact.parent;
-  }
-  return path;
-}
-
 std::vector<NamedInstant> marks_of_trace(const TraceFollower& trace) {
   std::vector<NamedInstant> marks;
   for (const MarkFact& mark : trace.names().facts.marks) {

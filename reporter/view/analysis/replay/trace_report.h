@@ -25,8 +25,6 @@ namespace vramscope {
 // Returns the site of a tag; 0 for a tag that the trace does not know.
 [[nodiscard]] std::size_t site_of_tag(const TraceNames& names, Tag tag);
 
-// Returns a range with those around it, the outermost first, as reports name it: "epoch/forward".
-[[nodiscard]] std::string range_path(const TraceNames& names, std::uint32_t range);
 // Returns the range in which memory of a tag was allocated; 0: none.
 [[nodiscard]] std::uint32_t range_of_tag(const TraceNames& names, Tag tag);
 

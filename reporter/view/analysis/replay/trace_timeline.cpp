@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "reporter/base/axes.h"
+#include "reporter/base/range_path.h"
 #include "reporter/view/analysis/replay/trace_report.h"
 
 namespace vramscope {
@@ -99,7 +100,7 @@ void TraceTimeline::add_to_range(const FollowedEvent& now) {
     return;
   }
   RunRange& found = ranges_[range];
-  if (found.name.empty()) found.name = range_path(trace_.names(), range);
+  if (found.name.empty()) found.name = range_path(trace_.names().facts.ranges, range);
   if (open.range != range) {
     open = {.range = range, .span = found.spans.size()};
     found.spans.emplace_back(now.at_ns, now.at_ns);

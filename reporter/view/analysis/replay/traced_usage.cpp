@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "reporter/base/range_path.h"
 #include "reporter/report/gpus.h"
 #include "reporter/report/merge_devices.h"
 #include "reporter/report/report.h"
@@ -44,7 +45,7 @@ void TracedUsage::set_ranges(const ReportOfProcess& one) {
   for (const NamedBytes& range : one.facts.ranges) ranges_[range.name];
   std::vector<Held*> by_range;
   for (std::uint32_t i = 0; i < names.facts.ranges.size(); ++i) {
-    const auto found = i == 0 ? ranges_.end() : ranges_.find(range_path(names, i));
+    const auto found = i == 0 ? ranges_.end() : ranges_.find(range_path(names.facts.ranges, i));
     by_range.push_back(found == ranges_.end() ? nullptr : &found->second);
   }
   for (Tag tag = 0; tag < names.facts.tags.size(); ++tag) {
