@@ -343,6 +343,8 @@ std::vector<LedgerEntry> make_ledger(const ReportParts& parts, const std::vector
       unknown.calls -= std::min(unknown.calls, sum.total_count);
     }
     if (unknown.calls == 0) continue;
+    // What came after the peak of the kind is in the current value alone.
+    unknown.peak_bytes = std::max(unknown.peak_bytes, unknown.current_bytes);
     unknown.device_bytes = on_device ? unknown.current_bytes : 0;
     unknown.device_bytes += rounding.of(unknown, totals.kind);
     ledger.push_back(unknown);

@@ -153,6 +153,24 @@ TEST(Report, HasALedgerEntryForEachKindAndDevice) {
   EXPECT_EQ(report.ledger[3].current_bytes, 8192U);
 }
 
+// Of owners that nobody knows only the share of the kind's peak is known, and what they have now.
+TEST(Report, HasNoLedgerEntryWhosePeakIsBelowItsCurrentValue) {
+  ReportParts parts = sample_parts();
+  TagTotals& freed = parts.memory.tags.own()[1];
+  ++parts.memory.kinds[0].allocations;  // as large as what a known owner freed meanwhile
+  freed.live_bytes = 0;
+  freed.live_count = 0;
+
+  const Report report = assemble(std::move(parts));
+
+  const auto unknown = std::ranges::find_if(report.ledger, [](const LedgerEntry& entry) {
+    return entry.kind == "device" && entry.owner == "unknown";
+  });
+  ASSERT_NE(unknown, report.ledger.end());
+  EXPECT_EQ(unknown->current_bytes, 1000U);
+  EXPECT_EQ(unknown->peak_bytes, 1000U);
+}
+
 TEST(Report, HasALedgerThatAddsUpToTheDevice) {
   const Report report = assemble(sample_parts());
   std::uint64_t used = 0;
