@@ -96,9 +96,9 @@ class Hostile(ServeCase):
 
     def test_without_descriptors_it_waits_for_some(self):
         processes = [self.start() for _ in range(3)]
-        server = self.serve(before=[harness.installed("prlimit"), "--nofile=40"])
+        server = self.serve(before=[harness.installed("prlimit"), "--nofile=64"])
         self.wait_until(lambda: self.readable_in(self.scrape(), processes), pause=0.1)
-        clients = [self.connect(GET) for _ in range(60)]
+        clients = [self.connect(GET) for _ in range(100)]
         self.wait_until(lambda: self.clients_of(server) > 20)
         before = self.cpu_ticks_of(server)
         processes.append(self.start())  # which it finds as soon as it can
